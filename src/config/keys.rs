@@ -200,6 +200,12 @@ pub const KEYS: &[Key] = &[
         None,
         "what lands first: least-conflict or priority; the other breaks ties",
     ),
+    key(
+        "land.shared",
+        "true",
+        None,
+        "with the store on a server, fetch the base and push what lands; false where there is one clone only",
+    ),
     key("land.clean", "false", None, "remove ignored files too before a merged tree is checked"),
     key("land.sign", "false", None, "sign the new commits with the key of git's configuration"),
     key_without_default(

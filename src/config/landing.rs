@@ -37,6 +37,8 @@ pub struct LandSettings {
     /// What comes first.
     #[serde(deserialize_with = "values::word")]
     pub order: LandOrder,
+    /// Whether, with the store on a server, work lands in the upstream of its base.
+    pub shared: bool,
     /// Whether ignored files are removed before a tree is checked.
     pub clean: bool,
     /// Whether the new commits are signed.
@@ -57,6 +59,7 @@ impl Default for LandSettings {
             batch: 4,
             width: 1,
             order: LandOrder::LeastConflict,
+            shared: true,
             clean: false,
             sign: false,
             roles: Vec::new(),
@@ -110,6 +113,7 @@ mod tests {
         for (text, key) in [
             ("land.order = 'age'", "land.order"),
             ("land.clean = 1", "land.clean"),
+            ("land.shared = 'no'", "land.shared"),
             ("land.batch = 0", "land.batch"),
             ("land.batch = -1", "land.batch"),
             ("land.width = 0", "land.width"),

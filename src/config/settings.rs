@@ -211,6 +211,11 @@ fn domain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error>
 }
 
 impl Settings {
+    /// Whether the base of each lane is that of a remote: the store is on a server, for several hosts.
+    pub const fn shares_base(&self) -> bool {
+        self.store.is_on_server() && self.land.shared
+    }
+
     /// The settings that the layers of a project make.
     ///
     /// # Errors

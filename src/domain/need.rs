@@ -25,6 +25,10 @@ string_enum! {
         Lease => "lease",
         /// A landing sent work back, and it was not submitted again; or a base fails its own check, so that no work lands.
         Landing => "landing",
+        /// A base and its upstream have gone apart.
+        BaseDiverged => "base_diverged",
+        /// Tasks wait for work that another host has landed, and that is not here.
+        LandingElsewhere => "landing_elsewhere",
         /// A submitted task has an unmet gate.
         Gate => "gate",
         /// A submitted task waits for its end, or is unclaimed after a review sent it back.

@@ -36,6 +36,7 @@ impl OtherHost {
         let words = shell_words::split(command).unwrap_or_default();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let needs_host = |words: &[&str]| match words {
+            ["session", "relaunch", rest @ ..] if rest.contains(&"--here") => false,
             ["session", verb, ..] => HOST_VERBS.contains(verb),
             // It is typed, and not queued.
             ["send", rest @ ..] => rest.contains(&"--now") || rest.contains(&"urgent"),
@@ -98,6 +99,7 @@ mod tests {
         assert_eq!(host.from_here("fairway send s1 TEXT --now"), "ssh build1 fairway send s1 TEXT --now");
         for command in [
             "fairway session forget s1",
+            "fairway session relaunch s1 --here",
             "fairway send s1 TEXT",
             "fairway release T-1",
             "git fetch",

@@ -197,7 +197,16 @@ pub enum Refusal {
     BaseMoved { base: String },
     /// A base has no branch of a remote that could be fetched or pushed to.
     #[error("the base {base} has no upstream to fetch or push: {why}")]
-    NoUpstream { base: String, why: String, dir: String },
+    NoUpstream {
+        base: String,
+        why: String,
+        dir: String,
+        /// Whether the base must be shared because the store is.
+        is_shared: bool,
+    },
+    /// The work of a lane of another host cannot be brought here.
+    #[error("the work of the lane {lane} stays on the host {host}: {why}")]
+    WorkElsewhere { lane: LaneName, host: String, why: String },
     /// The upstream of a base cannot be fetched.
     #[error("{upstream} cannot be fetched: {why}")]
     FetchFailed { base: String, upstream: String, why: String },
@@ -260,7 +269,7 @@ pub enum Refusal {
     #[error("{task} is {status} and cannot be {verb}")]
     WrongState { task: TaskId, status: TaskStatus, verb: &'static str },
     /// Unfinished dependencies.
-    #[error("{task} has unfinished dependencies: {}", .waiting.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>().join("; "))]
+    #[error("{task} has {}: {}", if .waiting.iter().all(|reason| reason.fix.is_some()) { "dependencies that are not here" } else { "unfinished dependencies" }, .waiting.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>().join("; "))]
     DepsOpen { task: TaskId, waiting: Vec<NotReadyReason> },
     /// The task needs another role.
     #[error("{task} is for the role {wants}; {}", match .have {
@@ -642,6 +651,7 @@ impl Refusal {
             Self::NoCommonCommit { .. } => "no_common_commit",
             Self::BaseMoved { .. } => "base_moved",
             Self::NoUpstream { .. } => "no_upstream",
+            Self::WorkElsewhere { .. } => "work_elsewhere",
             Self::FetchFailed { .. } => "fetch_failed",
             Self::PushFailed { .. } => "push_failed",
             Self::PushUnknown { .. } => "push_unknown",

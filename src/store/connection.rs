@@ -11,6 +11,7 @@ use tracing::span::EnteredSpan;
 use super::postgres::{PostgresRead, PostgresStore, PostgresWrite, StoreAddress};
 use super::{
     error::StoreError,
+    sql,
     sqlite_store::{SqliteRead, SqliteStore, SqliteWrite},
     transaction::{ReadTx, WriteTx},
 };
@@ -144,6 +145,22 @@ impl Store {
     pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
         let open = self.begin_read()?;
         let found = query(open.snapshot());
+        open.end(found.is_ok())?;
+        found
+    }
+
+    /// As [`Self::read`], for many statements: a server gets those that do not depend on each other's rows in one exchange. There
+    /// `query` runs several times, and each but the last sees no rows of statements that are new to it. So it must have no effect,
+    /// and ask the same each time.
+    ///
+    /// # Errors
+    /// As `query` or the store fails.
+    pub fn read_together<T, E: From<StoreError>>(
+        &self,
+        mut query: impl FnMut(&ReadTx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let open = self.begin_read()?;
+        let found = sql::together(open.snapshot().conn(), || query(open.snapshot()))?;
         open.end(found.is_ok())?;
         found
     }

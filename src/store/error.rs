@@ -47,6 +47,9 @@ pub enum StoreError {
     /// Another process holds the lock for too long.
     #[error("the store is locked by another process")]
     Busy,
+    /// A known process of a host holds the turn to write for too long.
+    #[error("the store is locked by {holder}")]
+    Held { holder: String },
     /// Another file lies where the store was when it was opened.
     #[error("the store was replaced while it was in use; nothing was written")]
     Replaced,
@@ -209,6 +212,7 @@ impl StoreError {
         matches!(
             self,
             Self::Busy
+                | Self::Held { .. }
                 | Self::Full
                 | Self::ReadOnly { .. }
                 | Self::NoRights { .. }

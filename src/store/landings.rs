@@ -2,7 +2,7 @@
 
 use super::{
     ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
+    sql::{self, Row, Statement},
 };
 use crate::{
     domain::{
@@ -42,6 +42,37 @@ const INSERT: &str = "INSERT INTO landings (lane, commit_id, style, base, base_b
      id";
 const UPDATE: &str =
     "UPDATE landings SET candidate = $2, state = $3, error = $4, ended_at = $5, push_to = $6 WHERE id = $1";
+// The landings with which the dependencies of these tasks landed, also those of this host.
+macro_rules! of_dependencies {
+    ($these:literal) => {
+        concat!(
+            "SELECT d.task_id, d.depends_on, l.candidate, l.base, l.host, l.host_id, l.push_to FROM task_deps d \
+             JOIN tasks t ON t.id = d.depends_on JOIN landings l ON l.candidate = t.landed_commit \
+             WHERE d.task_id ",
+            $these,
+            " AND t.status = 'done' AND l.state = 'landed' ORDER BY d.task_id, d.depends_on, l.id"
+        )
+    };
+}
+const OF_DEPENDENCIES: Statement<'_> = Statement {
+    sqlite: of_dependencies!("IN (SELECT value FROM json_each('[\"' || replace($1, ' ', '\",\"') || '\"]'))"),
+    postgres: of_dependencies!("= ANY (string_to_array($1, ' '))"),
+};
+macro_rules! ready_dependents {
+    ($these:literal) => {
+        concat!(
+            "SELECT t.id, d.depends_on FROM task_deps d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on ",
+            $these,
+            " AND t.status = 'todo' AND t.open_deps = 0 ORDER BY t.id, d.depends_on"
+        )
+    };
+}
+const READY_DEPENDENTS: Statement<'_> = Statement {
+    sqlite: ready_dependents!("IN (SELECT value FROM json_each('[\"' || replace($1, ' ', '\",\"') || '\"]'))"),
+    postgres: ready_dependents!("= ANY (string_to_array($1, ' '))"),
+};
+const NEWEST_ELSEWHERE: &str =
+    select!("WHERE state = 'landed' AND host_id IS NOT NULL AND host_id <> $1 ORDER BY id DESC LIMIT $2");
 const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 WHERE id = $1";
 const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
 
@@ -143,6 +174,54 @@ pub fn newest(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Landing>, StoreError> {
 /// The landings in a base, newest first, at most `limit`.
 pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
+}
+
+/// The landings of other hosts than this one, newest first, at most `limit`.
+pub fn newest_elsewhere(tx: &ReadTx<'_>, host_id: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
+    sql::rows(tx.conn(), NEWEST_ELSEWHERE, &[&host_id, &limit], read)
+}
+
+/// The landing of a dependency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandedDependency {
+    /// The task that has the dependency.
+    pub task: TaskId,
+    pub depends_on: TaskId,
+    /// The commit of the base that has its work.
+    pub commit: String,
+    pub base: String,
+    /// The name of the host in whose repository it landed.
+    pub host: Option<String>,
+    pub host_id: Option<String>,
+    /// Where it was pushed, such as `origin/main`.
+    pub push_to: Option<String>,
+}
+
+/// The landings of the finished dependencies of these tasks, by task and dependency.
+pub fn of_dependencies(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<LandedDependency>, StoreError> {
+    let ids: Vec<&str> = tasks.iter().map(|id| id.as_str()).collect();
+    sql::rows(tx.conn(), OF_DEPENDENCIES, &[&ids.join(" ")], |row| {
+        Ok(LandedDependency {
+            task: read_id(row)?,
+            depends_on: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
+            commit: row.get(2)?,
+            base: row.get(3)?,
+            host: row.get(4)?,
+            host_id: row.get(5)?,
+            push_to: row.get(6)?,
+        })
+    })
+}
+
+/// The tasks that are ready and depend on some of these, each with that dependency.
+pub fn ready_dependents(tx: &ReadTx<'_>, on: &[&TaskId]) -> Result<Vec<(TaskId, TaskId)>, StoreError> {
+    if on.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<&str> = on.iter().map(|id| id.as_str()).collect();
+    sql::rows(tx.conn(), READY_DEPENDENTS, &[&ids.join(" ")], |row| {
+        Ok((read_id(row)?, sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?))
+    })
 }
 
 /// Writes with which commit a task landed, or that its work is not landed any more.

@@ -99,7 +99,7 @@ pub struct ClaimView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WaitingView {
-    /// `dep_open`, `dep_cancelled` or `dep_absent`; in `ready --why` also `held` and `review_full`.
+    /// `dep_open`, `dep_cancelled`, `dep_absent` or `dep_elsewhere`; in `ready --why` also `held` and `review_full`.
     pub code: &'static str,
     /// The dependency; for the other codes the task itself.
     pub id: String,

@@ -6,7 +6,9 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{after_write::AfterWrite, answer::Answer, errors, keepalive, lookup, open_store};
+use super::{
+    after_write::AfterWrite, answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store,
+};
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
@@ -32,6 +34,8 @@ pub struct App {
     pub actor: Actor,
     /// The idempotency key of a `--request-id`, if given.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// What this host's repository has of what others have landed.
+    pub landed_here: Rc<LandedCommits>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
     after_write: Rc<AfterWrite>,
@@ -56,6 +60,7 @@ impl App {
             settings: Rc::new(settings),
             actor,
             idempotency_key: request,
+            landed_here: Rc::default(),
             writer,
             reader,
         }
@@ -99,6 +104,7 @@ impl App {
             settings: Rc::clone(&self.settings),
             actor,
             idempotency_key: request,
+            landed_here: Rc::clone(&self.landed_here),
             writer: Rc::clone(&self.writer),
             reader: Rc::clone(&self.reader),
             after_write: Rc::clone(&self.after_write),
@@ -120,6 +126,7 @@ impl App {
         let after_write = AfterWrite::new(&project, &writer, &reader);
         Self {
             project,
+            landed_here: Rc::default(),
             writer,
             reader,
             after_write,
@@ -136,6 +143,11 @@ impl App {
     /// Runs `query` on one snapshot. A missing store answers as an empty one.
     pub fn read<T>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_reading()?.read(query)
+    }
+
+    /// As [`App::read`], for a look that asks many statements: on a server `query` runs several times, see [`Store::read_together`].
+    pub fn read_together<T>(&self, query: impl FnMut(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        self.store_for_reading()?.read_together(query)
     }
 
     /// The stored answer of a repeated `--request-id`.

@@ -151,6 +151,7 @@ fn store(error: &StoreError) -> Failure {
             ),
         ),
         StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
+        StoreError::Held { .. } => ("store_busy", Busy, Some("try again when it is done")),
         StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
         StoreError::ReadOnly { dir, .. } => return store_read_only(error, dir.as_deref()),

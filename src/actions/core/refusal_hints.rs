@@ -1,5 +1,7 @@
 //! The kind and the hint of each refusal.
 
+use std::collections::BTreeSet;
+
 use crate::{
     domain::{LaneName, Refusal, TaskId, commit_id, message::MessageStatus, refusal::NOT_EXECUTABLE, task::TaskStatus},
     wire::FailureKind,
@@ -184,11 +186,16 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         }
         Refusal::NoLaneCommit { lane, .. } => (Refused, Some(format!("look at it: fairway lane show {lane}"))),
         Refusal::BaseMoved { .. } => (Conflict, Some("look at it, then try again: fairway land --dry-run".into())),
-        Refusal::NoUpstream { base, dir, .. } => {
+        Refusal::NoUpstream { base, dir, is_shared, .. } => {
             let base = shell_words::quote(base);
             let command = git_in(dir, &format!("branch --set-upstream-to REMOTE/{base} {base}"));
-            (Refused, Some(format!("name it: {command}")))
+            let alone = if *is_shared { "\nif there is one clone only, set [land] shared = false: fairway config edit" } else { "" };
+            (Refused, Some(format!("name it: {command}{alone}")))
         }
+        Refusal::WorkElsewhere { lane, .. } => (
+            Refused,
+            Some(format!("if it is lost, its tasks begin anew: fairway release --lane {lane} --force --reason TEXT")),
+        ),
         Refusal::FetchFailed { .. } => {
             (Refused, Some("no work was sent back; when it answers, land again: fairway land --all --fetch".into()))
         }
@@ -337,6 +344,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
         Refusal::JobUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::JobUnresponsive { run } => (Busy, Some(format!("look at it again: fairway exec poll {run}"))),
+        Refusal::DepsOpen { waiting, .. } if waiting.iter().any(|reason| reason.fix.is_some()) => {
+            let fixes: BTreeSet<&str> = waiting.iter().filter_map(|reason| reason.fix.as_deref()).collect();
+            (Refused, Some(fixes.into_iter().collect::<Vec<_>>().join("\n")))
+        }
         Refusal::DepsOpen { task, .. } => {
             (Refused, Some(format!("see what it waits for: fairway task dep tree {task}")))
         }

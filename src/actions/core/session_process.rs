@@ -42,7 +42,7 @@ fn is_server_gone(session: &Session) -> bool {
 }
 
 /// The processes of session runs on this host, found by their environment in one pass over `/proc` at first use.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RunProcesses {
     found: Option<BTreeMap<RunId, Vec<i32>>>,
 }

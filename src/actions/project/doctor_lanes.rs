@@ -7,7 +7,11 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        queue::lane::checkout::{self, Presence},
+        core::other_host,
+        queue::lane::{
+            checkout::{self, Presence},
+            worktree,
+        },
     },
     domain::{
         finding::{Finding, Severity},
@@ -23,7 +27,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let open: Vec<Lane> = open.collect();
     let has_worktree = open.iter().any(|lane| matches!(checkout::presence(app, lane), Presence::Present(_)));
     let too_old = has_worktree.then(|| git_too_old(app)).flatten();
-    Ok(open.iter().filter_map(|lane| inspect(app, lane)).chain(too_old).collect())
+    Ok(open.iter().filter_map(|lane| inspect(app, tx, lane)).chain(too_old).collect())
 }
 
 /// Git that cannot judge overlap.
@@ -37,14 +41,27 @@ fn git_too_old(app: &App) -> Option<Finding> {
     }
 }
 
-fn inspect(app: &App, lane: &Lane) -> Option<Finding> {
+/// A worktree that a lane had here before it went to another host.
+fn left_here(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Option<Finding> {
+    let dir = worktree::default_path(app, &lane.name).ok()?;
+    if !app.settings.store.is_on_server() || !Path::new(&dir).join(".git").exists() {
+        return None;
+    }
+    let host = other_host::of_lane(tx, lane).ok()?.name;
+    let message = format!("the lane {} is on {host} now, and its worktree {dir} is still here", lane.name);
+    let fix = format!("git worktree remove {}", shell_words::quote(&dir));
+    Some(Finding::new("worktree_left", Severity::Note, message).with_fix(fix))
+}
+
+fn inspect(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Option<Finding> {
     let repair = format!("fairway lane repair {}", lane.name);
     let found = |why: &str, dir: &Path, fix: String| {
         let message = format!("the worktree of lane {} {why}: {}", lane.name, dir.display());
         Some(Finding::new("worktree_missing", Severity::Error, message).with_fix(fix))
     };
     match checkout::presence(app, lane) {
-        Presence::None | Presence::Elsewhere => None,
+        Presence::Elsewhere => left_here(app, tx, lane),
+        Presence::None => None,
         Presence::Missing(dir) if dir.is_dir() && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) => {
             found("is no worktree any more", &dir, repair)
         }

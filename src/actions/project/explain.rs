@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::actions::{
     App,
     core::{
-        claimants, launch_parts, lookup, other_host,
+        claimants, landed_here, launch_parts, lookup, other_host,
         session_process::{self, RunProcesses},
     },
     queue::task::{claim, event_text::transition_detail},
@@ -41,22 +41,25 @@ const MAX_FORMER_CLAIMANTS: usize = 10;
 /// `not_found`.
 pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     let now = app.env.now();
-    app.read(|tx| {
-        let task = lookup::task(tx, id)?;
-        let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
-        match events::newest_transition(tx, id)? {
-            Some(event) => view.fact("status", describe_transition(&event), source(&event), Some(event.at)),
-            None => view.fact("status", "added, no transition yet", "task", Some(task.created_at)),
-        }
-        claimants(tx, &task, now, &mut view)?;
-        blockers(app, tx, &task, &mut view)?;
-        if let Some(newest) = checkpoints::newest_written(tx, id)? {
-            let by = checkpoints::author(tx, &newest)?.map(|author| format!(" (by {author})")).unwrap_or_default();
-            let message = format!("{}: {}{by}", newest.state, newest.summary);
-            view.fact("checkpoint", message, format!("checkpoint {}", newest.id), Some(newest.created_at));
-        }
-        Ok(view)
-    })
+    app.read_together(|tx| task_in(app, tx, id, now))
+}
+
+/// As [`task`], in a read.
+pub(super) fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<ExplainView> {
+    let task = lookup::task(tx, id)?;
+    let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
+    match events::newest_transition(tx, id)? {
+        Some(event) => view.fact("status", describe_transition(&event), source(&event), Some(event.at)),
+        None => view.fact("status", "added, no transition yet", "task", Some(task.created_at)),
+    }
+    claimants(tx, &task, now, &mut view)?;
+    blockers(app, tx, &task, &mut view)?;
+    if let Some(newest) = checkpoints::newest_written(tx, id)? {
+        let by = checkpoints::author(tx, &newest)?.map(|author| format!(" (by {author})")).unwrap_or_default();
+        let message = format!("{}: {}{by}", newest.state, newest.summary);
+        view.fact("checkpoint", message, format!("checkpoint {}", newest.id), Some(newest.created_at));
+    }
+    Ok(view)
 }
 
 fn source(event: &LoggedEvent) -> String {
@@ -120,12 +123,12 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
 }
 
 fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
-    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let waiting = landed_here::not_ready_reasons_now(app, tx, task)?;
     for reason in &waiting {
         let since = tasks::find(tx, &reason.id)?.map(|on| on.updated_at);
         view.fact(reason.code, &reason.message, format!("task {}", reason.id), since);
     }
-    if task.is_ready() {
+    if task.is_ready() && waiting.is_empty() {
         match claim::blocking_rule(app, tx, task)? {
             Some(refusal) => view.fact(refusal.code(), refusal.to_string(), "rules", None),
             None => view.fact("ready", "no rule prevents a claim", "rules", None),
@@ -140,37 +143,43 @@ fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> 
 /// `not_found`.
 pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
     let now = app.env.now();
-    let (session, mut view) = app.read(|tx| {
-        let session = lookup::session(tx, id)?;
-        let mut view = ExplainView::new("session", id, session.status.as_str(), now);
-        let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let status = format!("{}{why}", session.status);
-        match events::newest_of_session(tx, id, EventKind::is_status)? {
-            Some(event) => view.fact("status", status, source(&event), Some(event.at)),
-            None => view.fact("status", status, "session", Some(session.started_at)),
-        }
-        if let Some(code) = session.exit_code {
-            view.fact("exit_code", format!("its program ended with exit code {code}"), "session", session.ended_at);
-        }
-        view.fact("last_sign", "last heartbeat", "session", Some(session.last_seen()));
-        if session.activity != Activity::Unknown {
-            let waiting_for =
-                session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
-            let is_over = session.status != SessionStatus::Running || session_process::aliveness(&session).is_dead();
-            let last = if is_over { " (last report)" } else { "" };
-            let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
-            view.fact("activity", format!("{}{waiting_for}{last}", session.activity), from, session.activity_at);
-        }
-        reported_state(tx, &session, &mut view)?;
-        session_tasks(tx, &session, &mut view)?;
-        location(tx, &session, &mut view)?;
-        Ok((session, view))
-    })?;
-    // Probes run while no transaction is open.
+    let read = app.read_together(|tx| session_in(tx, id, now))?;
+    Ok(probed(app, read, now))
+}
+
+/// An explanation of a session with what its process and its backend say. They are asked while no transaction is open.
+pub(super) fn probed(app: &App, (session, mut view): (Session, ExplainView), now: Timestamp) -> ExplainView {
     if !session.status.is_final() {
         probes(app, &session, now, &mut view);
     }
-    Ok(view)
+    view
+}
+
+/// As [`session`], in a read, without its process and its backend.
+pub(super) fn session_in(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Session, ExplainView)> {
+    let session = lookup::session(tx, id)?;
+    let mut view = ExplainView::new("session", id, session.status.as_str(), now);
+    let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let status = format!("{}{why}", session.status);
+    match events::newest_of_session(tx, id, EventKind::is_status)? {
+        Some(event) => view.fact("status", status, source(&event), Some(event.at)),
+        None => view.fact("status", status, "session", Some(session.started_at)),
+    }
+    if let Some(code) = session.exit_code {
+        view.fact("exit_code", format!("its program ended with exit code {code}"), "session", session.ended_at);
+    }
+    view.fact("last_sign", "last heartbeat", "session", Some(session.last_seen()));
+    if session.activity != Activity::Unknown {
+        let waiting_for = session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
+        let is_over = session.status != SessionStatus::Running || session_process::aliveness(&session).is_dead();
+        let last = if is_over { " (last report)" } else { "" };
+        let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
+        view.fact("activity", format!("{}{waiting_for}{last}", session.activity), from, session.activity_at);
+    }
+    reported_state(tx, &session, &mut view)?;
+    session_tasks(tx, &session, &mut view)?;
+    location(tx, &session, &mut view)?;
+    Ok((session, view))
 }
 
 /// The last reports of the session's runtime and hooks.

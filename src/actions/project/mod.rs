@@ -29,6 +29,7 @@ pub mod retire_host;
 pub mod sandbox_check;
 pub mod sandbox_view;
 pub mod search;
+mod shared_base;
 mod silent_hosts;
 pub mod skill;
 pub mod snapshots;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::actions::{
     App,
     core::{
-        lookup,
+        base_commit, lookup,
         task_worktree::{self, WorkDirectory},
     },
     queue::review::comments,
@@ -109,7 +109,9 @@ pub(crate) fn collect_facts(
     let judged = given.clone().or(task.commit).or_else(|| head.clone());
     let clean = if gates.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
     let based = match &judged {
-        Some(commit) if gates.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
+        Some(commit) if gates.contains(&Gate::BasedOn) => {
+            git.is_ancestor(&base_commit::revision(app, &git, &base), commit)
+        }
         _ => None,
     };
     let contained = judged.as_deref().map(|commit| {

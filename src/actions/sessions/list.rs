@@ -23,7 +23,7 @@ use crate::{
 
 /// The sessions of a scope with what is known of them, oldest first.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
-    let mut found = app.read(|tx| {
+    let mut found = app.read_together(|tx| {
         let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;
         shown_idle::judge(app, tx, &mut found)?;
         Ok(found)
@@ -53,7 +53,7 @@ pub fn sandbox(app: &App, id: &SessionId) -> Result<Option<&'static str>> {
 /// # Errors
 /// `not_found`.
 pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Option<OtherHost>, Vec<NextCommand>)> {
-    app.read(|tx| {
+    app.read_together(|tx| {
         let session = lookup::session(tx, id)?;
         let mut found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
         shown_idle::judge(app, tx, &mut found)?;

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod claim;
 pub mod control;
 mod finish;
+mod give_up;
 pub mod hand_started;
 pub mod launch;
 pub mod list;

@@ -162,6 +162,7 @@ impl PageCommand {
                     no_profile: false,
                     hooks,
                     resumes: true,
+                    here: false,
                     watch: PromptWatch::Briefly,
                 };
                 relaunch::relaunch(app, id, &request)

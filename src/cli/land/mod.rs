@@ -23,9 +23,11 @@ use crate::actions::{
 ///
 /// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several
 /// land in the order that lets most land without rework. Up to [land] batch of them share one check; a batch that fails is halved
-/// until the one that breaks is alone. [land] width checks several trees at once. --fetch first brings the base to its upstream. --push pushes the checked commit, never by
-/// force, and counts it as landed only then; a push that loses a race begins anew on the new upstream. After a crash the next landing completes what was interrupted. For people, and for sessions
-/// of the roles in [land] roles. The words pause, resume and show are commands; a lane of that name is lane:NAME.
+/// until the one that breaks is alone. [land] width checks several trees at once. --fetch first brings the base to its upstream.
+/// --push pushes the checked commit, never by force, and counts it as landed only then; a push that loses a race begins anew on
+/// the new upstream. With the store on a server both are always done, unless [land] shared = false. After a crash the next landing
+/// completes what was interrupted. For people, and for sessions of the roles in [land] roles. The words pause, resume and show are
+/// commands; a lane of that name is lane:NAME.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]

@@ -26,6 +26,9 @@ use crate::{
 /// The new session has the lane, the task, the role, the provider and the backend of the old one, and resumes its
 /// conversation where the provider can. Its first prompt names the claims of the old one: the agent continues them. A program
 /// that the launch named and values of --env are not stored; give them again.
+///
+/// --here is for a session of another host. Once that host is silent, its session is given up, its lane's branch is fetched, and the
+/// lane gets a worktree on this host.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead"])))]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
@@ -38,6 +41,9 @@ pub struct Args {
     dead: bool,
     #[command(flatten)]
     first_prompt: FirstPromptArgs,
+    /// Bring the work of a silent host here
+    #[arg(long, conflicts_with = "dead")]
+    here: bool,
     /// Begin a new conversation
     #[arg(long)]
     no_resume: bool,
@@ -69,6 +75,7 @@ impl Args {
             no_profile: self.no_profile,
             hooks: &LAUNCH_HOOKS,
             resumes: !self.no_resume,
+            here: self.here,
             watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },
         };
         if self.dead {

@@ -58,6 +58,12 @@ impl Upstream {
         (is_known && are_plain).then(|| Self { remote: own(remote), branch: own(branch), tracking: own(tracking) })
     }
 
+    /// Another branch of the same remote. `None` for a name that is no plain branch.
+    pub fn of_branch(&self, branch: &str) -> Option<Self> {
+        let tracking = format!("refs/remotes/{}/{branch}", self.remote);
+        Self::new(&self.remote, &format!("refs/heads/{branch}"), &tracking)
+    }
+
     fn full_branch(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
@@ -97,6 +103,18 @@ impl Git<'_> {
             (name == full).then(|| Some([fields.next()?, fields.next()?, fields.next()?])).flatten()
         };
         Ok(text.lines().find_map(of_branch))
+    }
+
+    /// The commit at which new work on a branch starts: that of its upstream as it was last fetched, unless the branch has all of
+    /// that. `None` where neither exists.
+    pub fn start_of(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let own = self.commit(&format!("refs/heads/{branch}"));
+        let theirs = self.upstream_ref(branch)?.and_then(|name| self.commit(&name));
+        Ok(match (own, theirs) {
+            (Some(own), Some(theirs)) if self.is_ancestor(&theirs, &own) == Some(true) => Some(own),
+            (_, Some(theirs)) => Some(theirs),
+            (own, None) => own,
+        })
     }
 
     /// Brings the ref of an upstream to where the branch is.

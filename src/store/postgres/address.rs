@@ -10,6 +10,7 @@ use tokio_postgres::{
 use super::password;
 use crate::{
     env::Env,
+    os::host,
     store::{StoreError, server_scheme, sql::reason},
 };
 
@@ -97,7 +98,8 @@ impl StoreAddress {
         let given = |name: &str| parameters.iter().any(|(key, _)| key == name);
         config.ssl_mode(if tls == TlsMode::Off { SslMode::Disable } else { SslMode::Require }).options(SETTINGS);
         if !given("application_name") {
-            config.application_name("fairway");
+            // A process that waits for this one is told which one it is.
+            config.application_name(format!("fairway {} {}", host::name(), std::process::id()));
         }
         if !given("connect_timeout") {
             config.connect_timeout(CONNECT_TIMEOUT);

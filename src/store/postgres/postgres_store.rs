@@ -16,6 +16,7 @@ use super::{
     schema,
 };
 use crate::{
+    domain::excerpt::excerpt,
     env::{Clock, Timestamp},
     os::notify::ChangeWaiter,
     store::{ReadTx, StoreError, WriteTx, schema::STATE, sql::PostgresConnection},
@@ -115,7 +116,8 @@ impl PostgresStore {
         let path = self.search_path();
         let statements = format!("{path}; {TURN}; {LOCK}; {KEEP_COMMITS}; SELECT begin_write(); {clock}");
         let begun = self.begin(BEGIN_WRITE, &statements);
-        let (open, rows) = begun.map_err(|error| self.version_error(self.read_only_error(error)))?;
+        let told = |error| self.version_error(self.read_only_error(self.held_error(error)));
+        let (open, rows) = begun.map_err(told)?;
         self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
@@ -270,6 +272,29 @@ impl PostgresStore {
             return StoreError::Postgres(why);
         }
         StoreError::ServerReadOnly { address: self.address.to_string(), why }
+    }
+
+    /// The error of a write that waited too long for its turn: it names the process that has it, if that still has it.
+    fn held_error(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Busy) {
+            return error;
+        }
+        let holder = format!(
+            "SELECT a.application_name, a.client_addr, extract(epoch FROM clock_timestamp() - a.xact_start)::bigint \
+             FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted \
+             AND l.classid = 1717660018 AND l.objid = '\"{}\".project'::regclass::oid",
+            self.address.schema
+        );
+        let found = self.connection.batch_within(self.address.answer_limit(), &holder).unwrap_or_default();
+        let Some(row) = found.first() else { return error };
+        let name = row.get(0).unwrap_or_default().to_owned();
+        let who = match name.split(' ').collect::<Vec<_>>().as_slice() {
+            ["fairway", host, pid] => format!("fairway on {host}, pid {pid}"),
+            _ => format!("the program {}", excerpt(&name)),
+        };
+        let from = row.get(1).map(|address| format!(" at {address}")).unwrap_or_default();
+        let since = row.get(2).unwrap_or("0");
+        StoreError::Held { holder: format!("{who}{from}, for {since} s by now") }
     }
 
     /// The error of a schema that is not there.

@@ -58,6 +58,15 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
     }
 }
 
+/// Runs a read that may run more than once: on a server the statements of a run are sent together, and a file is read once.
+pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
+    match conn {
+        Connection::Sqlite(_) => Ok(run()),
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.together(run),
+    }
+}
+
 /// The rows that a cursor fetches first, where nothing is known.
 const USUAL_FETCH: usize = 64;
 
@@ -127,9 +136,11 @@ pub(super) fn first<'c, 's, T>(
 // The generic functions above are compiled anew for each query, so the work is done below, in functions that are compiled once.
 
 fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
-    tracing::trace!(sql = sql.sqlite);
     match conn {
-        Connection::Sqlite(conn) => sqlite::execute(conn, sql.sqlite, values),
+        Connection::Sqlite(conn) => {
+            tracing::trace!(sql = sql.sqlite);
+            sqlite::execute(conn, sql.sqlite, values)
+        }
         #[cfg(feature = "postgres")]
         Connection::Postgres(connection) => connection.execute(sql.postgres, values),
     }
@@ -155,9 +166,11 @@ fn for_each_on(
     fetch: Fetch,
     see: &mut SeeRow<'_>,
 ) -> Result<(), StoreError> {
-    tracing::trace!(sql = sql.sqlite);
     match (conn, fetch) {
-        (Connection::Sqlite(conn), _) => sqlite::for_each(conn, sql.sqlite, values, see),
+        (Connection::Sqlite(conn), _) => {
+            tracing::trace!(sql = sql.sqlite);
+            sqlite::for_each(conn, sql.sqlite, values, see)
+        }
         #[cfg(feature = "postgres")]
         (Connection::Postgres(connection), Fetch::All) => connection.each_of_all(sql.postgres, values, see),
         #[cfg(feature = "postgres")]

@@ -20,6 +20,43 @@ pub(super) fn value(row: &ServerRow, column: usize) -> Result<Value<'_>, StoreEr
 #[derive(Debug)]
 pub(super) struct Bound<'a>(Value<'a>, ValueType);
 
+/// A value of its own with the type of its parameter.
+#[derive(Debug)]
+pub(super) struct OwnedBound(OwnedValue, ValueType);
+
+#[derive(Debug)]
+enum OwnedValue {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl OwnedBound {
+    pub(super) fn of(value: &dyn ToValue) -> Self {
+        let owned = match value.to_value() {
+            Value::Null => OwnedValue::Null,
+            Value::Integer(number) => OwnedValue::Integer(number),
+            Value::Real(number) => OwnedValue::Real(number),
+            Value::Text(text) => OwnedValue::Text(text.to_owned()),
+            Value::Bytes(bytes) => OwnedValue::Bytes(bytes.to_vec()),
+        };
+        Self(owned, value.value_type())
+    }
+
+    pub(super) fn bound(&self) -> Bound<'_> {
+        let value = match &self.0 {
+            OwnedValue::Null => Value::Null,
+            OwnedValue::Integer(number) => Value::Integer(*number),
+            OwnedValue::Real(number) => Value::Real(*number),
+            OwnedValue::Text(text) => Value::Text(text),
+            OwnedValue::Bytes(bytes) => Value::Bytes(bytes),
+        };
+        Bound(value, self.1)
+    }
+}
+
 /// The values of a statement with their types.
 pub(super) fn bind<'a>(values: &'a [&dyn ToValue]) -> Vec<Bound<'a>> {
     values.iter().map(|value| Bound(value.to_value(), value.value_type())).collect()

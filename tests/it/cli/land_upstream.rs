@@ -96,10 +96,10 @@ fn wait_for(what: &Path) {
 }
 
 /// A server of git's own protocol on the loopback.
-struct Daemon(Child);
+pub(crate) struct Daemon(Child);
 
 impl Daemon {
-    fn start(world: &TestProject) -> (Self, String) {
+    pub(crate) fn start(world: &TestProject) -> (Self, String) {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = world.command("git");
         command.args(["daemon", "--reuseaddr", "--listen=127.0.0.1", "--export-all", "--enable=receive-pack"]);

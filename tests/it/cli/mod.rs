@@ -28,7 +28,7 @@ pub(crate) mod land;
 mod land_batch;
 mod land_blame;
 mod land_edge_cases;
-mod land_upstream;
+pub(crate) mod land_upstream;
 mod lane;
 mod lane_damaged;
 mod lane_prune;

@@ -29,6 +29,8 @@ pub enum Fault {
     Cut(Side, usize),
     /// Cuts so, and passes no connection any more.
     CutForGood(Side, usize),
+    /// Closes both ends in place of the end of the server's answer to the commit, and passes no connection any more.
+    CutAfterCommit,
     /// Passes nothing on any more behind this many turns of that side, and keeps both ends open.
     Silence(Side, usize),
     /// Passes nothing on any more from the client's commit on, and keeps both ends open.
@@ -145,6 +147,10 @@ impl Link {
             match self.fault {
                 Fault::Cut(at, number) if at == side && number == turn => break,
                 Fault::CutForGood(at, number) if at == side && number == turn => {
+                    self.is_over.store(true, SeqCst);
+                    break;
+                }
+                Fault::CutAfterCommit if is_behind && kind == b'Z' => {
                     self.is_over.store(true, SeqCst);
                     break;
                 }

@@ -62,6 +62,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/guides/several-machines.md", "fairway store copy --to postgres://fairway@db.example/team"),
     ("docs/guides/several-machines.md", "git pull"),
     ("docs/guides/several-machines.md", "fairway host retire build1 --reason 'its disk died'"),
+    ("docs/guides/several-machines.md", "fairway session relaunch cart-1 --here"),
     ("docs/guides/several-machines.md", "createuser --pwprompt fairway"),
     (
         "docs/guides/several-machines.md",

@@ -186,6 +186,8 @@ fn open_intent_and_landing_of_another_host_are_left_alone() {
         world.git(&world.root(), &["config", name, value]);
     }
     world.git(&world.root(), &["add", "."]);
+    // This repository has no remote.
+    std::fs::write(world.root().join(".fairway/local.toml"), "[land]\nshared = false\n").unwrap();
     let landed = run(&world, "land lane:cart");
     assert_eq!(landed.code, Some(0), "{landed:?}");
     assert_eq!(open(&world), both);

@@ -217,3 +217,69 @@ fn a_client_that_stops_inside_a_write_holds_the_others_up_for_seconds() {
     assert!(["store_busy", "store_unreachable"].contains(&&*code), "{answer:?}");
     assert_eq!(server.query(schema, "SELECT title FROM tasks"), ["another"]);
 }
+
+/// What a server ends is told with the process that everybody waits for: the limit of a lock, and that of a statement, which ends as
+/// a statement that is cancelled.
+#[test]
+fn write_that_waits_too_long_is_told_which_process_holds_the_store() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let turn = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
+    let hold = format!("SET application_name = 'fairway build1 4711'; BEGIN; {turn}; SELECT pg_sleep(9); COMMIT");
+    let waiting = "FROM pg_locks WHERE locktype = 'advisory' AND objid = 'project'::regclass::oid AND NOT granted";
+    let ask = |query: &str| server.query(schema, query);
+    thread::scope(|scope| {
+        scope.spawn(|| ask(&hold));
+        let has_turn = waiting.replace("NOT granted", "granted");
+        while ask(&format!("SELECT count(*) {has_turn}")) != ["1"] {
+            thread::sleep(Duration::from_millis(10));
+        }
+        for is_cancelled in [true, false] {
+            let add = scope.spawn(|| world.run(["task", "add", "late", "--json"]));
+            if is_cancelled {
+                while ask(&format!("SELECT pg_cancel_backend(pid) {waiting}")).is_empty() {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
+            let error = add.join().unwrap().refuses(8, "store_busy").error();
+            let message = error["message"].as_str().unwrap();
+            assert!(message.starts_with("the store is locked by fairway on build1, pid 4711"), "{message}");
+            assert_eq!(error["retryable"], true);
+        }
+    });
+    assert_eq!(ask("SELECT count(*) FROM tasks"), ["0"]);
+}
+
+/// Commits whose answers are cut, and about which nothing can be asked. `FAIRWAY_CUT_COMMITS` is their number.
+#[test]
+fn commits_cut_at_their_answer_are_unknown_and_settled_by_the_repetition() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let count: usize = std::env::var("FAIRWAY_CUT_COMMITS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let add = |request: &str, proxy: &FaultProxy| -> CommandOutput {
+        let address = server.network_address("127.0.0.1", proxy.port(), schema) + "&connect_timeout=1";
+        let mut command = world.fairway(["task", "add", "a task", "--json", "--request-id", request]);
+        command.env("FAIRWAY_STORE_URL", address).output().unwrap().into()
+    };
+    let passing = || FaultProxy::start(server.port(), Fault::None);
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, SeqCst);
+                    if number >= count {
+                        return;
+                    }
+                    let request = format!("r-{number}");
+                    let cut = FaultProxy::start(server.port(), Fault::CutAfterCommit);
+                    let error = add(&request, &cut).refuses(8, "outcome_unknown").error();
+                    assert_eq!(error["retryable"], true, "{error:#}");
+                    add(&request, &passing()).exits(0);
+                }
+            });
+        }
+    });
+    assert_eq!(server.query(schema, "SELECT count(*) FROM tasks"), [count.to_string()]);
+    println!("{count} commits without an answer, each told as unknown and done once");
+}

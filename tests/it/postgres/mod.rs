@@ -16,6 +16,7 @@ mod reconnect;
 mod same_answers;
 mod schema;
 mod sessions;
+mod shared_base;
 mod silent_hosts;
 mod storm;
 mod storm_with_faults;

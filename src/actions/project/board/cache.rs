@@ -11,7 +11,11 @@ use super::{
     watches::{WatchedProcess, Watches},
 };
 use crate::{
-    actions::{App, project::silent_hosts, sessions::liveness::silence},
+    actions::{
+        App,
+        project::{shared_base::BaseAnswers, silent_hosts},
+        sessions::liveness::silence,
+    },
     config::Settings,
     env::Timestamp,
     wire::BoardView,
@@ -55,7 +59,18 @@ impl BoardCache {
         };
         self.next_change = None;
         self.watches.look();
-        app.read(|tx| facts.advance(app, tx, &News::since(tx, seq)?, &mut self.watches))?;
+        let (now, mut bases) = (app.env.now(), BaseAnswers::default());
+        if app.settings.store.is_on_server() {
+            let (watches, before) = (&self.watches, &facts);
+            let (new, watched) = app.read_together(|tx| {
+                let (mut facts, mut watches) = (before.clone(), watches.clone());
+                facts.advance(app, tx, now, &News::since(tx, seq)?, &mut watches, &mut bases)?;
+                Ok((facts, watches))
+            })?;
+            (facts, self.watches) = (new, watched);
+        } else {
+            app.read(|tx| facts.advance(app, tx, now, &News::since(tx, seq)?, &mut self.watches, &mut bases))?;
+        }
         let is_suppressed = silence::judge(app, &mut facts.sessions, facts.now, &BTreeSet::new());
         if is_suppressed && app.settings.store.is_on_server() {
             silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?.ids);

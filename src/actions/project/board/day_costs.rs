@@ -13,7 +13,7 @@ use crate::{
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The costs in billionths of a US dollar, by session and lane.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct DayCosts {
     day: Option<Timestamp>,
     of: BTreeMap<(String, Option<String>), i64>,

@@ -18,6 +18,7 @@ use crate::{
         App,
         core::session_process::RunProcesses,
         jobs::{last_line::last_line, view::JobReader},
+        project::shared_base::{self, BaseAnswers, SharedBase},
         queue::{
             gates,
             land::{self, LandPause},
@@ -63,7 +64,7 @@ const MAX_EVALUATED_TASKS: usize = 100;
 const MAX_SINGLE_READS: usize = 2;
 
 /// Everything that the store tells, and for each session whether it is alive.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub now: Timestamp,
     /// The newest event.
@@ -112,13 +113,15 @@ pub(super) struct Facts {
     pub sent_back: Vec<SentBack>,
     /// Unclaimed tasks that a review sent back.
     pub refused: Vec<RefusedTask>,
+    /// How the bases of this host differ from those of others.
+    pub shared_base: SharedBase,
     pub costs: DayCosts,
     /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
 }
 
 /// A job that failed lately.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ShownFailure {
     pub job: FailedJob,
     /// The last line of its output.
@@ -129,8 +132,15 @@ pub(super) struct ShownFailure {
 
 impl Facts {
     /// Brings the facts up to date.
-    pub(super) fn advance(&mut self, app: &App, tx: &ReadTx<'_>, news: &News, watches: &mut Watches) -> Result<()> {
-        let now = app.env.now();
+    pub(super) fn advance(
+        &mut self,
+        app: &App,
+        tx: &ReadTx<'_>,
+        now: Timestamp,
+        news: &News,
+        watches: &mut Watches,
+        bases: &mut BaseAnswers,
+    ) -> Result<()> {
         (self.now, self.seq) = (now, news.seq);
         self.held = overview::held(tx)?;
         let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, watches)?;
@@ -157,6 +167,7 @@ impl Facts {
         self.active_jobs = jobs::active(tx)?;
         self.hosts = other_hosts(app, tx)?;
         self.read_failed_jobs(app, tx)?;
+        self.shared_base = shared_base::find(app, tx, bases)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
             self.refused = overview::refused_unclaimed(tx)?;

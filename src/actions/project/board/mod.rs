@@ -1,5 +1,6 @@
 //! The board: what needs a person, what every lane does, which jobs run. One model for every surface that shows it. It is
-//! read in one transaction, and composed anew from what has changed; besides that it looks at `/proc` and at the output of running jobs, and asks no other program.
+//! read in one transaction, and composed anew from what has changed. Besides that it looks at `/proc` and at the output of running
+//! jobs. It asks no other program but git, and that only where another host has landed work.
 
 mod approval;
 mod blocked;
@@ -21,6 +22,7 @@ mod question;
 mod refused;
 mod sent_back;
 mod sessions;
+mod shared_base;
 mod silent_host;
 mod submitted;
 mod task_counts;

@@ -19,7 +19,7 @@ use crate::{
 const MAX_LANDINGS: i64 = 200;
 
 /// A landing that sent work back.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct SentBack {
     pub landing: Landing,
     /// The task that was released since, and is unclaimed.

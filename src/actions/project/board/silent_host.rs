@@ -6,11 +6,14 @@ use super::{facts::Facts, need::Need};
 use crate::{
     actions::{App, project::silent_hosts},
     config::StaleAfter,
-    domain::{age, need::NeedKind, other_host::OtherHost, plural},
+    domain::{age, need::NeedKind, other_host::OtherHost, plural, session_facts::SessionOverview},
     env::Timestamp,
     os::host,
     store::hosts::Host,
 };
+
+/// So many sessions of a silent host are offered to be brought here.
+const MAX_MOVABLE: usize = 3;
 
 /// An item for each silent host with open sessions, claims of sessions or active jobs.
 pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
@@ -46,12 +49,16 @@ fn item(facts: &Facts, host: &Host, limit: Duration) -> Option<Need> {
     let line = format!("{name} was not heard of for more than {}: {}", age::rough(limit), used.text());
     let evidence = format!("the last look or change by {name}; only that host can prove that a program of it is gone");
     let argument = shell_words::quote(&host.name).into_owned();
-    Some(
-        Need::new(NeedKind::HostSilent, key, Some(host.last_seen), line, evidence)
-            .then("give it up, if it is gone", format!("fairway host retire {argument} --reason TEXT"))
-            .then("release its claims", format!("fairway release --host {argument}"))
-            .then("see the hosts", "fairway host list".to_owned()),
-    )
+    let is_there = |one: &&SessionOverview| host.id.is_some() && one.session.host_id == host.id;
+    let movable = facts.sessions.iter().filter(is_there).filter(|one| !one.holds.is_empty() && one.can_relaunch);
+    let need = Need::new(NeedKind::HostSilent, key, Some(host.last_seen), line, evidence)
+        .then("give it up, if it is gone", format!("fairway host retire {argument} --reason TEXT"))
+        .then("release its claims", format!("fairway release --host {argument}"))
+        .then("see the hosts", "fairway host list".to_owned());
+    Some(movable.take(MAX_MOVABLE).fold(need, |need, one| {
+        let id = &one.session.id;
+        need.then(&format!("bring the work of {id} here"), format!("fairway session relaunch {id} --here"))
+    }))
 }
 
 /// What is recorded as at work on a host.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The numbers, and the part of each task in them once a task has changed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct KeptCounts {
     pub all: TaskCounts,
     states: Option<BTreeMap<String, TaskState>>,

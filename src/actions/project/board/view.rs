@@ -2,7 +2,7 @@
 
 use super::{
     approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, program, prompt,
-    question, refused, silent_host, submitted,
+    question, refused, shared_base, silent_host, submitted,
 };
 use crate::{
     actions::App,
@@ -22,6 +22,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(silent_host::items(app, facts));
     needs_you.extend(claimant::items(facts));
     needs_you.extend(landing::items(facts));
+    needs_you.extend(shared_base::items(facts));
     needs_you.extend(submitted::items(facts));
     needs_you.extend(refused::items(facts));
     needs_you.extend(blocked::items(facts));

@@ -22,7 +22,7 @@ pub type WatchedProcess = (i32, Arc<OwnedFd>);
 
 /// The watched processes by session: of each live session the one that proves it alive, or the server of its pane; of each
 /// dead one those that are left of its run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Watches {
     is_on: bool,
     watched: BTreeMap<SessionId, Vec<WatchedProcess>>,

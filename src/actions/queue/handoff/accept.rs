@@ -10,7 +10,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
+        core::{landed_here, lookup},
         queue::lane::{checkout, worktree},
     },
     domain::{
@@ -47,6 +47,9 @@ pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
         return accept_with_work(app, id);
     }
     let task = app.read(|tx| Ok(state::find(tx, id)?.task))?;
+    if how == Acceptance::WithClaim {
+        app.read(|tx| landed_here::not_ready_reasons_now(app, tx, &lookup::task(tx, &task)?).map(drop))?;
+    }
     let work = work::find(app, &task)?.filter(HandedWork::is_begun);
     app.mutate(|tx| {
         let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
@@ -87,7 +90,10 @@ fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
     if asked.repeat_answer.is_some() {
         return repeat_with_work(app, &asked.handoff, &task, &own);
     }
-    app.read(|tx| claim_move::plan(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop))?;
+    app.read(|tx| {
+        landed_here::not_ready_reasons_now(app, tx, &task)?;
+        claim_move::plan(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop)
+    })?;
     let update = bring_work::prepare(app, &asked.handoff, &task, &own)?;
     let Some(update) = update else {
         let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::lookup,
+        core::{landed_here, lookup},
         queue::task::{
             claim,
             claim_place::{self, PlannedPlace},
@@ -55,7 +55,7 @@ pub(super) fn plan(
         Some(lane) => place.put_in(lane),
         None => place,
     };
-    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let waiting = landed_here::not_ready_reasons(app, tx, task)?;
     if !waiting.is_empty() {
         return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{lookup, task_worktree},
+        core::{base_commit, lookup, task_worktree},
         queue::lane::checkout,
     },
     config::project::worktree_top,
@@ -53,7 +53,7 @@ pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
         lane: lane.as_ref().filter(|_| is_of_lane(dir)).map(|lane| lane.name.clone()),
         worktree: dir.to_string_lossy().into_owned(),
         branch,
-        commits: git.count_apart(base, &head).ok().map(|(_, commits)| commits),
+        commits: git.count_apart(&base_commit::revision(app, &git, base), &head).ok().map(|(_, commits)| commits),
         head,
         has_changes: git.is_clean() != Some(true),
     }))
@@ -69,7 +69,8 @@ impl HandedWork {
             return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
         };
         let git = Git::new(app.env.vars(), worktree.as_ref());
-        let (branch, commits) = (git.branch(), git.count_apart(base, head).ok().map(|(_, commits)| commits));
+        let base = base_commit::revision(app, &git, base);
+        let (branch, commits) = (git.branch(), git.count_apart(&base, head).ok().map(|(_, commits)| commits));
         let (lane, has_changes) = (Some(lane.name.clone()), git.is_clean() != Some(true));
         Ok(Self { lane, branch, head: head.to_owned(), commits, has_changes, worktree })
     }

@@ -63,6 +63,19 @@ pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     movable(app, name)
 }
 
+/// The base as a landing would find it. Where it follows its upstream, that is where the upstream was last fetched.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn planned(app: &App, name: &str) -> Result<Base> {
+    match behind(app, name)? {
+        Some(behind) if app.settings.shares_base() && behind.ahead == 0 => {
+            Ok(Base { commit: behind.theirs, ..movable(app, name)? })
+        }
+        _ => check(app, name),
+    }
+}
+
 /// How far a base is behind its upstream.
 #[derive(Debug)]
 pub(super) struct Behind {

@@ -66,7 +66,7 @@ fn plan_one(
     }
     candidate::check_identity(&maker.project)?;
     if !bases.iter().any(|base| base.name == unit.base) {
-        bases.push(base::check(app, &unit.base)?);
+        bases.push(base::planned(app, &unit.base)?);
     }
     let Some(base) = bases.iter_mut().find(|base| base.name == unit.base) else { return Ok(()) };
     view.base_before = Some(base.commit.clone());

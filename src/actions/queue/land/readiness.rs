@@ -6,7 +6,7 @@ use super::unit::{Member, Unit};
 use crate::{
     actions::{
         App,
-        core::{lookup, other_host},
+        core::{landed_here, lookup, other_host},
         queue::{
             gates::{self, GitFacts},
             lane::checkout,
@@ -17,7 +17,7 @@ use crate::{
         blocker::{Blocker, GateReport},
         commit_id,
         rules::{fencing::TaskWrite, gate::Gate},
-        task::{Task, TaskState},
+        task::{NotReadyReason, Task, TaskState},
     },
     os::git::Git,
     store::{ReadTx, WriteTx},
@@ -156,6 +156,27 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
         TaskState::Cancelled(_) => ("it is cancelled".to_owned(), format!("fairway task reopen {id} --reason TEXT")),
     };
     Some(Blocker { code: "not_finished", message, fix })
+}
+
+/// Refuses a candidate without what its tasks depend on, where that landed on another host.
+///
+/// # Errors
+/// `gate_blocked`.
+pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
+    let mut reports = Vec::new();
+    for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {
+        let missing = landed_here::missing_in(app, &[&task.id], candidate)?;
+        let blocker = |reason: NotReadyReason| Blocker {
+            code: reason.code,
+            message: reason.message,
+            fix: reason.fix.unwrap_or_default(),
+        };
+        let blockers: Vec<Blocker> = missing.into_iter().map(blocker).collect();
+        if !blockers.is_empty() {
+            reports.push(GateReport { task: task.id.clone(), judged: None, blockers });
+        }
+    }
+    if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
 }
 
 /// The dependencies that are open and land neither along nor before.

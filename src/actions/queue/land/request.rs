@@ -15,6 +15,9 @@ use crate::{
 /// The answer of `--all` without any work.
 const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";
 
+/// The answer of `--all` where all of the work is left out.
+const NOTHING_HERE: &str = "nothing to land here: see what is left out";
+
 /// A request to land work.
 #[derive(Debug, Clone, Default)]
 pub struct LandRequest {
@@ -57,7 +60,13 @@ pub(super) fn answer(app: &App, request: &LandRequest, view: LandView, mut notes
     };
     let exit = view.landings.iter().find(counts).and_then(|one| one.error.as_ref()).map_or(0, |e| e.kind.exit_code());
     let lines: Vec<String> = view.landings.iter().map(report::lines).collect();
-    let line = if lines.is_empty() { NOTHING.to_owned() } else { lines.join("\n") };
+    let line = if lines.is_empty() && !notes.is_empty() {
+        NOTHING_HERE.to_owned()
+    } else if lines.is_empty() {
+        NOTHING.to_owned()
+    } else {
+        lines.join("\n")
+    };
     let ids = view.landings.iter().filter(|one| one.state == "landed").flat_map(|one| one.tasks.clone()).collect();
     notes.extend(view.landings.iter().flat_map(|one| one.notes.clone()));
     let answer = Answer { ids, notes, ..Answer::new(&view, "", line)? };

@@ -14,7 +14,7 @@ use super::{
     schedule,
     step::LockedLand,
     unit::project_git,
-    upstream::{MayPush, Upstreams},
+    upstream::{MayPush, UpstreamUse, Upstreams},
 };
 use crate::{
     actions::{
@@ -48,7 +48,9 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     let mut landings: Vec<LandingView> =
         recovery::run(app, &lock, say)?.iter().map(|done| report::completed(app, done)).collect();
     let checks = Checks::new(app, say);
-    let (what, fresh, moves) = (request.upstream, RefCell::default(), RefCell::default());
+    // A store that several hosts share is true only with a base that they share.
+    let what = if app.settings.shares_base() { UpstreamUse::Push } else { request.upstream };
+    let (fresh, moves) = (RefCell::default(), RefCell::default());
     let upstreams = Upstreams { app, git, lock: &lock, say, may_push, what, fresh, moves };
     let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, say };
     let mut order = Vec::new();

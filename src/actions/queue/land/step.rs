@@ -138,6 +138,7 @@ impl LockedLand<'_> {
                 return Err(self.send_back_conflict(&unit, base, files, view)?.into());
             }
         };
+        readiness::check_dependencies(self.app, &unit, &made)?;
         // Where the base has all its changes, in other commits, it has nothing of its own.
         if made != top.commit {
             top.refuse_files_in_the_way(&self.git, &made)?;

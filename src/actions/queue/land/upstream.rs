@@ -219,7 +219,8 @@ fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> {
 }
 
 fn no_upstream(app: &App, base: &str, why: String) -> Refusal {
-    Refusal::NoUpstream { base: base.to_owned(), why, dir: app.project.root.display().to_string() }
+    let (base, dir) = (base.to_owned(), app.project.root.display().to_string());
+    Refusal::NoUpstream { base, why, dir, is_shared: app.settings.shares_base() }
 }
 
 /// Whether an error of a remote would meet every other landing too.

@@ -3,11 +3,12 @@
 use anyhow::Result;
 
 use super::{
+    fetched_base,
     patch::{self, LanePatch},
     worktree::{self, WorktreePlan},
 };
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::base_commit},
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
@@ -40,14 +41,17 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     if let Some(answer) = worktree::prepare(app, &git, name, |tx| check_absent(tx, name))? {
         return Ok(answer);
     }
+    let base = fields.base.clone().flatten();
+    let note = fetched_base::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
     let (lane, plan) = plan_worktree(app, &git, name, fields)?;
-    worktree::create(app, &git, name, &plan, || {
+    let answer = worktree::create(app, &git, name, &plan, || {
         app.mutate(|tx| {
             check_absent(tx, name)?;
             worktree::clear_intent(tx, name)?;
             insert(tx, &here(Lane { created_at: tx.now(), ..lane }), Some(&plan.commit))
         })
-    })
+    })?;
+    Ok(note.into_iter().fold(answer, Answer::note))
 }
 
 /// The lane that [`add_with_worktree`] would add.
@@ -68,7 +72,7 @@ fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &Lane
         Some(dir) => dir,
         None => worktree::default_path(app, name)?,
     };
-    let commit = git.commit(&base)?.ok_or_else(|| {
+    let commit = base_commit::find(app, git.git(), &base)?.ok_or_else(|| {
         if git.git().has_commits() {
             Refusal::not_found("base branch", &base)
         } else {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{checkout, diff_since};
 use crate::{
-    actions::{App, core::lookup},
+    actions::{App, core::base_commit, core::lookup},
     domain::{LaneName, Refusal},
     os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},
     wire::{FileDiffView, LaneDiffView},
@@ -83,7 +83,8 @@ fn with_diff<T>(
     let since = match since {
         Some(since) => diff_since::commit(app, &git, &lane, since)?,
         None => {
-            let base_commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;
+            let base_commit = base_commit::find(app, &git, &base)?;
+            let base_commit = base_commit.ok_or_else(|| Refusal::not_found("base branch", &base))?;
             let fork = git.merge_base(&base_commit, &head)?;
             fork.ok_or_else(|| Refusal::not_found("common commit", format!("{base}...{name}")))?
         }

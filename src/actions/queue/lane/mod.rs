@@ -1,11 +1,13 @@
 //! Lanes: add, edit, list, open, pause, close and remove them, and work with their worktrees.
 
 pub mod add;
+pub mod bring_here;
 pub(crate) mod checkout;
 pub mod close;
 pub mod diff;
 mod diff_since;
 pub mod edit;
+mod fetched_base;
 pub mod list;
 mod patch;
 pub mod prune;

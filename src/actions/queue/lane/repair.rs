@@ -17,7 +17,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, other_host},
+        core::{base_commit, errors, lookup, other_host},
     },
     config::project::{WayBack, is_lost_worktree, way_back, worktree_record},
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
@@ -179,7 +179,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
     let is_new_branch = git.branch_commit(branch)?.is_none();
     if is_new_branch {
         let base = checkout::base(app, lane);
-        let commit = git.commit(base)?.ok_or_else(|| Refusal::not_found("base branch", base))?;
+        let commit = base_commit::find(app, git.git(), base)?.ok_or_else(|| Refusal::not_found("base branch", base))?;
         git.create_branch(branch, &commit)?;
     }
     git.add_worktree(dir, branch)?;

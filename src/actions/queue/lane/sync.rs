@@ -10,7 +10,7 @@ use super::{
     worktree,
 };
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{Answer, App, core::base_commit, core::lookup},
     domain::{LaneName, Refusal, commit_id, lane::Lane, plural},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, WriteTx, landings, sessions},
@@ -52,7 +52,8 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
         Some(onto) => candidate(app, &git, &lane, onto)?,
         None => {
             let name = checkout::base(app, &lane).to_owned();
-            let commit = git.commit(&name).ok_or_else(|| Refusal::not_found("base branch", &name))?;
+            let commit =
+                base_commit::find(app, &git, &name)?.ok_or_else(|| Refusal::not_found("base branch", &name))?;
             Incoming { name, commit }
         }
     };

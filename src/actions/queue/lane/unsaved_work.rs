@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{checkout, worktree_removal};
 use crate::{
-    actions::App,
+    actions::{App, core::base_commit},
     domain::{Refusal, lane::Lane},
     os::git::{Git, Repository},
 };
@@ -22,7 +22,7 @@ pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
     checkout::refuse_damaged(app, lane)?;
     let root = Git::new(app.env.vars(), &app.project.root);
     let base = checkout::base(app, lane);
-    let Some(base_commit) = root.commit(base) else {
+    let Some(base_commit) = base_commit::find(app, &root, base)? else {
         return Err(
             unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
         );

@@ -8,6 +8,7 @@ use std::{
 use crate::{
     actions::{
         App,
+        core::base_commit,
         queue::lane::checkout::{self, Presence},
     },
     domain::{
@@ -83,7 +84,8 @@ impl Looker<'_> {
         let part = ChangedPart { files, known: &changed, by_name: &by_name };
         // A snapshot that could not be judged does not tell what was changed.
         let is_told = !files.is_empty() && known.is_none_or(|known| known.unknown.is_none());
-        let taken = repository.take(checkout::base(self.app, lane), fork, is_told.then_some(part)).and_then(|taken| {
+        let base = base_commit::revision(self.app, &git, checkout::base(self.app, lane));
+        let taken = repository.take(&base, fork, is_told.then_some(part)).and_then(|taken| {
             let digest = digest_of(&taken);
             match known.filter(|known| known.digest == digest && known.host == local_host()) {
                 Some(known) => Ok(LaneSnapshot { taken_at: self.app.env.now(), ..known.clone() }),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::lookup},
+    actions::{App, core::base_commit, core::lookup},
     domain::{
         LaneName, TaskId,
         actor::is_same_claimant,
@@ -47,7 +47,7 @@ pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: 
         Ok((lane, base))
     })?;
     let base = base.unwrap_or_else(|| app.settings.project.base_branch.clone());
-    let Some((commit, base)) = git.commit(commit).zip(git.commit(&base)) else { return Ok(()) };
+    let Some((commit, base)) = git.commit(commit).zip(base_commit::find(app, git, &base)?) else { return Ok(()) };
     match git.merge_base(&base, &commit) {
         Ok(Some(fork)) => remember(app, git, (id, lane.as_ref()), reviewer, SeenCommit { commit, fork }),
         Ok(None) | Err(_) => Ok(()),

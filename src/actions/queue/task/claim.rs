@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, inside_session, lookup},
+        core::{dead_session::DeadSession, inside_session, landed_here, lookup},
     },
     domain::{
         Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,
@@ -90,7 +90,22 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
         return Err(Refusal::invalid("lease", "must be greater than zero").into());
     }
     let any_role = request.any_role || names_task_as_person(app, request)?;
-    let done = app.mutate(|tx| {
+    app.landed_here.forget_missing();
+    let mut done = claim_once(app, request, dead, any_role);
+    // What other hosts have landed is looked up outside of the write.
+    while done.is_err() && landed_here::look(app)? {
+        done = claim_once(app, request, dead, any_role);
+    }
+    let is_held = |refusal: &Refusal| matches!(refusal, Refusal::AlreadyClaimed { .. } | Refusal::NothingReady { .. });
+    if done.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(is_held)) {
+        // A claim made by a clock that was ahead ends after its lease, not at that clock's time.
+        app.count_future_times_from_now()?;
+    }
+    done
+}
+
+fn claim_once(app: &App, request: &ClaimRequest, dead: &[DeadSession], any_role: bool) -> Result<Answer> {
+    app.mutate(|tx| {
         if let Some(lane) = &request.lane {
             lookup::lane(tx, lane)?;
         }
@@ -107,13 +122,7 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
             Some(id) => claim_by_id(app, tx, &claimant, &id),
             None => claim_next(app, tx, &claimant),
         }
-    });
-    let is_held = |refusal: &Refusal| matches!(refusal, Refusal::AlreadyClaimed { .. } | Refusal::NothingReady { .. });
-    if done.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(is_held)) {
-        // A claim made by a clock that was ahead ends after its lease, not at that clock's time.
-        app.count_future_times_from_now()?;
-    }
-    done
+    })
 }
 
 /// The claim of a session that starts.
@@ -193,6 +202,7 @@ pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
 pub fn check_at_start(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, dead: &[DeadSession]) -> Result<()> {
     let request = ClaimRequest { id: Some(task.id.clone()), ..ClaimRequest::default() };
     let claimant = Claimant::new(tx, &request, Some(session), dead)?;
+    landed_here::not_ready_reasons_now(app, tx, task)?;
     decide(app, tx, &claimant, task, &ClaimCache::default()).map(drop)
 }
 
@@ -325,6 +335,8 @@ fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<An
         };
         match decided {
             Ok(granted) => found = Some((task, granted)),
+            // It may be here: another task must not be claimed in its place.
+            Err(error) if app.landed_here.has_unknown() => failed = Some(error),
             Err(error) => match error.downcast_ref::<Refusal>() {
                 Some(refusal) => {
                     skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
@@ -443,7 +455,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cach
         Some(lane) => tasks::held_in_lane(tx, &lane.name, Some(&task.id))?,
         None => 0,
     };
-    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let waiting = landed_here::not_ready_reasons(app, tx, task)?;
     let policy = if task.fields.paths.is_empty() { PathPolicy::Off } else { app.settings.claims.path_conflicts };
     if policy != PathPolicy::Off && cache.held_paths.get().is_none() {
         let _ = cache.held_paths.set(tasks::held_paths(tx, &app.actor.name)?);
@@ -463,6 +475,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cach
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
     let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
     let any_actor = Claimant::new(tx, &request, None, &[])?;
+    landed_here::not_ready_reasons_now(app, tx, task)?;
     match decide(app, tx, &any_actor, task, &ClaimCache::default()) {
         Ok(_) => Ok(None),
         Err(error) => error.downcast().map(Some),

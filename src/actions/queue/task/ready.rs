@@ -6,9 +6,9 @@ use super::open_reviews::{self, OpenReviewsCache};
 use crate::{
     actions::{
         App,
-        core::{claimants::Claimants, lookup},
+        core::{claimants::Claimants, landed_here, lookup},
     },
-    domain::{LaneName, Refusal, Role, task::TaskSummary},
+    domain::{LaneName, Refusal, Role, TaskId, task::TaskSummary},
     store::{
         ReadTx,
         tasks::{self, ListScope},
@@ -72,13 +72,12 @@ impl<T> Page<T> {
 /// # Errors
 /// `not_found` for an unknown lane.
 pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskView>, bool)> {
-    app.read(|tx| {
+    ready_here(app, limit, |tx, page| {
         let (role, lane) = whom.scope(app, tx)?;
-        let mut page = Page::new(limit);
         tasks::for_each_ready(tx, role.as_ref(), lane.as_ref(), page.expected(), |task| {
-            Ok(page.push(|| TaskView::new(&task, &[])))
+            Ok(page.push(|| (task.id.clone(), TaskView::new(&task, &[]))))
         })?;
-        Ok((page.tasks, page.has_more))
+        Ok(())
     })
 }
 
@@ -87,18 +86,42 @@ pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec
 /// # Errors
 /// `not_found` for an unknown lane.
 pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskSummary>, bool)> {
-    app.read(|tx| {
+    ready_here(app, limit, |tx, page| {
         let (role, lane) = whom.scope(app, tx)?;
-        let mut page = Page::new(limit);
-        tasks::for_each_ready_summary(
-            tx,
-            role.as_ref(),
-            lane.as_ref(),
-            page.expected(),
-            |task| Ok(page.push(|| task)),
-        )?;
-        Ok((page.tasks, page.has_more))
+        tasks::for_each_ready_summary(tx, role.as_ref(), lane.as_ref(), page.expected(), |task| {
+            Ok(page.push(|| (task.id.clone(), task)))
+        })?;
+        Ok(())
     })
+}
+
+/// At most `limit` of the tasks that `read` finds ready, without those that wait for the work of another host, and whether there
+/// are more.
+fn ready_here<T>(
+    app: &App,
+    limit: Option<usize>,
+    read: impl Fn(&ReadTx<'_>, &mut Page<(TaskId, T)>) -> Result<()>,
+) -> Result<(Vec<T>, bool)> {
+    let mut more = 0;
+    loop {
+        let wanted = limit.map(|limit| limit.saturating_add(more));
+        let (page, missing) = app.read(|tx| {
+            let mut page = Page::new(wanted);
+            read(tx, &mut page)?;
+            let ids: Vec<&TaskId> = page.tasks.iter().map(|(id, _)| id).collect();
+            let missing = landed_here::missing_now(app, tx, &ids)?;
+            Ok((page, missing))
+        })?;
+        let is_here = |id: &TaskId| missing.iter().all(|(task, _)| task != id);
+        let mut tasks: Vec<T> = page.tasks.into_iter().filter(|(id, _)| is_here(id)).map(|(_, task)| task).collect();
+        let is_full = limit.is_none_or(|limit| tasks.len() >= limit);
+        if is_full || !page.has_more {
+            let has_more = page.has_more || limit.is_some_and(|limit| tasks.len() > limit);
+            tasks.truncate(limit.unwrap_or(usize::MAX));
+            return Ok((tasks, has_more));
+        }
+        more = more.saturating_mul(2).max(MAX_JUDGED);
+    }
 }
 
 /// Why no ready task can be claimed as fresh work: the open reviews have reached the limit. `None` when they have not, and when
@@ -133,16 +156,19 @@ pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;
         let is_limited = open_reviews::capacity(app).is_limited();
+        let is_on_server = app.settings.store.is_on_server();
         let mut found = Vec::new();
         tasks::for_each(tx, ListScope::Open, |task| {
             let fits = |wanted: Option<&str>, has: Option<&str>| wanted.is_none() || has.is_none() || wanted == has;
             let ours = fits(role.as_ref().map(Role::as_str), task.fields.role.as_ref().map(Role::as_str))
                 && fits(lane.as_ref().map(LaneName::as_str), task.fields.lane.as_ref().map(LaneName::as_str));
-            if ours && (!task.is_ready() || is_limited) {
+            if ours && (!task.is_ready() || is_limited || (is_on_server && !task.fields.depends_on.is_empty())) {
                 found.push(task);
             }
             Ok(true)
         })?;
+        let ready: Vec<&TaskId> = found.iter().filter(|task| task.is_ready()).map(|task| &task.id).collect();
+        let elsewhere = landed_here::missing_now(app, tx, &ready)?;
         let cache = OpenReviewsCache::new();
         let mut full = Vec::new();
         for task in found.iter().filter(|task| task.is_ready()) {
@@ -150,7 +176,8 @@ pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
                 full.push((task.id.clone(), refusal));
             }
         }
-        found.retain(|task| !task.is_ready() || full.iter().any(|(id, _)| *id == task.id));
+        let is_barred = |id: &TaskId| full.iter().any(|(of, _)| of == id) || elsewhere.iter().any(|(of, _)| of == id);
+        found.retain(|task| !task.is_ready() || is_barred(&task.id));
         let mut claimants = Claimants::new();
         found
             .iter()
@@ -159,6 +186,11 @@ pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
                 if let Some((_, refusal)) = full.iter().find(|(id, _)| *id == task.id) {
                     let message = refusal.to_string();
                     view.waiting_on.push(WaitingView { code: refusal.code(), id: task.id.to_string(), message });
+                }
+                for (_, reason) in elsewhere.iter().filter(|(id, _)| *id == task.id) {
+                    let fix = reason.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
+                    let message = format!("{}{fix}", reason.message);
+                    view.waiting_on.push(WaitingView { code: reason.code, id: reason.id.to_string(), message });
                 }
                 if let Some(claim) = task.state.claim() {
                     claimants.describe(tx, task, &mut view)?;

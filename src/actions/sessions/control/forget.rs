@@ -7,15 +7,10 @@ use super::stop::claimed_tasks;
 use crate::{
     actions::{
         Answer, App,
-        core::{
-            force_reason::ForceReason,
-            inside_session,
-            last_heard::{LastHeard, Subject},
-            lookup, other_host, session_process,
-        },
-        sessions::finish::{finish, status_verb},
+        core::{force_reason::ForceReason, inside_session, lookup, session_process},
+        sessions::{finish::status_verb, give_up::give_up},
     },
-    domain::{Refusal, SessionId, session::SessionStatus},
+    domain::{Refusal, SessionId},
     wire::SessionView,
 };
 
@@ -36,17 +31,7 @@ pub fn forget(app: &App, id: &SessionId, why: Option<&str>, force: Option<&Force
             let why = "it is a session of this host".to_owned();
             return Err(Refusal::SessionAlive { session: id.clone(), why }.into());
         }
-        let heard = LastHeard::of_session(tx, &session, tx.now())?;
-        let there = other_host::find(tx, &session.host, session.host_id.as_deref())?;
-        let subject = Subject {
-            name: format!("the session {id}"),
-            recorded: &session.host,
-            there: Some(there.command(&["session", "stop", id.as_str()])),
-            force: format!("fairway session forget {id} --force --reason TEXT"),
-        };
-        heard.refuse_recent(app, force.is_some(), subject)?;
-        let reason = heard.reason(app, why);
-        let given_up = finish(tx, &session, SessionStatus::Failed, None, Some(&reason))?;
+        let given_up = give_up(app, tx, &session, why, force.is_some())?;
         let answer = Answer::new(&SessionView::from(&given_up), id, format!("gave up {id}"))?;
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");

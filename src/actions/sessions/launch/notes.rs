@@ -6,7 +6,7 @@ use super::launch_lock::{self, LaunchState};
 use crate::{
     actions::{
         App,
-        core::{lookup, session_process},
+        core::{landed_here, session_process},
     },
     domain::{
         Refusal,
@@ -28,7 +28,7 @@ pub(crate) fn collect(
 ) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     if let Some(task) = task {
-        about_task(tx, session, task, &mut notes)?;
+        about_task(app, tx, session, task, &mut notes)?;
     }
     if let Some(lane) = lane {
         about_lane(app, tx, session, task, lane, &mut notes)?;
@@ -36,7 +36,7 @@ pub(crate) fn collect(
     Ok(notes)
 }
 
-fn about_task(tx: &ReadTx<'_>, session: &Session, task: &Task, notes: &mut Vec<String>) -> Result<()> {
+fn about_task(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, notes: &mut Vec<String>) -> Result<()> {
     let id = &task.id;
     match &task.state {
         TaskState::Done(_) | TaskState::Cancelled(_) => {
@@ -51,7 +51,7 @@ fn about_task(tx: &ReadTx<'_>, session: &Session, task: &Task, notes: &mut Vec<S
             notes.push(format!("task {id} is claimed by {}{ended}", claim.claimant));
         }
     }
-    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let waiting = landed_here::not_ready_reasons_now(app, tx, task)?;
     if !waiting.is_empty() {
         notes.push(format!("task {}", Refusal::DepsOpen { task: id.clone(), waiting }));
     }

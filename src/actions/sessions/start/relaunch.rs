@@ -14,8 +14,9 @@ use crate::{
             inside_session, launch_parts, lookup, other_host,
             session_process::{self, RunProcesses},
         },
-        queue::task::claim,
+        queue::{lane::bring_here, task::claim},
         sessions::{
+            give_up,
             launch::{
                 intent,
                 plan::{self, LaunchPlan, LaunchRequest, Work},
@@ -54,6 +55,8 @@ pub struct RelaunchRequest {
     pub hooks: &'static dyn ProviderHooks,
     /// Whether the conversation is resumed where it can be.
     pub resumes: bool,
+    /// Whether the work of another host comes here: its session is given up, and its lane gets a worktree on this host.
+    pub here: bool,
     /// How long it waits for what becomes of the first prompt.
     pub watch: PromptWatch,
 }
@@ -61,8 +64,8 @@ pub struct RelaunchRequest {
 /// Relaunches a session.
 ///
 /// # Errors
-/// `session_alive` while the session, or its relaunch, may be alive; `session_mismatch` when it is on another host; `not_found` and
-/// `lane_closed` for its lane; `usage` when what its launch had of its own is not given again; as a launch; `inside_session`.
+/// `session_alive` while the session, or its relaunch, may be alive; `session_mismatch` when it is on another host; with `here`
+/// `host_alive`, `work_elsewhere`, `no_upstream` and `lane_held`; `not_found` and `lane_closed` for its lane; `usage` when what its launch had of its own is not given again; as a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
@@ -73,9 +76,17 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
         let chain = purpose::chain(tx, &of)?;
         Ok((of, chain))
     })?;
+    let (of, notes) = if request.here {
+        check_own_parts(app, &of, request)?;
+        let notes = bring_here(app, &of)?;
+        (app.read(|tx| lookup::session(tx, id))?, notes)
+    } else {
+        (of, Vec::new())
+    };
     let dead = prove_over(app, &of)?;
     check_own_parts(app, &of, request)?;
-    let first = plan(app, &of, &chain, dead.clone(), request)?;
+    let mut first = plan(app, &of, &chain, dead.clone(), request)?;
+    first.notes.splice(0..0, notes);
     let is_resumed = matches!(&first.purpose, Purpose::Relaunch(Relaunch { conversation: Some(_), .. }));
     match start::launch(app, first, request.watch) {
         // The provider may not have stored the conversation before the session died.
@@ -98,6 +109,32 @@ pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
         }
     }
     Ok(found)
+}
+
+/// Gives up a session of another host, and its relaunches there, and makes the worktree of its lane on this host. What git cannot do
+/// changes no session.
+fn bring_here(app: &App, of: &Session) -> Result<Vec<String>> {
+    let is_elsewhere = |session: &Session| !session.status.is_final() && !session_process::is_local(session);
+    let now = app.store_for_reading()?.time(app.env.now())?;
+    let open = app.read(|tx| {
+        let mut open: Vec<Session> = std::iter::once(of.clone()).chain(purpose::successors(tx, &of.id)?).collect();
+        open.retain(is_elsewhere);
+        for session in &open {
+            give_up::last_heard(app, tx, session, now, false)?;
+        }
+        Ok(open)
+    })?;
+    let notes = of.lane.as_ref().map(|lane| bring_here::bring_here(app, lane)).transpose()?.unwrap_or_default();
+    app.transaction(|tx| {
+        for session in &open {
+            let session = lookup::session(tx, &session.id)?;
+            if is_elsewhere(&session) {
+                give_up::give_up(app, tx, &session, Some("its work was brought to another host"), false)?;
+            }
+        }
+        Ok::<_, anyhow::Error>(())
+    })?;
+    Ok(notes)
 }
 
 /// Proves that a session and its relaunches are over. Returns those whose end is not recorded.
@@ -165,6 +202,7 @@ fn plan(
     let of_lane = |field: fn(&Lane) -> &Option<String>| lane.as_ref().and_then(|lane| field(lane).clone());
     let own_worktree = of.worktree.clone().filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir));
     let own_worktree = own_worktree.map(PathBuf::from);
+    let own_worktree = own_worktree.filter(|dir| !request.here || !other_host::has_directory(app, of, dir));
     if let (None, Some(lane)) = (&own_worktree, &lane) {
         other_host::refuse_lane(app, lane, &["session", "relaunch", of.id.as_str()])?;
     }
@@ -236,6 +274,9 @@ fn conversation(
     }
     let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();
     let why = |why: String| (None, Some(format!("the conversation is not resumed: {why}")));
+    if !session_process::is_local(of) {
+        return why("it was held on another host".to_owned());
+    }
     let is_other_program =
         request.command.as_ref().is_some_and(|command| program::name_of(command).as_ref() != Some(&provider));
     if is_other_program {

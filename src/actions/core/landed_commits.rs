@@ -1,0 +1,57 @@
+//! Which commits that landed on other hosts the bases of this host have, as far as it was looked up.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use anyhow::Result;
+
+use crate::os::git::Git;
+
+/// A commit of a base.
+type Landed = (String, String);
+
+/// What is known about the commits that landed on other hosts.
+#[derive(Debug, Default)]
+pub struct LandedCommits {
+    known: RefCell<BTreeMap<Landed, bool>>,
+    /// What was asked for and is not known.
+    unknown: RefCell<BTreeSet<Landed>>,
+}
+
+impl LandedCommits {
+    /// What was missing may have come.
+    pub fn forget_missing(&self) {
+        self.known.borrow_mut().retain(|_, is_here| *is_here);
+        self.unknown.borrow_mut().clear();
+    }
+
+    /// Whether something was asked for that is not known.
+    pub fn has_unknown(&self) -> bool {
+        !self.unknown.borrow().is_empty()
+    }
+
+    /// Whether a commit is here; one of which that is unknown is not.
+    pub(super) fn has(&self, landed: &Landed) -> bool {
+        let known = self.known.borrow().get(landed).copied();
+        if known.is_none() {
+            self.unknown.borrow_mut().insert(landed.clone());
+        }
+        known.unwrap_or(false)
+    }
+
+    pub(super) fn look_up(&self, git: &Git<'_>) -> Result<()> {
+        let mut starts: BTreeMap<String, Option<String>> = BTreeMap::new();
+        for landed in std::mem::take(&mut *self.unknown.borrow_mut()) {
+            let (base, commit) = &landed;
+            let start = match starts.get(base) {
+                Some(known) => known.clone(),
+                None => starts.entry(base.clone()).or_insert(git.start_of(base)?).clone(),
+            };
+            let is_here = start.is_some_and(|start| git.is_ancestor(commit, &start) == Some(true));
+            self.known.borrow_mut().insert(landed, is_here);
+        }
+        Ok(())
+    }
+}

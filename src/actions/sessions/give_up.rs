@@ -1,0 +1,56 @@
+//! The end of a session of another host by a person's word.
+
+use anyhow::Result;
+
+use super::finish::finish;
+use crate::{
+    actions::{
+        App,
+        core::{
+            last_heard::{LastHeard, Subject},
+            other_host,
+        },
+    },
+    domain::session::{Session, SessionStatus},
+    env::Timestamp,
+    store::{ReadTx, WriteTx},
+};
+
+/// When a session of another host was last heard of, if that is long enough ago to give it up.
+///
+/// # Errors
+/// `host_alive` unless `forced`.
+pub(super) fn last_heard(
+    app: &App,
+    tx: &ReadTx<'_>,
+    session: &Session,
+    now: Timestamp,
+    forced: bool,
+) -> Result<LastHeard> {
+    let id = &session.id;
+    let heard = LastHeard::of_session(tx, session, now)?;
+    let there = other_host::find(tx, &session.host, session.host_id.as_deref())?;
+    let subject = Subject {
+        name: format!("the session {id}"),
+        recorded: &session.host,
+        there: Some(there.command(&["session", "stop", id.as_str()])),
+        force: format!("fairway session forget {id} --force --reason TEXT"),
+    };
+    heard.refuse_recent(app, forced, subject)?;
+    Ok(heard)
+}
+
+/// Records a session of another host as failed, with the reason and the time since it was last heard of.
+///
+/// # Errors
+/// As [`last_heard`].
+pub(super) fn give_up(
+    app: &App,
+    tx: &WriteTx<'_>,
+    session: &Session,
+    why: Option<&str>,
+    forced: bool,
+) -> Result<Session> {
+    let reason = last_heard(app, tx, session, tx.now(), forced)?.reason(app, why);
+    finish(tx, session, SessionStatus::Failed, None, Some(&reason))
+}
