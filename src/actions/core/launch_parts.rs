@@ -3,13 +3,18 @@
 use serde_json::Value;
 
 use crate::{
-    domain::{EventKind, SessionId, session::Session},
+    domain::{
+        EventKind, SessionId,
+        session::{Session, SessionStatus},
+    },
     store::{ReadTx, StoreError, events},
 };
 
 /// The keys of the event that say what of a launch is not stored.
 pub const OWN_COMMAND: &str = "own_command";
 pub const OWN_ENV: &str = "own_env";
+/// The key of the event with the backend in which a session was until its program was replaced.
+pub const SWITCHED_FROM: &str = "switched_from";
 
 /// The provider of a session whose program is a shell.
 pub const SHELL: &str = "shell";
@@ -33,6 +38,15 @@ pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreEr
 /// Whether `session relaunch` needs nothing but the id of a session.
 pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
+}
+
+/// Whether the program of a session is being replaced: what starts may fail, and the session then goes on as before.
+pub fn is_switching(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
+    if session.status != SessionStatus::Starting {
+        return Ok(false);
+    }
+    let starting = events::newest_of_session(tx, &session.id, |kind| kind == EventKind::SessionStarting)?;
+    Ok(starting.is_some_and(|event| event.data[SWITCHED_FROM].is_string()))
 }
 
 fn recorded(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<OwnParts>, StoreError> {

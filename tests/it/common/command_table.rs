@@ -25,9 +25,8 @@ impl CommandRow {
     /// that has nothing to say prints nothing, a landing needs a repository, and an answer an open question.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "answer" | "session attach" | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => {
-                &[&["--help"]]
-            }
+            "answer" | "session attach" | "session structured" | "hook" | "config edit" | "demo" | "land"
+            | "land show" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -505,6 +504,8 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("session reconcile", "session reconcile", &[]),
     row("session attach", "session attach s4", &["session attach {}"]),
+    row("session terminal", "session terminal s4", &["session terminal {}"]),
+    row("session structured", "session structured --help", &["session structured {}"]),
     row("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
     row(
         "session nudge",
@@ -617,6 +618,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     row("trust", "trust", &[]),
+    row("doctor agents", "doctor agents --dry-run", &["doctor agents --dry-run {}"]),
     row("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
     row("doctor", "doctor", &[]),
     row("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),

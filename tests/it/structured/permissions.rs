@@ -37,6 +37,29 @@ fn person_allows_and_denies() {
 }
 
 #[test]
+fn always_goes_back_as_the_option_that_the_agent_offers() {
+    let scene = Scene::launched();
+    for (words, shown, outcome) in [
+        (&["allow", "--always"][..], "[allowed always]", Some("always")),
+        (&["allow"][..], "[allowed]", Some("yes")),
+        // The agent has no option for good.
+        (&["deny", "--always"][..], "[denied]", Some("no")),
+    ] {
+        scene.prompt("RUN[[true]]");
+        let asked = scene.asked()["id"].to_string();
+        scene.run(["approvals", "answer", &asked].iter().chain(words)).exits(0);
+        scene.shows(shown);
+        scene.wait_until_idle();
+        let frames = std::fs::read_to_string(format!("{}.frames", scene.session("s")["transcript"])).unwrap();
+        let sent = frames.lines().filter(|line| line.contains("\"optionId\":") && line.contains(" > ")).last().unwrap();
+        let frame: Value = serde_json::from_str(sent.split_once(" > ").unwrap().1).unwrap();
+        assert_eq!(frame["result"]["outcome"]["optionId"].as_str(), outcome);
+    }
+    let said = scene.rows("SELECT data FROM events WHERE kind = 'approval.answered' ORDER BY seq");
+    assert!(said[0]["data"].contains("\"always\":true") && !said[1]["data"].contains("true"), "{said:?}");
+}
+
+#[test]
 fn guard_denies_without_a_person_and_each_call_has_one_decision() {
     let scene = Scene::with("", RULES);
     scene.begin();

@@ -18,6 +18,7 @@ use crate::{
 enum Structured {
     Known(Agent),
     OpenCode,
+    Qwen,
 }
 
 impl Structured {
@@ -25,7 +26,25 @@ impl Structured {
         match self {
             Self::Known(agent) => agent.name(),
             Self::OpenCode => "opencode",
+            Self::Qwen => "qwen",
         }
+    }
+
+    /// Whether it tells by hooks, which a launch brings, that it waits in a terminal. Codex does so with its first prompt only.
+    fn reports_in_a_terminal(self) -> bool {
+        self == Self::Known(Agent::Claude)
+    }
+
+    /// Its command for a terminal in which no person sits.
+    fn terminal_command(self) -> String {
+        let args = if let Self::Known(agent) = self { agent.unattended_args() } else { Vec::new() };
+        let words: Vec<String> = std::iter::once(self.provider().to_owned()).chain(args).collect();
+        shell_words::join(words)
+    }
+
+    /// Whether it tells in its answers how many tokens it has used.
+    fn tells_usage(self) -> bool {
+        self != Self::Qwen
     }
 
     /// The directory of its program; `None` where it is not installed.
@@ -35,6 +54,7 @@ impl Structured {
             Self::Known(Agent::Codex) => "codex-acp",
             Self::Known(Agent::Gemini) => "gemini",
             Self::OpenCode => "opencode",
+            Self::Qwen => "qwen",
         };
         let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
@@ -61,6 +81,21 @@ impl Structured {
                 });
                 vec![("OPENCODE_CONFIG_CONTENT", settings.to_string()), ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned())]
             }
+            Self::Qwen => {
+                let settings = json!({
+                    "security": { "auth": { "selectedType": "anthropic" } },
+                    "privacy": { "usageStatisticsEnabled": false },
+                    "general": { "enableAutoUpdate": false },
+                });
+                let home = world.dir().join("home/.qwen");
+                fs::create_dir_all(&home).unwrap();
+                fs::write(home.join("settings.json"), settings.to_string()).unwrap();
+                vec![
+                    ("ANTHROPIC_BASE_URL", models.address().to_owned()),
+                    ("ANTHROPIC_API_KEY", "mock".to_owned()),
+                    ("ANTHROPIC_MODEL", "mock-model".to_owned()),
+                ]
+            }
         }
     }
 }
@@ -77,12 +112,20 @@ impl RealScene {
         let (models, mut world) = (MockModels::start(), Sessions::with_git());
         let vars = agent.configure(&world, &models);
         let path = env::var_os("PATH").unwrap();
-        let path = env::join_paths(std::iter::once(programs).chain(env::split_paths(&path))).unwrap();
+        // The agents' programs for a terminal are beside those for the protocol.
+        let terminals = programs.join("../../../npm/node_modules/.bin");
+        let path = env::join_paths([programs, terminals].into_iter().chain(env::split_paths(&path))).unwrap();
         world.set("PATH", path);
         let vars: String = vars.iter().map(|(name, value)| format!("{name} = {value:?}\n")).collect();
         let name = agent.provider();
-        world.configure(&format!("[roles.dev]\nprovider = \"{name}\"\n[providers.{name}.env]\n{vars}"));
+        let terminal = agent.terminal_command();
+        world.configure(&format!(
+            "[roles.dev]\nprovider = \"{name}\"\n[sessions]\ndefault_backend = \"tmux\"\n\
+             [providers.{name}]\ncommand = {terminal:?}\n[providers.{name}.env]\n{vars}"
+        ));
         world.run(["trust"]).exits(0);
+        let proven = world.json(["doctor", "agents", name, "--yes"]);
+        assert_eq!(proven[0]["proof"]["proven"], true, "{proven}");
         let scene = Self { world, models };
         scene.world.launch(&["--role", "dev", "--structured", "--id", "s"]);
         Some(scene)
@@ -98,6 +141,27 @@ impl RealScene {
 
     fn peek(&self) -> String {
         self.world.run(["session", "peek", "s"]).exits(0).stdout
+    }
+
+    /// The conversation goes on in the agent's own terminal, and back again.
+    fn goes_on_in_a_terminal_and_back(&self, agent: Structured) {
+        let world = &self.world;
+        let before = world.session("s")["external_session_id"].clone();
+        world.run(["session", "terminal", "s"]).exits(0);
+        assert_eq!(world.session("s")["backend"], "tmux", "{agent:?}");
+        eventually("the terminal shows the conversation", || self.peek().contains("the word after").then_some(()));
+        let words: &[&str] = if agent.reports_in_a_terminal() { &[] } else { &["--cancel-turn"] };
+        world.run(["session", "structured", "s"].iter().chain(words)).exits(0);
+        assert_eq!(
+            (&world.session("s")["backend"], &world.session("s")["external_session_id"]),
+            (&"acp".into(), &before)
+        );
+        self.prompt("the word of the end");
+        let request = eventually("the model is told it", || {
+            self.models.requests().into_iter().find(|one| one.has_new("the word of the end"))
+        });
+        assert!(request.count("the word after") > 0, "{agent:?} has forgotten the conversation");
+        self.wait_until_idle();
     }
 
     #[track_caller]
@@ -130,7 +194,8 @@ fn works(agent: Structured) {
     assert_eq!(world.rows(&status)[0]["status"], "acknowledged");
     assert!(scene.peek().contains("* Bash: touch allowed"), "{}", scene.peek());
     let total = world.json(["usage", "--by", "session", "--session", "s"])["total"].clone();
-    assert!(total["turns"] == 1 && total["output_tokens"].as_u64() > Some(0), "{total}");
+    let is_told = total["turns"] == 1 && total["output_tokens"].as_u64() > Some(0);
+    assert_eq!(is_told, agent.tells_usage(), "{total}");
     // Denied.
     scene.prompt(&format!("do RUN[[touch denied{mark}]]"));
     scene.answer("deny");
@@ -148,6 +213,7 @@ fn works(agent: Structured) {
         scene.models.requests().iter().any(|one| one.has_new("the word after")).then_some(())
     });
     scene.wait_until_idle();
+    scene.goes_on_in_a_terminal_and_back(agent);
     // Stopped with all its processes.
     let run = world.session("s")["run_id"].clone();
     world.run(["session", "stop", "s"]).exits(0);
@@ -173,4 +239,9 @@ fn gemini_works_structured() {
 #[test]
 fn opencode_works_structured() {
     works(Structured::OpenCode);
+}
+
+#[test]
+fn qwen_works_structured() {
+    works(Structured::Qwen);
 }

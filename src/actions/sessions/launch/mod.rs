@@ -22,3 +22,4 @@ pub(crate) mod rollback;
 pub(crate) mod session_id;
 pub mod start;
 mod structured;
+pub(crate) mod switch;
