@@ -332,7 +332,7 @@ pub const KEYS: &[Key] = &[
     key_without_default(
         "providers.*.acp.command",
         "[\"gemini\", \"--acp\"]",
-        "the program that speaks the Agent Client Protocol, and its arguments; built in for claude, codex, gemini and opencode",
+        "the program that speaks the Agent Client Protocol, and its arguments; built in for the agents that fairway provider list names",
     ),
     key_without_default("providers.*.acp.env", "{ EXAMPLE = \"1\" }", "its environment, below that of the provider"),
     key_without_default(

@@ -11,6 +11,11 @@ fn canary(scene: &Scene, code: i32) -> Value {
     serde_json::from_str::<Value>(&tried).unwrap()[0].clone()
 }
 
+fn listed(scene: &Scene) -> Value {
+    let all = scene.json(["provider", "list"]);
+    all.as_array().unwrap().iter().find(|one| one["name"] == "fake").cloned().unwrap()
+}
+
 #[test]
 fn canary_proves_only_an_agent_that_asks_and_obeys() {
     let unproven = [
@@ -26,16 +31,14 @@ fn canary_proves_only_an_agent_that_asks_and_obeys() {
         assert_eq!(tried["proof"]["proven"], false, "{start}");
         assert!(tried["proof"]["reason"].as_str().unwrap().starts_with(why), "{start}: {tried}");
         // A failure is no proof for later either.
-        assert_eq!(scene.json(["provider", "list"])[2]["proof"]["proven"], false, "{start}");
+        assert_eq!(listed(&scene)["proof"]["proven"], false, "{start}");
     }
     let scene = Scene::unproven("", "");
     let tried = canary(&scene, 0);
     let expected =
         json!({ "proven": true, "reason": null, "agent": "Fake 1.2", "mode": "ask", "at": tried["proof"]["at"] });
     assert_eq!(tried["proof"], expected);
-    let listed = scene.json(["provider", "list"]);
-    let fake = listed.as_array().unwrap().iter().find(|one| one["name"] == "fake").unwrap();
-    assert_eq!(fake["proof"], expected);
+    assert_eq!(listed(&scene)["proof"], expected);
     let table = scene.run(["provider", "list"]).exits(0).stdout;
     assert!(table.lines().any(|line| line.starts_with("fake ") && line.ends_with("proven today")), "{table}");
     assert!(!scene.root().join("fairway-canary").exists());

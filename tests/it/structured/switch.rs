@@ -100,7 +100,7 @@ fn switch_that_fails_leaves_the_session_as_it_was() {
     fs::remove_file(scene.dir().join("fake-terminal")).ok();
     let other = Scene::launched();
     let refused = other.run(["session", "terminal", "s"]);
-    refused.exits(2);
+    refused.exits(3);
     assert_eq!(scene.session("s")["run_id"], run);
     other.prompt("still here");
     other.shows("did: still here");
