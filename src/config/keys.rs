@@ -340,6 +340,11 @@ pub const KEYS: &[Key] = &[
         "\"default\"",
         "the mode in which it asks before it runs a tool: set at the start and read back",
     ),
+    key_without_default(
+        "providers.*.acp.switches",
+        "true",
+        "whether a conversation was seen to go on in its terminal and back; false refuses that",
+    ),
     key_without_default("providers.*.acp.proven_with", "\"0.61.0\"", "the version that was seen to ask in this mode"),
     key_without_default(
         "backends.*.script",

@@ -14,7 +14,8 @@ use crate::{
 ///
 /// TERMINAL and STRUCTURED say which version of the program is installed, and with which one Fairway was tried. ASKS is the mode
 /// in which a structured session asks before it runs a tool, and GUARD what fairway doctor agents has shown of that on this
-/// host. To add an agent, write a section [providers.NAME.acp].
+/// host. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
+/// section [providers.NAME.acp].
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -25,7 +26,7 @@ impl Args {
             &providers,
             || providers.iter().map(|one| one.name.clone()).collect(),
             || {
-                let mut table = Table::new(&["name", "source", "terminal", "structured", "asks", "guard"]);
+                let mut table = Table::new(&["name", "source", "terminal", "structured", "asks", "guard", "switches"]);
                 for one in &providers {
                     table.row(cells(one, ctx.env.now()));
                 }
@@ -35,11 +36,12 @@ impl Args {
     }
 }
 
-fn cells(one: &ProviderView, now: Timestamp) -> [String; 6] {
+fn cells(one: &ProviderView, now: Timestamp) -> [String; 7] {
     let structured = one.structured.as_ref().map_or_else(|| "-".to_owned(), state);
     let mode = one.asking_mode.clone().unwrap_or_else(|| "-".to_owned());
+    let switches = one.switches.map_or("-", |switches| if switches { "yes" } else { "no" }).to_owned();
     let guard = escape_line(&shown(one.proof.as_ref(), now));
-    [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode, guard]
+    [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode, guard, switches]
 }
 
 /// The program in a cell: whether it is there, and with which version it was tried.

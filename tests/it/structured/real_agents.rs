@@ -290,6 +290,13 @@ impl RealScene {
     }
 
     fn switches(&self) {
+        let listed = self.world.json(["provider", "list"]);
+        let own = listed.as_array().unwrap().iter().find(|one| one["name"] == self.agent.provider()).unwrap();
+        if own["switches"] == false {
+            self.world.run(["session", "terminal", &self.id()]).exits(2);
+            return self.remembers("the words of the same turn");
+        }
+        assert_eq!(own["switches"], true);
         let before = self.row()["external_session_id"].clone();
         let words: &[&str] = if self.agent.reports_in_a_terminal() { &[] } else { &["--cancel-turn"] };
         for round in 0..if soak::is_on() { 50 } else { 1 } {
