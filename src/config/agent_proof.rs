@@ -21,7 +21,6 @@ const MAX_FILE_BYTES: u64 = 64 << 10;
 /// An agent as a launch starts it. A proof is about exactly this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentSetup {
-    /// The provider.
     pub provider: String,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -36,7 +35,6 @@ pub struct AgentSetup {
 /// What a canary has shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentProof {
-    /// The provider.
     pub provider: String,
     /// The name and version that the agent gives itself; `None` when it opened no session.
     pub agent: Option<String>,

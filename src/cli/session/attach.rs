@@ -28,7 +28,7 @@ pub struct Args {
     /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
-    /// Print the conversation of a structured session, and change nothing
+    /// Print a structured session's conversation, change nothing
     #[arg(long)]
     follow: bool,
     /// Cancel a running turn of a structured session
