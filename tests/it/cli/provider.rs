@@ -30,11 +30,24 @@ fn list_shows_what_is_installed_and_what_was_tried() {
 fn agents_are_tried_and_switched_by_their_commands() {
     let mut world = TestProject::new();
     world.set("PATH", "/nonexistent");
-    world.run(["session", "upsert", "s1", "--role", "dev", "--status", "running"]).exits(0);
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev", "--status", "running"]).exits(0);
     insta::assert_snapshot!(world.transcript(&[
         "fairway doctor agents --dry-run",
         "fairway doctor agents qwen",
         "fairway session terminal s2",
         "fairway session structured s1",
-    ]));
+    ]), @r"
+    $ fairway doctor agents --dry-run
+    no structured agent is installed
+    $ fairway doctor agents qwen
+    error: there is no program 'qwen'
+    [exit 3]
+    $ fairway session terminal s2
+    error: there is no session 's2'
+    hint: list the sessions: fairway session list --all
+    [exit 3]
+    $ fairway session structured s1
+    error: session s1 was not launched by fairway and has no backend to call
+    [exit 4]
+    ");
 }
