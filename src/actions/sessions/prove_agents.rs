@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf, time::Duratio
 use anyhow::{Context as _, Result};
 
 use crate::{
+    acp::AgentInfo,
     adapters::{
         clean_env,
         plumbing::{Canary, CanaryReport},
@@ -108,7 +109,7 @@ pub fn prove(env: &Env, candidate: &Candidate) -> Result<AgentProof> {
     let _ = fs::remove_dir_all(&directory);
     let setup = &candidate.setup;
     let (agent, why) = match report {
-        Ok(report) => (report.agent.as_ref().map(|agent| agent.label()), gap(setup, &report, has_run)),
+        Ok(report) => (report.agent.as_ref().map(AgentInfo::label), gap(setup, &report, has_run)),
         Err(error) => (None, Some(format!("it cannot be started: {error}"))),
     };
     let proof = AgentProof {

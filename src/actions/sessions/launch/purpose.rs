@@ -22,7 +22,7 @@ pub enum Purpose {
     /// `session relaunch`: takes the place of a session that is over.
     Relaunch(Relaunch),
     /// `session structured` and `session terminal`: replaces the program of a live session.
-    Switch(Switch),
+    Switch(Box<Switch>),
 }
 
 /// A start, for its answer.

@@ -3,7 +3,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -34,6 +33,7 @@ use crate::{
         session::{Activity, Session},
     },
     env::vars,
+    os::poll_until,
 };
 
 /// The backend for the agent's terminal where nothing else is configured.
@@ -43,6 +43,8 @@ const TERMINAL_MARK: &str = ".terminal.log";
 const STRUCTURED_MARK: &str = ".structured.log";
 /// How long a terminal may tell no activity before its turns count as unknown.
 const UNKNOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a turn may take whose end is awaited.
+const TURN_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often the activity of a session in a terminal is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -95,7 +97,7 @@ pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answ
     let verb = request.to.verb();
     let of = RunningSession::find(app, id, &["session", verb, id.as_str()])?.session;
     if request.to.is_of(&of) {
-        let purpose = Purpose::Switch(Switch { from: of.clone(), is_return: false });
+        let purpose = Purpose::Switch(Box::new(Switch { from: of.clone(), is_return: false }));
         let mut answer = launch_answer(&of, &purpose, None, Vec::new())?;
         answer.line =
             format!("unchanged: {id} is {} already", if of.is_structured() { "structured" } else { "in a terminal" });
@@ -105,7 +107,7 @@ pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answ
     await_turn(app, &of, request.cancels_turn)?;
     // The terminal may have told another id of the conversation meanwhile, and the row is what the switch compares with.
     let of = app.read(|tx| lookup::session(tx, id))?;
-    there.purpose = Purpose::Switch(Switch { from: of.clone(), is_return: false });
+    there.purpose = Purpose::Switch(Box::new(Switch { from: of.clone(), is_return: false }));
     let run = there.session.run_id.clone();
     let failed = match start::launch(app, there, PromptWatch::Skip) {
         Ok(answer) => return Ok(answer),
@@ -118,7 +120,7 @@ pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answ
     }
     let app = app.with_actor(app.actor.clone(), None);
     let (_, mut back) = plans(&app, &of, request)?;
-    back.purpose = Purpose::Switch(Switch { from: of, is_return: true });
+    back.purpose = Purpose::Switch(Box::new(Switch { from: of, is_return: true }));
     match start::launch(&app, back, PromptWatch::Skip) {
         Ok(_) => Err(failed),
         Err(second) => Err(failed.context(format!("{id} cannot go on as before either: {second:#}"))),
@@ -247,20 +249,26 @@ fn await_turn(app: &App, of: &Session, cancels: bool) -> Result<()> {
         interrupt::interrupt(app, &of.id, false)?;
     }
     let begun = Instant::now();
-    loop {
+    let look = || -> Result<bool> {
         let (overview, _, _) = list::show(app, &of.id)?;
         match overview.current_activity() {
-            Some(Activity::Idle) => return Ok(()),
-            None => return Err(Refusal::SessionExited { session: of.id.clone(), status: of.status }.into()),
+            Some(Activity::Idle) => Ok(true),
+            None => Err(Refusal::SessionExited { session: of.id.clone(), status: of.status }.into()),
             // Its keys for that were pressed.
-            Some(Activity::Unknown) if cancels => return Ok(()),
+            Some(Activity::Unknown) if cancels => Ok(true),
             Some(Activity::Unknown) if begun.elapsed() > UNKNOWN_TIMEOUT => {
                 let why = format!("nothing tells whether a turn of {} runs: its agent reports no activity", of.id);
-                return Err(Refusal::Usage { why }.into());
+                Err(Refusal::Usage { why }.into())
             }
-            Some(_) => thread::sleep(POLL_INTERVAL),
+            Some(_) => Ok(false),
         }
-    }
+    };
+    let ended = poll_until::poll_until(TURN_TIMEOUT, POLL_INTERVAL, || match look() {
+        Ok(false) => None,
+        done => Some(done),
+    });
+    let busy = || Refusal::Usage { why: format!("the turn of {} did not end within a day", of.id) };
+    ended.ok_or_else(busy)?.map(drop)
 }
 
 #[cfg(test)]

@@ -216,7 +216,7 @@ impl AgentSession {
                     }
                     Effect::Withdraw { question, why } => self.sink.withdraw(question, why),
                     Effect::Reply(id, result) => {
-                        self.control.reply(id, result.as_ref().copied().map_err(String::as_str))
+                        self.control.reply(id, result.as_ref().copied().map_err(String::as_str));
                     }
                     Effect::Ready => {
                         self.is_ready = true;
