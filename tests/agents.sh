@@ -23,4 +23,4 @@ install_agents() {
 install_agents npm @anthropic-ai/claude-code@2.1.329 @openai/codex@0.169.0 @google/gemini-cli@0.61.0
 # Those that speak the Agent Client Protocol, with the command lines that they bring themselves.
 install_agents npm-acp @agentclientprotocol/claude-agent-acp@0.101.0 @agentclientprotocol/codex-acp@2.6.0 \
-  @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+  @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4

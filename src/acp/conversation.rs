@@ -54,12 +54,13 @@ impl Conversation {
         self.note(&format!("the agent asks: {}", call.describe()))
     }
 
-    /// The answer to a question.
-    pub fn decision(&mut self, choice: &PermissionChoice) -> String {
+    /// The answer to a question, and whether it is for further calls too.
+    pub fn decision(&mut self, choice: &PermissionChoice, is_lasting: bool) -> String {
+        let lasting = if is_lasting { " always" } else { "" };
         let text = match choice {
-            PermissionChoice::Allow => "allowed".to_owned(),
-            PermissionChoice::Deny(None) => "denied".to_owned(),
-            PermissionChoice::Deny(Some(why)) => format!("denied: {why}"),
+            PermissionChoice::Allow { .. } => format!("allowed{lasting}"),
+            PermissionChoice::Deny { why: None, .. } => format!("denied{lasting}"),
+            PermissionChoice::Deny { why: Some(why), .. } => format!("denied{lasting}: {why}"),
         };
         self.note(&text)
     }

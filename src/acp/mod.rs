@@ -12,6 +12,6 @@ pub mod turn_usage;
 
 pub use frame::{Frame, RpcError};
 pub use frame_reader::{FrameReader, Line};
-pub use session_setup::{AgentInfo, GuardMode};
+pub use session_setup::{AgentInfo, GuardMode, Proof};
 pub use state_machine::{Command, Effect, Event, Report, StateMachine, StateMachineConfig};
 pub use tool_call::{PermissionChoice, PermissionOption, PermissionRequest, ToolCall};

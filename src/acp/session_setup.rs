@@ -37,16 +37,46 @@ impl AgentInfo {
             protocol: result.get("protocolVersion").and_then(Value::as_u64).unwrap_or_default(),
         }
     }
+
+    /// Its name and version, by which a proof is about it.
+    pub fn label(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("unknown agent");
+        self.version.as_ref().map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
+    }
 }
 
-/// Whether the session is in the mode in which the agent asks before it runs a tool.
+/// What has proven that the agent asks in the mode of its profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// Nothing needs to: this session is the canary.
+    Canary,
+    /// A canary of the agent with this label; `None` without one.
+    Of(Option<String>),
+}
+
+impl Proof {
+    /// Why it proves nothing about this agent.
+    fn gap(&self, agent: &AgentInfo) -> Option<String> {
+        const WAY_ON: &str = "to prove it: fairway doctor agents";
+        match self {
+            Self::Canary => None,
+            Self::Of(Some(label)) if *label == agent.label() => None,
+            Self::Of(Some(label)) => {
+                Some(format!("that it asks is proven for {label}, not for {}; {WAY_ON}", agent.label()))
+            }
+            Self::Of(None) => Some(format!("it is not proven that it asks; {WAY_ON}")),
+        }
+    }
+}
+
+/// Whether the session is in the mode in which the agent asks before it runs a tool, and whether that is proven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardMode {
     /// The mode that the agent reports; `None` when it reports none.
     pub mode: Option<String>,
     /// Whether that is the mode of the profile.
     pub is_asking: bool,
-    /// Why it is not.
+    /// Why it counts as not guarded: it is in another mode, or nothing proves that it asks in this one.
     pub why: Option<String>,
 }
 
@@ -60,6 +90,13 @@ impl GuardMode {
             (Some(_), Some(_)) => None,
         };
         Self { mode: reported.map(str::to_owned), is_asking: why.is_none(), why }
+    }
+
+    /// The same with what proves that this agent asks.
+    #[must_use]
+    pub fn with_proof(self, proof: &Proof, agent: &AgentInfo) -> Self {
+        let why = self.why.or_else(|| proof.gap(agent));
+        Self { why, ..self }
     }
 }
 
@@ -119,6 +156,20 @@ mod tests {
         ] {
             let guard = GuardMode::compare(wanted, reported);
             assert_eq!((guard.is_asking, guard.why.is_none()), (is_asking, is_asking), "{wanted:?} {reported:?}");
+        }
+    }
+
+    #[test]
+    fn asking_mode_is_guarded_only_with_a_proof_of_this_agent() {
+        let agent = AgentInfo { name: Some("X".into()), version: Some("2".into()), ..AgentInfo::default() };
+        let of = |label: &str| Proof::Of(Some(label.to_owned()));
+        for (proof, is_guarded) in
+            [(Proof::Canary, true), (of("X 2"), true), (of("X 1"), false), (Proof::Of(None), false)]
+        {
+            let guard = GuardMode::compare(Some("ask"), Some("ask")).with_proof(&proof, &agent);
+            assert_eq!((guard.is_asking, guard.why.is_none()), (true, is_guarded), "{proof:?}");
+            let other = GuardMode::compare(Some("ask"), Some("auto")).with_proof(&proof, &agent);
+            assert_eq!(other.why.as_deref(), Some("its mode is 'auto', not 'ask'"));
         }
     }
 }

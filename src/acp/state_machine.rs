@@ -11,7 +11,7 @@ use super::{
     conversation::Conversation,
     frame::{Frame, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError},
     outgoing,
-    session_setup::{self, AgentInfo, GuardMode},
+    session_setup::{self, AgentInfo, GuardMode, Proof},
     tool_call::{PermissionChoice, PermissionOption, PermissionRequest, ToolCall},
     turn_usage,
 };
@@ -27,6 +27,8 @@ pub const MAX_OPEN_QUESTIONS: usize = 64;
 const MAX_TOOL_CALLS: usize = 512;
 /// How many lines that are no frames an agent may print before its session counts as broken.
 pub const MAX_GARBAGE_LINES: u32 = 10_000;
+/// How long a pause lasts in which nothing happens. The process that asked for it may have died.
+pub const PAUSE: Duration = Duration::from_secs(30);
 /// The end of a turn that a person has ended.
 const CANCELLED: &str = "cancelled";
 
@@ -41,7 +43,9 @@ pub struct StateMachineConfig {
     pub mode: Option<String>,
     /// The conversation to go on with.
     pub resume: Option<String>,
-    /// Whether a session that is not in that mode is ended.
+    /// What has proven that the agent asks in that mode.
+    pub proof: Proof,
+    /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
 }
 
@@ -52,6 +56,8 @@ pub enum Command {
     Prompt(String),
     /// The end of the turn.
     Cancel,
+    /// A pause from the moment in which the agent is idle and nothing waits for it, so that its conversation can go on elsewhere.
+    Pause,
 }
 
 /// An input of the machine.
@@ -63,6 +69,8 @@ pub enum Event {
     Line(Result<Frame, &'static str>),
     /// A request of another process, by its number.
     Request(u64, Command),
+    /// The process of this request is gone.
+    RequestGone(u64),
     /// A text that goes before the next prompt.
     Context(String),
     /// A prompt that the report of a turn's end, or of the session's start, has brought.
@@ -170,6 +178,10 @@ pub struct StateMachine {
     queued: VecDeque<String>,
     questions: BTreeMap<u64, Question>,
     next_question: u64,
+    /// The requests for a pause that await the end of the turns.
+    pause_requests: Vec<u64>,
+    /// When the pause ends.
+    paused_until: Option<Duration>,
     /// The calls of this turn, by the agent's id; the flag says whether it has asked about it.
     calls: BTreeMap<String, (ToolCall, bool)>,
     garbage: u32,
@@ -197,6 +209,8 @@ impl StateMachine {
             queued: VecDeque::new(),
             questions: BTreeMap::new(),
             next_question: 1,
+            pause_requests: Vec::new(),
+            paused_until: None,
             calls: BTreeMap::new(),
             garbage: 0,
             context_usage: None,
@@ -209,12 +223,22 @@ impl StateMachine {
     /// When to come back with [`Event::Tick`] though nothing happens.
     pub fn due(&self) -> Option<Duration> {
         let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode);
-        is_setup.then_some(SETUP_TIMEOUT)
+        is_setup.then_some(SETUP_TIMEOUT).or(self.paused_until)
     }
 
     /// A note of the supervisor as a piece of the conversation.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
+    }
+
+    /// Begins a pause that was asked for, if the agent is idle and nothing waits for it. Returns the requests. To be called when all
+    /// events were handled: a report may bring a prompt.
+    pub fn begin_pause(&mut self, now: Duration) -> Vec<u64> {
+        if self.phase != Phase::Idle || !self.queued.is_empty() || self.pause_requests.is_empty() {
+            return Vec::new();
+        }
+        self.paused_until = Some(now + PAUSE);
+        std::mem::take(&mut self.pause_requests)
     }
 
     /// Changes the state, and answers with the effects of the step in order.
@@ -248,12 +272,16 @@ impl StateMachine {
                 self.cancel(&mut effects);
                 effects.push(Effect::Reply(id, Ok(())));
             }
+            Event::Request(id, Command::Pause) => self.pause_requests.push(id),
+            Event::RequestGone(id) => self.pause_requests.retain(|waiting| *waiting != id),
             Event::Context(text) => self.context = Some(text),
             Event::Continue(text) => drop(self.accept_prompt(text, &mut effects)),
             Event::Decided { question, choice } => self.decided(question, choice, &mut effects),
             Event::AgentGone => self.over("the agent has ended", &mut effects),
             Event::Tick => {
-                if self.due().is_some_and(|due| due <= now) {
+                let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode);
+                self.paused_until = self.paused_until.filter(|until| *until > now);
+                if is_setup && self.due().is_some_and(|due| due <= now) {
                     let what = match self.phase {
                         Phase::Initializing => "initialize",
                         Phase::Opening => "the request for a session",
@@ -390,7 +418,7 @@ impl StateMachine {
     }
 
     fn ready(&mut self, effects: &mut Vec<Effect>) {
-        let guard = GuardMode::compare(self.config.mode.as_deref(), self.reported_mode.as_deref());
+        let guard = self.guard_mode();
         if let Some(why) = self.refused_guard(&guard) {
             return self.fail(&why, effects);
         }
@@ -409,6 +437,11 @@ impl StateMachine {
         effects.push(Effect::Ready);
     }
 
+    fn guard_mode(&self) -> GuardMode {
+        GuardMode::compare(self.config.mode.as_deref(), self.reported_mode.as_deref())
+            .with_proof(&self.config.proof, &self.agent)
+    }
+
     fn refused_guard(&self, guard: &GuardMode) -> Option<String> {
         let why = guard.why.as_ref().filter(|_| self.config.refuse_unguarded)?;
         Some(format!("it is not guarded: {why}; [agents] unguarded = \"refuse\""))
@@ -417,6 +450,9 @@ impl StateMachine {
     fn accept_prompt(&mut self, text: String, effects: &mut Vec<Effect>) -> Result<(), String> {
         if self.queued.len() >= MAX_QUEUED_PROMPTS {
             return Err(format!("{MAX_QUEUED_PROMPTS} prompts wait for the end of its turn already"));
+        }
+        if self.paused_until.is_some() {
+            return Err("the session is about to go on elsewhere".to_owned());
         }
         self.queued.push_back(text);
         if self.phase == Phase::Idle {
@@ -529,7 +565,8 @@ impl StateMachine {
             // It offers nothing of that kind: what is not allowed does not run.
             None => outgoing::permission_cancelled(&asked.id),
         };
-        effects.push(Effect::Print(self.conversation.decision(&choice)));
+        let kind = choice.option(&asked.options).map(|option| option.kind.as_str()).unwrap_or_default();
+        effects.push(Effect::Print(self.conversation.decision(&choice, kind.ends_with("_always"))));
         effects.push(Effect::Send(answer));
     }
 
@@ -615,7 +652,7 @@ impl StateMachine {
             return;
         }
         self.reported_mode = Some(mode.chars().take(100).collect());
-        let guard = GuardMode::compare(self.config.mode.as_deref(), self.reported_mode.as_deref());
+        let guard = self.guard_mode();
         if self.guard.is_none() || self.guard.as_ref() == Some(&guard) {
             return;
         }
@@ -642,6 +679,9 @@ impl StateMachine {
         }
         if matches!(self.phase, Phase::Prompting { .. }) {
             effects.push(Effect::Report(Report::TurnFailed(why.to_owned())));
+        }
+        for id in std::mem::take(&mut self.pause_requests) {
+            effects.push(Effect::Reply(id, Err("the agent has ended".to_owned())));
         }
         effects.push(Effect::Print(self.conversation.note(why)));
         self.phase = Phase::Over;

@@ -49,17 +49,34 @@ pub struct PermissionRequest {
 /// The decision about a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermissionChoice {
-    Allow,
-    /// With the reason, if any.
-    Deny(Option<String>),
+    Allow {
+        /// Whether the agent is to ask no more for what it takes as the same.
+        always: bool,
+    },
+    Deny {
+        /// The reason, if any.
+        why: Option<String>,
+        /// Whether the agent is to try no more what it takes as the same.
+        always: bool,
+    },
 }
 
 impl PermissionChoice {
-    /// The option that says this. The narrower one comes first.
+    /// Allowed, this once.
+    pub const ALLOW: Self = Self::Allow { always: false };
+
+    /// Denied, this once, for this reason.
+    pub const fn deny(why: Option<String>) -> Self {
+        Self::Deny { why, always: false }
+    }
+
+    /// The option that says this. Where the agent does not offer it, the one that differs in how long it holds.
     pub fn option<'a>(&self, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
         let kinds: [&str; 2] = match self {
-            Self::Allow => ["allow_once", "allow_always"],
-            Self::Deny(_) => ["reject_once", "reject_always"],
+            Self::Allow { always: false } => ["allow_once", "allow_always"],
+            Self::Allow { always: true } => ["allow_always", "allow_once"],
+            Self::Deny { always: false, .. } => ["reject_once", "reject_always"],
+            Self::Deny { always: true, .. } => ["reject_always", "reject_once"],
         };
         kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
     }
@@ -282,11 +299,14 @@ mod tests {
             [option("1", "allow_always"), option("2", "allow_once"), option("3", "reject_once"), option("4", "x")];
         let id =
             |choice: PermissionChoice, options: &[PermissionOption]| choice.option(options).map(|one| one.id.clone());
-        assert_eq!(id(PermissionChoice::Allow, &all).as_deref(), Some("2"));
-        assert_eq!(id(PermissionChoice::Allow, &all[..1]).as_deref(), Some("1"));
-        assert_eq!(id(PermissionChoice::Deny(None), &all).as_deref(), Some("3"));
-        assert_eq!(id(PermissionChoice::Deny(None), &all[..2]), None);
-        assert_eq!(id(PermissionChoice::Allow, &all[2..]), None);
+        assert_eq!(id(PermissionChoice::ALLOW, &all).as_deref(), Some("2"));
+        assert_eq!(id(PermissionChoice::ALLOW, &all[..1]).as_deref(), Some("1"));
+        assert_eq!(id(PermissionChoice::Allow { always: true }, &all).as_deref(), Some("1"));
+        assert_eq!(id(PermissionChoice::Allow { always: true }, &all[1..]).as_deref(), Some("2"));
+        assert_eq!(id(PermissionChoice::deny(None), &all).as_deref(), Some("3"));
+        assert_eq!(id(PermissionChoice::Deny { why: None, always: true }, &all).as_deref(), Some("3"));
+        assert_eq!(id(PermissionChoice::deny(None), &all[..2]), None);
+        assert_eq!(id(PermissionChoice::Allow { always: true }, &all[2..]), None);
     }
 
     #[test]

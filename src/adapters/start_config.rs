@@ -88,7 +88,10 @@ pub struct StructuredStart {
     /// The agent's id of the conversation to go on with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// Whether a session that is not in that mode is ended.
+    /// The name and version of the agent that was proven to ask in that mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proven_agent: Option<String>,
+    /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
 }
 

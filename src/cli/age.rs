@@ -8,6 +8,13 @@ pub fn local(at: &str) -> String {
     Timestamp::parse(at).map_or_else(|| at.to_owned(), Timestamp::to_local)
 }
 
+/// The day of a time in RFC 3339, by the clock of this machine: `today`, or `on 2026-01-31`.
+pub fn day(at: &str, now: Timestamp) -> String {
+    let date = |local: String| local.get(..10).map(str::to_owned).unwrap_or(local);
+    let day = date(local(at));
+    if day == date(now.to_local()) { "today".to_owned() } else { format!("on {day}") }
+}
+
 /// The age of a time in RFC 3339, as `3m 20s`; `-` for another text.
 pub fn age(at: &str, now: Timestamp) -> String {
     Timestamp::parse(at).map_or_else(|| "-".into(), |at| rough(now.since(at)))

@@ -340,13 +340,18 @@ pub const KEYS: &[Key] = &[
     key_without_default(
         "providers.*.acp.command",
         "[\"gemini\", \"--acp\"]",
-        "the program that speaks the Agent Client Protocol, and its arguments; built in for claude, codex, gemini and opencode",
+        "the program that speaks the Agent Client Protocol, and its arguments; built in for the agents that fairway provider list names",
     ),
     key_without_default("providers.*.acp.env", "{ EXAMPLE = \"1\" }", "its environment, below that of the provider"),
     key_without_default(
         "providers.*.acp.mode",
         "\"default\"",
         "the mode in which it asks before it runs a tool: set at the start and read back",
+    ),
+    key_without_default(
+        "providers.*.acp.switches",
+        "true",
+        "whether a conversation was seen to go on in its terminal and back; false refuses that",
     ),
     key_without_default("providers.*.acp.proven_with", "\"0.61.0\"", "the version that was seen to ask in this mode"),
     key_without_default(

@@ -1,5 +1,6 @@
 //! Settings: where the project is, what its file says, and where each value came from.
 
+mod agent_proof;
 mod agents;
 mod backend;
 mod duration;
@@ -27,6 +28,7 @@ pub mod trust;
 mod trust_record;
 mod values;
 
+pub use agent_proof::{AgentProof, AgentSetup, newest_proof};
 pub use agents::{ContextSettings, HookSettings, IdentitySettings};
 pub use backend::{Backend, Setup};
 pub use duration::{format as show_duration, parse as parse_duration};

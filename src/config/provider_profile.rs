@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn built_in_profiles_are_read_and_overridden_key_by_key() {
         let all: BTreeMap<String, ProviderProfile> = toml::from_str(BUILT_IN).unwrap();
-        assert_eq!(all.len(), 4);
+        assert_eq!(all.len(), 10);
         for profile in all.into_values() {
             let own = ProviderProfile { interrupt_keys: Some(vec!["C-c".into()]), ..ProviderProfile::default() };
             let merged = own.with_fallback(profile.clone());

@@ -17,6 +17,8 @@ pub struct AcpProfile {
     pub env: Option<BTreeMap<String, String>>,
     /// The mode in which the agent asks before it runs a tool.
     pub mode: Option<String>,
+    /// Whether a conversation was seen to go on in the agent's terminal and back; `false` when it was seen to fail.
+    pub switches: Option<bool>,
     /// The version with which the mode was seen to ask.
     pub proven_with: Option<String>,
 }
@@ -29,6 +31,7 @@ impl AcpProfile {
             command: self.command.or(below.command),
             env: self.env.or(below.env),
             mode: self.mode.or(below.mode),
+            switches: self.switches.or(below.switches),
             proven_with: self.proven_with.or(below.proven_with),
         }
     }

@@ -129,6 +129,8 @@ pub struct SessionOverview {
     pub can_relaunch: bool,
     /// Why it counts as stale although that is not recorded; `None` for one that was not judged.
     pub silence: Option<String>,
+    /// Why its agent may run a tool without asking; `None` for one that asks, and for a session in a terminal.
+    pub unguarded: Option<String>,
     /// Whether the actor for whom this is read had stopped it.
     pub is_stopped_by_reader: bool,
 }
@@ -222,6 +224,7 @@ mod tests {
             seen,
             can_relaunch: false,
             silence: None,
+            unguarded: None,
             is_stopped_by_reader: false,
         }
     }

@@ -1,6 +1,6 @@
 //! Reports of sessions' runtimes as rows, one for each session. The first report creates the row.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     ReadTx, StoreError, WriteTx,
@@ -74,6 +74,8 @@ const PROTOCOL: &str = "INSERT INTO session_reports (session_id, agent, agent_mo
      ON CONFLICT (session_id) DO UPDATE SET agent = excluded.agent, agent_mode = excluded.agent_mode, \
      unguarded = excluded.unguarded";
 const GUARD: &str = "UPDATE session_reports SET agent_mode = $2, unguarded = $3 WHERE session_id = $1";
+const UNGUARDED: &str = "SELECT session_id, unguarded FROM session_reports WHERE unguarded IS NOT NULL \
+     AND session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL)";
 const ALL_PROGRAM_MISSING: &str = "SELECT session_id, program_missing_at FROM session_reports \
      WHERE program_missing_at IS NOT NULL ORDER BY session_id";
 const PRESSURE: &str = "INSERT INTO session_reports (session_id, pressure_at) VALUES ($1, $2) \
@@ -143,6 +145,14 @@ pub fn set_guard(
 ) -> Result<(), StoreError> {
     sql::execute(tx.conn(), GUARD, &[&session.as_str(), &mode, &unguarded])?;
     Ok(())
+}
+
+/// The live structured sessions whose agents may run a tool without asking, with the reasons.
+pub fn unguarded(tx: &ReadTx<'_>) -> Result<BTreeMap<SessionId, String>, StoreError> {
+    let found = sql::rows(tx.conn(), UNGUARDED, &[], |row| {
+        Ok((sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?, row.get(1)?))
+    })?;
+    Ok(found.into_iter().collect())
 }
 
 /// Sets what was last seen of a session's screen.

@@ -3,6 +3,7 @@
 
 mod accepted_handoff;
 mod adapter_check;
+mod agent_proof;
 mod approval;
 mod board;
 mod checkpoint;
@@ -60,6 +61,7 @@ mod values;
 
 pub use accepted_handoff::{AcceptedHandoffView, HandedWorkView};
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
+pub use agent_proof::{AgentProofView, TriedAgentView};
 pub use approval::ApprovalView;
 pub use board::{
     BoardCountsView, BoardDiffstatView, BoardJobView, BoardJobsView, BoardLaneView, BoardOverlapView, BoardView,

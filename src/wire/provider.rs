@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::AgentProofView;
+
 /// A provider that is built in or configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -16,6 +18,10 @@ pub struct ProviderView {
     pub structured: Option<ProviderProgramView>,
     /// The mode in which a structured session asks before it runs a tool; `null` when none is known: it is not guarded.
     pub asking_mode: Option<String>,
+    /// Whether a conversation was seen to go on in the agent's terminal and back; `null` when that was not tried.
+    pub switches: Option<bool>,
+    /// What `fairway doctor agents` has shown of the installed version on this host; `null` when it was not tried.
+    pub proof: Option<AgentProofView>,
 }
 
 /// A program of a provider.

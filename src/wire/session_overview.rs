@@ -38,6 +38,8 @@ pub struct SessionOverviewView {
     pub activity_at: Option<String>,
     /// Why it counts as stale by its silence, before that is recorded as its status; null otherwise.
     pub silence: Option<String>,
+    /// Why its agent may run a tool without asking; null for one that asks, and for a session in a terminal.
+    pub unguarded: Option<String>,
     /// The name of its host, when that is another one; null otherwise.
     pub other_host: Option<String>,
     /// Who stopped it on purpose; null for an end of its own.
@@ -74,6 +76,12 @@ impl SessionOverviewView {
     pub fn shown_id(&self) -> String {
         let id = &self.session.id;
         self.other_host.as_ref().map_or_else(|| id.clone(), |host| format!("{id} on {host}"))
+    }
+
+    /// `not guarded`, of a live session whose agent may run a tool without asking.
+    pub fn guard_mark(&self) -> Option<&'static str> {
+        let is_over = matches!(self.shown_status, "dead" | "failed" | "ended");
+        (self.unguarded.is_some() && !is_over).then_some("not guarded")
     }
 
     /// The state: over, stale, the activity, or else the status.
@@ -127,10 +135,12 @@ pub struct ProtocolView {
     pub agent: String,
     /// Its mode.
     pub mode: Option<String>,
-    /// Whether it is in the mode in which it asks before it runs a tool.
+    /// Whether it asks before it runs a tool: it is in the mode in which it does, and a canary has proven that.
     pub guarded: bool,
-    /// Why it is not.
+    /// Why it does not, or why that is not proven.
     pub unguarded_reason: Option<String>,
+    /// When it was proven, as far as this host knows.
+    pub proven_at: Option<String>,
 }
 
 /// Whether a session is alive, with the source of the answer.
@@ -288,6 +298,7 @@ impl From<&SessionOverview> for SessionOverviewView {
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
             silence: overview.silence.clone(),
+            unguarded: overview.unguarded.clone(),
             other_host: other_host(&overview.session),
             stopped_by: overview.stopped_by().map(str::to_owned),
             release: release(overview),

@@ -21,7 +21,7 @@ use crate::{
         ReviewCommentView, ReviewNextView, ReviewView, SandboxCheckView, SandboxView, SearchHitView, SendKeysView,
         SentView, SessionDetailView, SessionMetaView, SessionOverviewView, SessionView, SettingView, SetupView,
         SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView, StoreMigrationView,
-        StoreRestoredView, StoreView, TaskDetailView, TaskView, TrustView, UsageView,
+        StoreRestoredView, StoreView, TaskDetailView, TaskView, TriedAgentView, TrustView, UsageView,
         import::{ImportReport, IssueImportReport},
     },
 };
@@ -178,7 +178,11 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<LanePruneView>("lane-prune", "Worktrees that were removed", &["lane prune"]),
     document::<LaneSyncView>("lane-sync", "A lane that got its base", &["lane sync"]),
     document::<LaunchView>("launch-plan", "A launch that was not done", &["session launch --dry-run"]),
-    document::<LaunchedView>("launched", "A session that was launched", &["session launch"]),
+    document::<LaunchedView>(
+        "launched",
+        "A session that was launched",
+        &["session launch", "session terminal", "session structured"],
+    ),
     document::<ManPageView>("man-page", "A manual page", &["man"]),
     document::<ManPagesView>("man-pages", "Manual pages that were written", &["man --output"]),
     document::<MessageView>("message", "A message", &["message send"]),
@@ -290,6 +294,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
     ),
     document::<Vec<TaskView>>("task-list", "Tasks", &["task list", "task export", "ready"]),
     document::<RemovedTasksView>("tasks-removed", "Tasks that were removed", &["task rm"]),
+    document::<Vec<TriedAgentView>>("tried-agents", "Structured agents, and whether they ask", &["doctor agents"]),
     document::<TrustView>("trust", "The trust of a configuration", &["trust", "config edit"]),
     document::<UsageView>("usage", "Usage, added up", &["usage"]),
 ];

@@ -314,6 +314,8 @@ event_data! {
         /// Its backend.
         backend: Option<String>,
         => optional
+        /// The backend in which it was until its program was replaced.
+        switched_from: Option<String>,
         /// Whether it runs a command of its own instead of the provider's.
         own_command: bool,
         /// The names of the variables that were set for it alone.
@@ -635,6 +637,8 @@ event_data! {
         answer: ApprovalStatus,
         /// The actor that answered.
         by: Option<String>,
+        /// Whether it is for further calls too.
+        always: Option<bool>,
         /// The given reason.
         reason: Option<String>,
     }

@@ -13,6 +13,7 @@ fn config() -> StateMachineConfig {
         cwd: "/w".into(),
         mode: Some("ask".into()),
         resume: None,
+        proof: Proof::Canary,
         refuse_unguarded: false,
     }
 }
@@ -101,6 +102,31 @@ fn guard_of(effects: &[Effect]) -> Option<&GuardMode> {
         Effect::Report(Report::Ready { guard, .. } | Report::Guard(guard)) => Some(guard),
         _ => None,
     })
+}
+
+#[test]
+fn pause_begins_when_nothing_waits_and_ends_by_itself() {
+    let pause = |played: &mut Played| {
+        let id = played.machine.next_request + 100;
+        played.play([Event::Request(id, Command::Pause)]);
+        played.machine.begin_pause(Duration::from_secs(1))
+    };
+    let mut played = Played::busy();
+    assert!(pause(&mut played).is_empty());
+    played.play([Event::Request(8, Command::Prompt("more".into()))]);
+    played.play([result(3, json!({ "stopReason": "end_turn" }))]);
+    assert!(played.machine.begin_pause(Duration::from_secs(1)).is_empty(), "the next prompt is its turn");
+    played.play([Event::Request(9, Command::Pause), Event::RequestGone(9)]);
+    played.play([result(4, json!({ "stopReason": "end_turn" }))]);
+    assert_eq!(played.machine.begin_pause(Duration::from_secs(1)), [104], "the request that is gone gets no reply");
+    let refused = played.play([Event::Request(10, Command::Prompt("late".into()))]);
+    assert!(matches!(refused.as_slice(), [Effect::Reply(10, Err(_))]), "{refused:?}");
+    let end = played.machine.due().unwrap();
+    assert_eq!(end, Duration::from_secs(1) + PAUSE);
+    assert_eq!(played.machine.step(Event::Tick, end), []);
+    assert_eq!(played.machine.due(), None);
+    let taken = played.play([Event::Request(11, Command::Prompt("again".into()))]);
+    assert_eq!(methods(&taken), ["session/prompt"]);
 }
 
 #[test]
@@ -232,7 +258,7 @@ fn flood_of_prompts_is_refused_above_the_limit() {
 
 #[test]
 fn question_is_judged_and_answered_with_the_agents_option() {
-    for (choice, option) in [(PermissionChoice::Allow, "y"), (PermissionChoice::Deny(Some("no".into())), "n")] {
+    for (choice, option) in [(PermissionChoice::ALLOW, "y"), (PermissionChoice::deny(Some("no".into())), "n")] {
         let mut played = Played::busy();
         let described = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "rawInput": { "cwd": "/w" } });
         let effects = played.play([update(described), question("q", "c")]);
@@ -272,7 +298,7 @@ fn withdrawn_question_needs_no_decision() {
     let effects = played.play([withdraw.clone(), withdraw]);
     assert_eq!(sent(&effects)[0]["error"]["code"], -32800);
     assert_eq!(effects.iter().filter(|effect| matches!(effect, Effect::Withdraw { .. })).count(), 1);
-    assert_eq!(played.play([Event::Decided { question: 1, choice: PermissionChoice::Allow }]), []);
+    assert_eq!(played.play([Event::Decided { question: 1, choice: PermissionChoice::ALLOW }]), []);
 }
 
 #[test]
@@ -346,7 +372,7 @@ fn death_at_every_frame_ends_the_session_once() {
             result(3, opened("ask")),
             Event::Request(1, Command::Prompt("go".into())),
             question("q", "c"),
-            Event::Decided { question: 1, choice: PermissionChoice::Allow },
+            Event::Decided { question: 1, choice: PermissionChoice::ALLOW },
             result(4, json!({ "stopReason": "end_turn" })),
         ]
     };
@@ -374,7 +400,7 @@ fn happening() -> impl Strategy<Value = Event> {
         id.clone().prop_map(|id| question(&format!("q{id}"), "c")),
         id.clone()
             .prop_map(|id| line(&json!({ "method": "$/cancel_request", "params": { "requestId": format!("q{id}") } }))),
-        id.clone().prop_map(|question| Event::Decided { question, choice: PermissionChoice::Allow }),
+        id.clone().prop_map(|question| Event::Decided { question, choice: PermissionChoice::ALLOW }),
         id.prop_map(|id| Event::Request(id, Command::Prompt(id.to_string()))),
         Just(Event::Request(0, Command::Cancel)),
         Just(Event::Continue("more".into())),

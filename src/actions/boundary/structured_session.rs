@@ -16,7 +16,7 @@ use crate::{
     acp::{AgentInfo, GuardMode, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall},
     actions::{
         App,
-        core::{errors, lookup},
+        core::{approval_state, errors, lookup},
         mail,
         sessions::{
             prompt::{self, DeliveryBatch},
@@ -102,7 +102,7 @@ impl StructuredSink for Broken {
     }
 
     fn judge(&mut self, _: u64, _: &PermissionRequest) -> Judgement {
-        Judgement::Decided(PermissionChoice::Deny(Some(self.0.clone())))
+        Judgement::Decided(PermissionChoice::deny(Some(self.0.clone())))
     }
 
     fn withdraw(&mut self, _: u64, _: &str) {}
@@ -200,10 +200,8 @@ impl StoreSink {
         let prompt = batch.as_ref().map(|batch| self.prompt_text(batch)).transpose()?;
         self.delivered = batch.map(|batch| Delivered::Batch(Box::new(session), batch));
         let outcome = hook::handle(&self.app, &self.caller, &HookEvent::SessionStart(start), &no_transcript, NO_WAIT)?;
-        let name = agent.name.as_deref().unwrap_or("unknown agent");
-        let version = agent.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let state = ProtocolState {
-            agent: format!("{name}{version} (acp {})", agent.protocol),
+            agent: format!("{} (acp {})", agent.label(), agent.protocol),
             mode: guard.mode.clone(),
             unguarded: guard.why.clone(),
         };
@@ -296,8 +294,8 @@ impl StoreSink {
             Some(decision) => hook::reply_for(decision),
         };
         match reply {
-            Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::Deny(Some(why)))),
-            Reply::Allow(_) => return Ok(Judgement::Decided(PermissionChoice::Allow)),
+            Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::deny(Some(why)))),
+            Reply::Allow(_) => return Ok(Judgement::Decided(PermissionChoice::ALLOW)),
             _ => {}
         }
         if self.waiter.is_none() {
@@ -325,11 +323,20 @@ impl StoreSink {
         self.app.read(|tx| {
             let mut found = Vec::new();
             for (question, id) in &self.open {
-                let approval = approvals::find(tx, *id)?;
-                let choice = match approval.as_ref().map(|approval| approval.status) {
-                    Some(ApprovalStatus::Pending) => continue,
-                    Some(ApprovalStatus::Allowed) => PermissionChoice::Allow,
-                    _ => PermissionChoice::Deny(approval.and_then(|approval| approval.reason)),
+                let Some(approval) = approvals::find(tx, *id)? else {
+                    found.push((*question, PermissionChoice::deny(None)));
+                    continue;
+                };
+                let choice = match approval.status {
+                    ApprovalStatus::Pending => continue,
+                    ApprovalStatus::Allowed => {
+                        PermissionChoice::Allow { always: approval_state::lasts(tx, &approval)? }
+                    }
+                    ApprovalStatus::Denied => {
+                        let always = approval_state::lasts(tx, &approval)?;
+                        PermissionChoice::Deny { why: approval.reason, always }
+                    }
+                    ApprovalStatus::Lapsed => PermissionChoice::deny(approval.reason),
                 };
                 found.push((*question, choice));
             }
@@ -349,7 +356,7 @@ impl StructuredSink for StoreSink {
     fn judge(&mut self, question: u64, request: &PermissionRequest) -> Judgement {
         self.ask(question, request).unwrap_or_else(|error| {
             let why = format!("the question cannot be judged: {}", errors::classify(&error).message);
-            Judgement::Decided(PermissionChoice::Deny(Some(why)))
+            Judgement::Decided(PermissionChoice::deny(Some(why)))
         })
     }
 

@@ -8,7 +8,10 @@ use crate::{
         approval::{Approval, ApprovalStatus},
         session::Session,
     },
-    store::{WriteTx, approvals},
+    store::{
+        ReadTx, WriteTx, approvals,
+        events::{self, LoggedEvent},
+    },
 };
 
 /// Expires the pending approval requests of a session, all of them or those for one tool. To be called when the tool has
@@ -27,6 +30,17 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
         tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
     }
     Ok(())
+}
+
+/// The field of the event about an answer that is for further calls too.
+pub(in crate::actions) const LASTS: &str = "always";
+
+/// Whether the answer to an approval is for further calls too.
+pub(in crate::actions) fn lasts(tx: &ReadTx<'_>, approval: &Approval) -> Result<bool> {
+    let is_answer = |kind| kind == EventKind::ApprovalAnswered;
+    let is_meant = |event: &LoggedEvent| event.data["id"] == approval.id;
+    let answered = events::newest_of_session_matching(tx, &approval.session, is_answer, is_meant)?;
+    Ok(answered.is_some_and(|event| event.data[LASTS] == true))
 }
 
 /// An event about an approval request.

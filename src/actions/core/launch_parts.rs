@@ -3,7 +3,11 @@
 use serde_json::Value;
 
 use crate::{
-    domain::{EventKind, SessionId, sandbox::SandboxClass, session::Session},
+    domain::{
+        EventKind, SessionId,
+        sandbox::SandboxClass,
+        session::{Session, SessionStatus},
+    },
     store::{ReadTx, StoreError, events},
 };
 
@@ -12,6 +16,8 @@ pub const OWN_COMMAND: &str = "own_command";
 pub const OWN_ENV: &str = "own_env";
 /// The key of the event that says in which sandbox the session's program runs.
 pub const SANDBOX: &str = "sandbox";
+/// The key of the event with the backend in which a session was until its program was replaced.
+pub const SWITCHED_FROM: &str = "switched_from";
 
 /// The provider of a session whose program is a shell.
 pub const SHELL: &str = "shell";
@@ -41,6 +47,15 @@ pub fn sandbox(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<SandboxCla
 /// Whether `session relaunch` needs nothing but the id of a session.
 pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
+}
+
+/// Whether the program of a session is being replaced: what starts may fail, and the session then goes on as before.
+pub fn is_switching(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
+    if session.status != SessionStatus::Starting {
+        return Ok(false);
+    }
+    let starting = events::newest_of_session(tx, &session.id, |kind| kind == EventKind::SessionStarting)?;
+    Ok(starting.is_some_and(|event| event.data[SWITCHED_FROM].is_string()))
 }
 
 fn recorded(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<OwnParts>, StoreError> {

@@ -15,7 +15,7 @@ use crate::{
     store::{
         ReadTx, StoreError,
         overview::{self, WrittenCheckpoint},
-        sessions,
+        session_reports, sessions,
     },
 };
 
@@ -66,6 +66,8 @@ pub fn with_facts(
     // Of many sessions all is read at once: each statement is an exchange with a server.
     let newest = if sessions.len() > MAX_SINGLE_READS { Some(overview::newest_of_sessions(tx)?) } else { None };
     let outputs: BTreeMap<SessionId, Timestamp> = overview::last_outputs(tx)?.into_iter().collect();
+    let is_any_structured = sessions.iter().any(|session| session.is_structured() && !session.status.is_final());
+    let unguarded = if is_any_structured { session_reports::unguarded(tx)? } else { BTreeMap::new() };
     let with_facts = |session: Session| -> Result<SessionOverview, StoreError> {
         let mut overview = SessionOverview {
             alive: session_process::aliveness(&session),
@@ -74,6 +76,7 @@ pub fn with_facts(
             seen: Seen::of(&session, outputs.get(&session.id).copied()),
             can_relaunch: false,
             silence: None,
+            unguarded: unguarded.get(&session.id).filter(|_| session.is_structured()).cloned(),
             is_stopped_by_reader: false,
             session,
         };

@@ -11,10 +11,12 @@ use crate::{
         core::{claimants, errors, launch_parts, lookup, other_host, session_overview, session_process::RunProcesses},
         sessions::{liveness::silence, report::shown_idle},
     },
+    config::newest_proof,
     domain::{
         SessionId,
         other_host::OtherHost,
         sandbox::SandboxClass,
+        session::Session,
         session_facts::{HeldTask, NextCommand, SessionOverview},
     },
     store::{overview, session_reports},
@@ -33,13 +35,20 @@ pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> 
 }
 
 /// What the agent of a structured session says about itself; `None` for any other session.
-pub fn protocol(app: &App, id: &SessionId) -> Result<Option<ProtocolView>> {
-    let reports = app.read(|tx| Ok(session_reports::find(tx, id)?))?;
-    Ok(reports.protocol.map(|state| ProtocolView {
-        agent: state.agent,
-        mode: state.mode,
-        guarded: state.unguarded.is_none(),
-        unguarded_reason: state.unguarded,
+pub fn protocol(app: &App, session: &Session) -> Result<Option<ProtocolView>> {
+    let reports = app.read(|tx| Ok(session_reports::find(tx, &session.id)?))?;
+    Ok(reports.protocol.filter(|_| session.is_structured()).map(|state| {
+        let label = state.agent.split(" (acp ").next().unwrap_or_default();
+        let provider = session.provider.as_ref().map(ToString::to_string).unwrap_or_default();
+        let is_guarded = state.unguarded.is_none();
+        let proof = is_guarded.then(|| newest_proof(&app.env, &provider, label, state.mode.as_deref())).flatten();
+        ProtocolView {
+            proven_at: proof.map(|proof| proof.at().to_string()),
+            agent: state.agent,
+            mode: state.mode,
+            guarded: is_guarded,
+            unguarded_reason: state.unguarded,
+        }
     }))
 }
 

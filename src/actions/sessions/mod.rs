@@ -13,6 +13,7 @@ pub mod list;
 pub mod liveness;
 mod new_id;
 pub mod prompt;
+pub mod prove_agents;
 pub mod providers;
 pub mod release;
 pub mod report;

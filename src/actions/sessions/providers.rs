@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, path::Path};
 
 use anyhow::Result;
 
+use super::prove_agents;
 use crate::{
-    config::{LaunchSettings, Project, Settings, built_in_profiles, load_in_force},
+    config::{Project, Settings, built_in_profiles, load_in_force},
     domain::rules::command_line::{LeadingWord, leading_word},
     env::{Env, vars},
     os::{executable, program_version},
@@ -24,10 +25,11 @@ pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<ProviderView>> {
     };
     let built_in = built_in_profiles();
     let names: BTreeSet<&String> = built_in.keys().chain(settings.providers.keys()).collect();
-    Ok(names.into_iter().map(|name| view(env, name, &settings.provider(name), built_in.contains_key(name))).collect())
+    Ok(names.into_iter().map(|name| view(env, &settings, name, built_in.contains_key(name))).collect())
 }
 
-fn view(env: &Env, name: &str, entry: &LaunchSettings, is_built_in: bool) -> ProviderView {
+fn view(env: &Env, settings: &Settings, name: &str, is_built_in: bool) -> ProviderView {
+    let entry = settings.provider(name);
     let acp = entry.profile.acp.as_ref();
     let structured = acp.and_then(|acp| {
         let words = acp.command.as_ref().filter(|words| !words.is_empty())?;
@@ -42,6 +44,8 @@ fn view(env: &Env, name: &str, entry: &LaunchSettings, is_built_in: bool) -> Pro
         source: if is_built_in { "built_in" } else { "configured" },
         terminal: program_view(env, command.clone(), program, entry.profile.proven_with.clone()),
         structured,
+        proof: prove_agents::proof(env, settings, name).as_ref().map(prove_agents::view),
+        switches: acp.and_then(|acp| acp.switches),
         asking_mode: acp.and_then(|acp| acp.mode.clone()),
     }
 }

@@ -2,10 +2,12 @@
 //! session, write the transcript, end the process tree. Works without a Fairway project.
 
 pub mod commands;
+mod control_socket;
 mod copy_files;
 mod fifo_input;
 mod finish_start;
 mod follow_transcript;
+mod keyboard_control;
 mod paste_submit;
 pub mod probe_program;
 mod process_match;
@@ -16,7 +18,6 @@ pub mod sanitize_paste;
 mod screen_replay;
 pub mod server_address;
 pub mod server_socket;
-mod session_control;
 mod session_dir;
 mod session_values;
 mod setup_commands;
@@ -29,13 +30,14 @@ mod transcript_writer;
 pub use copy_files::copy_files;
 pub use finish_start::{StartedPane, finish_start};
 pub use follow_transcript::ReaderState;
+pub use keyboard_control::send_input as have_typed;
 pub use paste_submit::KeyboardInput;
 pub use run_program::{IoMode, run_program, spawn_detached};
 pub use server_address::{ServerAddress, SocketDir};
-pub use session_control::send_input as have_typed;
 pub use session_dir::{INPUT_FIFO, SessionDir, StartFiles, StartState, TRANSCRIPT_FILE};
 pub use setup_commands::SetupCommands;
 pub use structured::{
-    Judgement, NoProject, SinkReply, StructuredSink, run_agent, send_request as send_structured_request,
+    Canary, CanaryReport, Judgement, NoProject, SinkReply, StructuredSink, run_agent,
+    send_request as send_structured_request,
 };
 pub use transcript_writer::TranscriptWriter;

@@ -22,8 +22,8 @@ use nix::{
 
 use super::{
     SessionDir,
-    paste_submit::{Action, PasteSubmit},
-    session_control::SessionControl,
+    control_socket::ControlSocket,
+    paste_submit::{Action, KeyboardInput, PasteSubmit},
     transcript_writer::TranscriptWriter,
 };
 use crate::{
@@ -51,7 +51,7 @@ pub(super) struct PtyProxy {
     running: Running,
     pty: Pty,
     pane: Pane,
-    control: SessionControl,
+    control: ControlSocket<KeyboardInput>,
     session_dir: SessionDir,
     signals: SignalFd,
     transcript: TranscriptWriter,
@@ -80,7 +80,7 @@ impl PtyProxy {
         let pane = Pane::open()?;
         // A multiplexer may start the program before it has set the pane's size.
         let size = pane.size().map_or_else(|| requested_size(dir), Ok)?;
-        let control = SessionControl::open(dir)?;
+        let control = ControlSocket::open(dir)?;
         dir.record_size(size)?;
         let (pty, running) = pty::spawn(program, size, pane.raw.as_ref().map(RawMode::original))?;
         Ok(Self {
@@ -249,13 +249,13 @@ impl PtyProxy {
             match self.paste_submit.next_action(self.started.elapsed(), self.modes, self.input.is_empty()) {
                 None => return,
                 Some(Action::Write(bytes)) => self.input.extend(bytes),
-                Some(Action::Done(id)) => self.control.reply(id, None),
+                Some(Action::Done(id)) => self.control.reply(id, Ok(())),
                 Some(Action::TimedOut(id)) => {
                     self.input.clear();
                     if self.modes.bracketed_paste {
                         self.input.extend(b"\x1b[201~");
                     }
-                    self.control.reply(id, Some("the program does not take its input"));
+                    self.control.reply(id, Err("the program does not take its input"));
                 }
             }
         }

@@ -139,7 +139,7 @@ impl PageCommand {
         let needed = || form.needed("text", self.text_label().unwrap_or("Text"));
         let force = || needed().map(|reason| ForceReason { reason });
         match self {
-            Self::Approval(id, decision) => approval::answer(app, *id, *decision, text),
+            Self::Approval(id, decision) => approval::answer(app, *id, *decision, false, text),
             Self::Answer(item) => answer::answer(app, item, &needed()?),
             Self::Prompt(to) => {
                 let prompt = NewPrompt {

@@ -269,7 +269,11 @@ pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access
     }
     html.markup("<span class=\"state ").markup(class).markup("\">").text(state.word).markup(" ");
     time(html, state.since);
-    html.markup(" (").text(state.source).markup(")</span></p>");
+    html.markup(" (").text(state.source).markup(")</span>");
+    if let (Some(mark), Some(why)) = (one.guard_mark(), &one.unguarded) {
+        html.markup(" <span class=\"state notice\"").attribute("title", why).markup(">").text(mark).markup("</span>");
+    }
+    html.markup("</p>");
     for held in &one.holds {
         html.markup("<p class=\"task\">");
         labelled(html, "id", &held.task_id);

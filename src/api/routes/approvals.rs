@@ -25,6 +25,8 @@ struct Query {
 #[derive(Debug, Deserialize)]
 struct Body {
     decision: String,
+    #[serde(default)]
+    always: bool,
     reason: Option<String>,
 }
 
@@ -36,12 +38,12 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
 pub(in crate::api) async fn post(Path(id): Path<String>, request: Request) -> Result<Response, ApiError> {
     let request_body = RequestBody::read(request).await?;
     let id: i64 = id.parse().map_err(|_| ApiError::usage("invalid approval id in the path: must be a whole number"))?;
-    let Body { decision, reason } = request_body.decode()?;
+    let Body { decision, always, reason } = request_body.decode()?;
     let decision =
         Decision::parse(&decision).ok_or_else(|| ApiError::usage("invalid decision: must be allow or deny"))?;
     let request = request_body.idempotency_key()?;
     let done = state::write(move |app| {
-        approval::answer(&app.with_actor(app.actor.clone(), request), id, decision, reason.as_deref())
+        approval::answer(&app.with_actor(app.actor.clone(), request), id, decision, always, reason.as_deref())
     });
     Ok(json_response(&done.await?.document))
 }

@@ -21,6 +21,12 @@ pub struct Args {
     /// allow or deny
     #[arg(value_name = "ANSWER", required = true, value_parser = values::decision)]
     decision: Decision,
+    /// Take the agent's own option for further calls too
+    ///
+    /// For a structured session. The agent then asks no more about what it takes as the same, and the guard sees such a
+    /// call only when it has run. An agent without that option takes the answer for this call.
+    #[arg(long)]
+    always: bool,
     /// Reason, shown to the agent
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -29,7 +35,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         each::each(ctx, &ctx.app()?, &self.id, |app, id| {
-            approval::answer(app, *id, self.decision, self.reason.as_deref())
+            approval::answer(app, *id, self.decision, self.always, self.reason.as_deref())
         })
     }
 }

@@ -8,6 +8,7 @@ use crate::actions::{
     project::{accept_loss, doctor},
 };
 
+pub(super) mod agents;
 mod findings;
 pub(super) mod hooks;
 
@@ -33,12 +34,14 @@ pub struct Args {
 /// Other checks.
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
+    Agents(agents::Args),
     Hooks(hooks::Args),
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self.verb {
+            Some(Verb::Agents(args)) => args.run(ctx),
             Some(Verb::Hooks(args)) => args.run(ctx),
             None => {
                 let app = ctx.app()?;

@@ -4,15 +4,18 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::providers,
-    cli::{context::Context, exit::Exit},
-    render::Table,
+    cli::{context::Context, doctor::agents::shown, exit::Exit},
+    env::Timestamp,
+    render::{Table, escape_line},
     wire::{ProviderProgramView, ProviderView},
 };
 
 /// List the agents that can be launched
 ///
 /// TERMINAL and STRUCTURED say which version of the program is installed, and with which one Fairway was tried. ASKS is the mode
-/// in which a structured session asks before it runs a tool. To add an agent, write a section [providers.NAME.acp].
+/// in which a structured session asks before it runs a tool, and GUARD what fairway doctor agents has shown of that on this
+/// host. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
+/// section [providers.NAME.acp].
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
@@ -23,9 +26,9 @@ impl Args {
             &providers,
             || providers.iter().map(|one| one.name.clone()).collect(),
             || {
-                let mut table = Table::new(&["name", "source", "terminal", "structured", "asks"]);
+                let mut table = Table::new(&["name", "source", "terminal", "structured", "asks", "guard", "switches"]);
                 for one in &providers {
-                    table.row(cells(one));
+                    table.row(cells(one, ctx.env.now()));
                 }
                 table.render(ctx.out.width)
             },
@@ -33,10 +36,12 @@ impl Args {
     }
 }
 
-fn cells(one: &ProviderView) -> [String; 5] {
+fn cells(one: &ProviderView, now: Timestamp) -> [String; 7] {
     let structured = one.structured.as_ref().map_or_else(|| "-".to_owned(), state);
     let mode = one.asking_mode.clone().unwrap_or_else(|| "-".to_owned());
-    [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode]
+    let switches = one.switches.map_or("-", |switches| if switches { "yes" } else { "no" }).to_owned();
+    let guard = escape_line(&shown(one.proof.as_ref(), now));
+    [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode, guard, switches]
 }
 
 /// The program in a cell: whether it is there, and with which version it was tried.

@@ -116,6 +116,7 @@ impl Args {
             provider: self.provider,
             task: self.task_id,
             id: self.name,
+            keeps_id: false,
             id_base: None,
             worktree: self.worktree,
             branch: self.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,

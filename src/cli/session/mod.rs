@@ -17,6 +17,7 @@ mod relaunch;
 mod show;
 mod status;
 mod stop;
+mod switch;
 mod upsert;
 
 use anyhow::Result;
@@ -40,6 +41,8 @@ pub enum Verb {
     Event(Box<event::Args>),
     Reconcile(reconcile::Args),
     Attach(attach::Args),
+    Terminal(switch::TerminalArgs),
+    Structured(switch::StructuredArgs),
     Peek(peek::Args),
     Nudge(nudge::Args),
     Interrupt(interrupt::Args),
@@ -63,6 +66,8 @@ impl Verb {
             Self::Event(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
             Self::Attach(args) => args.run(ctx),
+            Self::Terminal(args) => args.run(ctx),
+            Self::Structured(args) => args.run(ctx),
             Self::Peek(args) => args.run(ctx),
             Self::Nudge(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),

@@ -11,7 +11,7 @@ use crate::{
     },
     adapters::builtin_scripts,
     cli::{
-        age::{age, local},
+        age::{age, day, local},
         context::Context,
         exit::Exit,
         values,
@@ -39,7 +39,7 @@ impl Args {
         let view = SessionDetailView {
             overview: SessionOverviewView::from(&overview),
             attach_command: multiplexer_command::attach_command(session).filter(|_| !is_dead && other.is_none()),
-            protocol: list::protocol(&app, &self.id)?,
+            protocol: list::protocol(&app, session)?,
             sandbox: list::sandbox(&app, &self.id)?,
         };
         // A built-in backend records the process that looks after the program, not the program's own.
@@ -100,7 +100,10 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
         field("agent", Some(&protocol.agent));
         let mode = protocol.mode.as_deref().unwrap_or("unknown");
         let guard = match &protocol.unguarded_reason {
-            None => format!("asks before tools, by its mode {mode}; not proven"),
+            None => {
+                let proven = protocol.proven_at.as_deref().map(|at| format!(" {}", day(at, now))).unwrap_or_default();
+                format!("asks before tools, by its mode {mode}: proven{proven} by fairway doctor agents")
+            }
             Some(why) => format!("not guarded: {why}"),
         };
         field("guard", Some(&guard));

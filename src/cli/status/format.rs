@@ -268,7 +268,8 @@ fn board_table(headings: &[&str]) -> Table {
 pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (char, String) {
     let state = one.shown_state();
     let since = state.since.map(|at| age(at, now)).unwrap_or_default();
-    (state.shape, format!("{} {since} ({})", state.word, state.source))
+    let guard = one.guard_mark().map(|mark| format!(", {mark}")).unwrap_or_default();
+    (state.shape, format!("{} {since} ({}){guard}", state.word, state.source))
 }
 
 /// The meaning of a shape, for its colour.

@@ -62,7 +62,7 @@ fn values_fit_the_place_of_the_typed_word() {
         ("session launch --backend s", "screen shell"),
         ("start ", "T-1 T-2"),
         ("start T-1 ", "T-1 T-2"),
-        ("start T-1 --provider c", "claude codex"),
+        ("start T-1 --provider c", "claude cline codex copilot"),
         ("start T-1 --lane ", "api"),
         ("session relaunch ", "s1"),
         ("approvals answer 1 ", "allow deny"),

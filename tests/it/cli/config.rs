@@ -63,6 +63,8 @@ fn every_value_names_its_source() {
     providers.claude.resume_args          ["--resume", "{conversation}"]                                                                             built in
     providers.codex.resume_args           ["resume", "{conversation}"]                                                                               built in
     providers.gemini.resume_args          ["--resume", "{conversation}"]                                                                             built in
+    providers.opencode.resume_args        ["--session", "{conversation}"]                                                                            built in
+    providers.qwen.resume_args            ["--resume", "{conversation}"]                                                                             built in
     providers.claude.interrupt_keys       ["Escape"]                                                                                                 built in
     providers.codex.interrupt_keys        ["Escape"]                                                                                                 built in
     providers.gemini.interrupt_keys       ["Escape"]                                                                                                 built in
@@ -81,19 +83,32 @@ fn every_value_names_its_source() {
     providers.claude.proven_with          "2.1.329"                                                                                                  built in
     providers.codex.proven_with           "0.169.0"                                                                                                  built in
     providers.gemini.proven_with          "0.61.0"                                                                                                   built in
+    providers.auggie.acp.command          ["auggie", "--acp"]                                                                                        built in
     providers.claude.acp.command          ["claude-agent-acp"]                                                                                       built in
+    providers.cline.acp.command           ["cline", "--acp"]                                                                                         built in
     providers.codex.acp.command           ["codex-acp"]                                                                                              built in
+    providers.copilot.acp.command         ["copilot", "--acp"]                                                                                       built in
     providers.gemini.acp.command          ["gemini", "--acp"]                                                                                        built in
+    providers.goose.acp.command           ["goose", "acp"]                                                                                           built in
+    providers.kimi.acp.command            ["kimi", "acp"]                                                                                            built in
     providers.opencode.acp.command        ["opencode", "acp"]                                                                                        built in
+    providers.qwen.acp.command            ["qwen", "--acp"]                                                                                          built in
     providers.opencode.acp.env            { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                   built in
     providers.claude.acp.mode             "default"                                                                                                  built in
     providers.codex.acp.mode              "read-only"                                                                                                built in
     providers.gemini.acp.mode             "default"                                                                                                  built in
     providers.opencode.acp.mode           "build"                                                                                                    built in
+    providers.qwen.acp.mode               "default"                                                                                                  built in
+    providers.claude.acp.switches         true                                                                                                       built in
+    providers.codex.acp.switches          true                                                                                                       built in
+    providers.gemini.acp.switches         false                                                                                                      built in
+    providers.opencode.acp.switches       true                                                                                                       built in
+    providers.qwen.acp.switches           true                                                                                                       built in
     providers.claude.acp.proven_with      "0.101.0"                                                                                                  built in
     providers.codex.acp.proven_with       "2.6.0"                                                                                                    built in
     providers.gemini.acp.proven_with      "0.61.0"                                                                                                   built in
     providers.opencode.acp.proven_with    "1.18.33"                                                                                                  built in
+    providers.qwen.acp.proven_with        "0.24.4"                                                                                                   built in
     sandbox.class                         "off"                                                                                                      default
     sandbox.network                       "none"                                                                                                     default
     review_routes[].paths                 ["a/**"]                                                                                                   [world]/project/.fairway.toml

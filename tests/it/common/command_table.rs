@@ -26,7 +26,7 @@ impl CommandRow {
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
             "answer" | "sandbox run" | "sandbox check" | "sandbox explain" | "sandbox probe" | "session attach"
-            | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => &[&["--help"]],
+            | "session structured" | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -508,6 +508,8 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("session reconcile", "session reconcile", &[]),
     row("session attach", "session attach s4", &["session attach {}"]),
+    row("session terminal", "session terminal s4", &["session terminal {}"]),
+    row("session structured", "session structured --help", &["session structured {}"]),
     row("session peek", "session peek s2", &["session peek {}", "session peek s2 --lines {}"]),
     row(
         "session nudge",
@@ -620,6 +622,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     row("trust", "trust", &[]),
+    row("doctor agents", "doctor agents --dry-run", &["doctor agents --dry-run {}"]),
     row("doctor hooks", "doctor hooks", &["doctor hooks {}"]),
     row("doctor", "doctor", &[]),
     row("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),

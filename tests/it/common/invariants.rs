@@ -156,7 +156,8 @@ const NEVER: &[(&str, &str)] = &[
         "a turn or a call of a run that is not its session's",
         "SELECT session_id FROM (SELECT session_id, run_id FROM usage_turns UNION ALL \
          SELECT session_id, run_id FROM tool_calls) u WHERE NOT EXISTS (SELECT 1 FROM agent_sessions s \
-         WHERE s.id = u.session_id AND s.run_id = u.run_id)",
+         WHERE s.id = u.session_id AND s.run_id = u.run_id) AND NOT EXISTS (SELECT 1 FROM events e \
+         WHERE e.session_id = u.session_id AND e.run_id = u.run_id AND e.kind = 'session.starting')",
     ),
     (
         "usage without its event, or an event of usage without a turn",

@@ -28,7 +28,10 @@ fn first_prompt_comes_with_the_context_and_the_conversation_is_the_transcript() 
     assert_eq!(shown["protocol"]["agent"], "Fake 1.2 (acp 1)");
     assert_eq!((&shown["protocol"]["mode"], &shown["protocol"]["guarded"]), (&"ask".into(), &true.into()));
     let shown = scene.run(["session", "show", "s"]).exits(0).stdout;
-    assert!(shown.contains("guard       asks before tools, by its mode ask; not proven\n"), "{shown}");
+    assert!(
+        shown.contains("guard       asks before tools, by its mode ask: proven today by fairway doctor agents\n"),
+        "{shown}"
+    );
     scene.run(["session", "stop", "s"]).exits(0);
     assert_eq!(scene.session("s")["status"], "ended");
     assert_eq!(scene.peek(), conversation + "[the agent has ended]\n", "also after its end");
@@ -58,6 +61,7 @@ fn provider_may_be_structured_by_its_configuration_and_start_takes_the_flag() {
 #[test]
 fn mode_is_set_and_a_session_without_it_is_shown_or_refused() {
     let scene = Scene::with("auto", "");
+    scene.run(["doctor", "agents", "fake"]).exits(0);
     scene.begin();
     assert_eq!(scene.json(["session", "show", "s"])["protocol"]["guarded"], true);
     scene.prompt("MODE[[auto]]");
@@ -117,7 +121,7 @@ fn provider_list_shows_what_is_there_and_what_was_tried() {
     let scene = Scene::new();
     let all = scene.json(["provider", "list"]);
     let of = |name: &str| all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap();
-    for name in ["claude", "codex", "gemini", "opencode"] {
+    for name in ["claude", "codex", "gemini", "opencode", "qwen"] {
         let one = of(name);
         assert_eq!(one["source"], "built_in");
         assert!(one["structured"]["proven_with"].is_string() && one["asking_mode"].is_string(), "{one}");

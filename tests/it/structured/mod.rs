@@ -1,10 +1,13 @@
 //! Structured sessions: an agent that speaks the Agent Client Protocol, from the launch to its end.
 
+mod frames;
 mod launch;
 mod misbehaviour;
 mod new_agent;
 mod permissions;
+mod proof;
 mod real_agents;
+mod switch;
 mod turns;
 
 use std::{
@@ -33,8 +36,18 @@ impl std::ops::Deref for Scene {
 }
 
 impl Scene {
-    /// With more of the configuration, and a start of the agent by its own words.
+    /// With more of the configuration, and a start of the agent by its own words. An agent that behaves is proven to ask.
     fn with(start: &str, more: &str) -> Self {
+        let scene = Self::unproven(start, more);
+        if start.is_empty() {
+            scene.run(["doctor", "agents", "fake"]).exits(0);
+            // The prompt of the canary.
+            fs::remove_file(scene.dir().join("prompts")).unwrap();
+        }
+        scene
+    }
+
+    fn unproven(start: &str, more: &str) -> Self {
         let world = Sessions::new();
         let log = world.dir().join("prompts").display().to_string();
         world.configure(&format!(

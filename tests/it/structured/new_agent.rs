@@ -15,6 +15,7 @@ fn section_of_the_guide_is_enough_for_an_agent_that_no_profile_knows() {
     let agent = super::agent().display().to_string();
     world.configure(&section.replace("\"my-agent\", \"--acp\"", &format!("{agent:?}")));
     world.run(["trust"]).exits(0);
+    world.run(["doctor", "agents", "mine"]).exits(0);
     world.launch(&["--role", "dev", "--structured", "--provider", "mine", "--id", "s", "--prompt", "hello"]);
     eventually("its answer", || {
         world.run(["session", "peek", "s"]).exits(0).stdout.contains("did: hello").then_some(())

@@ -127,5 +127,12 @@ fn idle_session_takes_no_time_of_the_processor() {
     let before = ticks();
     std::thread::sleep(Duration::from_secs(3));
     assert_eq!(ticks(), before);
+    let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let private =
+        smaps.lines().filter(|line| line.starts_with("Private_")).filter_map(|line| line.split_whitespace().nth(1));
+    let kib: u64 = private.map(|kib| kib.parse::<u64>().unwrap()).sum();
+    println!("private memory of the supervisor: {kib} KiB");
+    // Of a build that is not optimised; that of a release is in the benchmarks.
+    assert!(kib < 16 << 10, "{kib} KiB");
     assert!(ProcessKey::of(pid.parse().unwrap()).is_some());
 }

@@ -7,8 +7,9 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            approval_state::event,
+            approval_state::{LASTS, event},
             inside_session::{self, CallPlace},
+            lookup,
         },
     },
     domain::{EventKind, Refusal, approval::Decision, text_limits},
@@ -18,11 +19,12 @@ use crate::{
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
 /// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. The same answer again
-/// changes nothing. Inside a session, only the roles of the trusted `[approvals] roles` may answer.
+/// changes nothing. An answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only the roles of the trusted `[approvals] roles` may answer.
 ///
 /// # Errors
-/// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
-pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
+/// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for one that lasts
+/// where the agent is asked by a hook.
+pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text_limits::check_line("reason", reason)).transpose()?;
     let asking = app.read(|tx| Ok(find(tx, id)?.session))?;
     let is_own = app.actor.session.as_ref() == Some(&asking);
@@ -31,6 +33,10 @@ pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> R
             return Err(Refusal::SelfApproval { id, session: asking }.into());
         }
         inside_session::refuse_unless_role(app, "approvals answer", &app.settings.approvals.roles)?;
+    }
+    if lasts && !app.read(|tx| lookup::session(tx, &asking))?.is_structured() {
+        let why = format!("--always is for the agent of a structured session; {asking} is in a terminal");
+        return Err(Refusal::Usage { why }.into());
     }
     app.mutate(|tx| {
         let approval = find(tx, id)?;
@@ -44,6 +50,7 @@ pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> R
             &event(EventKind::ApprovalAnswered, &approval)
                 .with("answer", status.as_str())
                 .with("by", approval.answered_by.as_deref())
+                .with(LASTS, lasts.then_some(true))
                 .with("reason", reason.as_deref()),
         )?;
         mark_busy(tx, &approval)?;

@@ -8,6 +8,7 @@ use super::{
     intent::{store_response, with_task},
     outcome::{LaunchOutcome, launch_answer},
     plan::LaunchPlan,
+    purpose::Purpose,
 };
 use crate::{
     actions::{
@@ -65,7 +66,9 @@ pub(crate) fn confirm(
             .with("pane", session.pane.clone())
             .with("transcript", session.transcript.clone());
         tx.record(&with_task(&session, event))?;
-        record_active_checkpoint(tx, &session)?;
+        if !matches!(plan.purpose, Purpose::Switch(_)) {
+            record_active_checkpoint(tx, &session)?;
+        }
     }
     if let Some(request) = &app.idempotency_key {
         store_response(

@@ -9,7 +9,7 @@ use crate::{
         core::{
             dead_session::DeadSession,
             errors,
-            launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX},
+            launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX, SWITCHED_FROM},
             lookup,
         },
         queue::task::claim::{self, StartClaim},
@@ -107,7 +107,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
     }
     let predecessors = match &plan.purpose {
         Purpose::Relaunch(relaunch) => relaunch.end_predecessors(tx)?,
-        Purpose::Launch | Purpose::Start(_) => Vec::new(),
+        Purpose::Launch | Purpose::Start(_) | Purpose::Switch(_) => Vec::new(),
     };
     if let Some(acting) = &app.actor.session {
         lookup::session(tx, acting)?;
@@ -117,6 +117,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
     let session = &plan.session;
     let earlier = sessions::find(tx, &session.id)?;
     if let Some(earlier) = &earlier
+        && !matches!(plan.purpose, Purpose::Switch(_))
         && !session_id::is_failed_launch(tx, earlier)?
     {
         return Err(Refusal::AlreadyExists { noun: "session", id: session.id.to_string() }.into());
@@ -133,6 +134,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
         lookup::task(tx, task)?;
     }
     match earlier {
+        Some(_) if let Purpose::Switch(switch) = &plan.purpose => switch.record(tx, session)?,
         // A launch that failed: its events stay, its row becomes this session's.
         Some(earlier) => {
             if !sessions::update(tx, &Session { version: earlier.version, ..session.clone() })? {
@@ -144,12 +146,17 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
     if let Some(text) = &plan.first_prompt {
         prompt::queue_first(app, tx, &session.id, text)?;
     }
+    let switched_from = match &plan.purpose {
+        Purpose::Switch(switch) => switch.from.backend.clone(),
+        Purpose::Launch | Purpose::Start(_) | Purpose::Relaunch(_) => None,
+    };
     let event = Event::new(EventKind::SessionStarting)
         .session(&session.id, &session.run_id)
         .lane(session.lane.as_ref())
         .with("role", session.role.as_str())
         .with("provider", session.provider.as_ref().map(ToString::to_string))
         .with("backend", session.backend.clone())
+        .with(SWITCHED_FROM, switched_from)
         .with(OWN_COMMAND, plan.own.command)
         .with(OWN_ENV, plan.own.env.clone())
         .with(SANDBOX, plan.sandbox.as_str())

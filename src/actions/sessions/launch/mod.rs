@@ -23,3 +23,4 @@ mod sandbox;
 pub(crate) mod session_id;
 pub mod start;
 mod structured;
+pub(crate) mod switch;

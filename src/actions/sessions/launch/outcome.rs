@@ -56,12 +56,14 @@ pub(crate) fn answer_with_prompt(
             let claims = if tasks.is_empty() { String::new() } else { format!("\n  continues: {}", tasks.join(", ")) };
             (format!("relaunched {} as {id}{resumed}", relaunch.of), claims)
         }
+        Purpose::Switch(_) if session.is_structured() => (format!("{id} goes on without a terminal"), String::new()),
+        Purpose::Switch(_) => (format!("{id} goes on in its agent's terminal"), String::new()),
     };
     let mut line = if has_ended {
         format!("{what}; its program has already ended with exit code 0{more}")
     } else {
         let last = match purpose {
-            Purpose::Launch | Purpose::Relaunch(_) => format!("stop: fairway session stop {id}"),
+            Purpose::Launch | Purpose::Relaunch(_) | Purpose::Switch(_) => format!("stop: fairway session stop {id}"),
             Purpose::Start(_) => "status: fairway status".to_owned(),
         };
         format!("{what}{more}\n  attach: fairway session attach {id}\n  peek: fairway session peek {id}\n  {last}")
@@ -76,7 +78,7 @@ pub(crate) fn answer_with_prompt(
         first_prompt: first_prompt.map(FirstPrompt::view),
     };
     let mut answer = match purpose {
-        Purpose::Launch => Answer::new(&launched, id, line)?,
+        Purpose::Launch | Purpose::Switch(_) => Answer::new(&launched, id, line)?,
         Purpose::Start(start) => {
             let (added_task, added_lane) = (start.added_task, start.added_lane);
             let title = start.title.clone();

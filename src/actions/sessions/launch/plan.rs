@@ -124,8 +124,12 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let Work { task, lane, role: role_name, is_planned, is_claimed } = work()?;
     let role = app.settings.role(&role_name);
     let provider = provider(app, request, &role, lane.as_ref())?;
-    let id = app
-        .read(|tx| session_id::choose(app, tx, request.id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?;
+    let id = match &request.id {
+        Some(id) if request.keeps_id => id.clone(),
+        id => {
+            app.read(|tx| session_id::choose(app, tx, id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?
+        }
+    };
     let entry = app.settings.provider(provider.as_str());
     let located = backend(app, request, &role, lane.as_ref(), &entry)?;
     check_multiplexer(app, &located)?;
@@ -161,6 +165,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     };
     let agent_env = structured.as_ref().map(|structured| structured.env.clone()).unwrap_or_default();
     let requested = requested_env(request, &role, &entry, &agent_env)?;
+    let structured = structured.map(|structured| structured.with_proof(app, &provider, &requested, &worktree));
     let requested_id = request.id.clone().filter(|requested| *requested != session.id);
     let mut notes: Vec<String> =
         requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::switch::Switch;
 use crate::{
     actions::{
         core::{dead_session::DeadSession, lookup},
@@ -20,6 +21,8 @@ pub enum Purpose {
     Start(Start),
     /// `session relaunch`: takes the place of a session that is over.
     Relaunch(Relaunch),
+    /// `session structured` and `session terminal`: replaces the program of a live session.
+    Switch(Box<Switch>),
 }
 
 /// A start, for its answer.
@@ -119,7 +122,7 @@ impl Purpose {
     pub fn claim(&self) -> Option<&StartClaim> {
         match self {
             Self::Start(start) => start.claim.as_ref(),
-            Self::Launch | Self::Relaunch(_) => None,
+            Self::Launch | Self::Relaunch(_) | Self::Switch(_) => None,
         }
     }
 }

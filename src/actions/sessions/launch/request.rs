@@ -18,6 +18,8 @@ pub struct LaunchRequest {
     pub task: Option<TaskId>,
     /// The session's id.
     pub id: Option<SessionId>,
+    /// Whether that is a live session, whose program the launch replaces.
+    pub keeps_id: bool,
     /// Without `id`: the id that the session's is made from. The first free one of `web`, `web-2`, `web-3` and so on is used.
     pub id_base: Option<SessionId>,
     /// The worktree's directory.
@@ -51,6 +53,7 @@ impl LaunchRequest {
             provider: None,
             task: None,
             id: None,
+            keeps_id: false,
             id_base: None,
             worktree: None,
             branch: None,

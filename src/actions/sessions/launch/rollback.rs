@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::plan::LaunchPlan;
+use super::{plan::LaunchPlan, purpose::Purpose};
 use crate::actions::sessions::finish;
 use crate::{
     actions::{App, core::lookup, queue::task::release},
@@ -47,7 +47,9 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
     }
     let recorded = app.transaction(|tx| {
         let session = lookup::session(tx, id)?;
-        if !session.status.is_final() {
+        // The session goes back to its earlier program.
+        let goes_back = matches!(&plan.purpose, Purpose::Switch(switch) if !switch.is_return);
+        if !session.status.is_final() && !goes_back {
             finish(tx, &session, SessionStatus::Failed, None, Some(&why))?;
         }
         if let Some(claim) = plan.purpose.claim() {

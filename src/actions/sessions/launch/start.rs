@@ -96,6 +96,9 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
             }
         }
     }
+    if let Purpose::Switch(switch) = &plan.purpose {
+        switch.end_previous(app)?;
+    }
     let id = &plan.session.id;
     let steps = PostStart::new(app, &adapter, &plan);
     let mut notes = plan.notes.clone();
@@ -163,7 +166,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
 /// The note about a structured session whose agent may run a tool without asking.
 fn guard_note(app: &App, session: &Session) -> Option<String> {
     let reports = app.read(|tx| Ok(session_reports::find(tx, &session.id)?)).ok()?;
-    let why = reports.protocol?.unguarded?;
+    let why = reports.protocol.filter(|_| session.is_structured())?.unguarded?;
     Some(format!("{} is not guarded: {why}", session.id))
 }
 
@@ -184,7 +187,7 @@ fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
     let continues = match &plan.purpose {
         Purpose::Launch => false,
         Purpose::Start(start) => start.claims,
-        Purpose::Relaunch(_) => true,
+        Purpose::Relaunch(_) | Purpose::Switch(_) => true,
     };
     let lane = plan.session.lane.as_ref().filter(|_| !continues);
     for dead in dead::dead_claimants(app, lane, None)? {
@@ -200,7 +203,7 @@ fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
 fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
     let (lane, task) = (plan.session.lane.as_ref(), plan.session.task.as_ref());
     let mut dead = match plan.purpose {
-        Purpose::Launch => return Ok(Vec::new()),
+        Purpose::Launch | Purpose::Switch(_) => return Ok(Vec::new()),
         Purpose::Start(_) => dead::dead_claimants(app, lane, task)?,
         Purpose::Relaunch(_) => Vec::new(),
     };

@@ -1,6 +1,6 @@
 //! A launch in the backend `acp`: the agent's program for the Agent Client Protocol, and how its session begins.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use super::{
     program::{self, CommandSpec},
@@ -9,8 +9,9 @@ use super::{
 use crate::{
     actions::App,
     adapters::{ResolvedBackend, StructuredStart, builtin_scripts},
-    config::{AcpProfile, LaunchSettings, Unguarded},
+    config::{AcpProfile, AgentProof, AgentSetup, LaunchSettings, Unguarded},
     domain::{Refusal, id::Label, rules::initial_prompt::Program},
+    env::vars,
 };
 
 /// How long the first requests to an agent may take.
@@ -22,6 +23,25 @@ pub(super) struct StructuredLaunch {
     pub start: StructuredStart,
     /// The environment below that of the provider.
     pub env: BTreeMap<String, String>,
+}
+
+impl StructuredLaunch {
+    /// With what a canary has proven of this program in this environment.
+    pub(super) fn with_proof(
+        mut self,
+        app: &App,
+        provider: &Label,
+        requested: &BTreeMap<String, String>,
+        worktree: &Path,
+    ) -> Self {
+        let own = self.env.keys().filter_map(|name| Some((name.clone(), requested.get(name)?.clone()))).collect();
+        let path = requested.get(vars::PATH).map(OsString::from).or_else(|| app.env.var_os(vars::PATH).cloned());
+        let mode = self.start.mode.as_deref();
+        let command = self.program.argv.as_deref().unwrap_or_default();
+        let (setup, _) = AgentSetup::new(provider.as_str(), command, mode, own, (path.as_deref(), worktree));
+        self.start.proven_agent = setup.proof(&app.env).filter(AgentProof::is_proof).and_then(|proof| proof.agent);
+        self
+    }
 }
 
 /// Whether a backend is that of structured sessions.
@@ -53,6 +73,7 @@ pub(super) fn plan(
     let start = StructuredStart {
         mode,
         resume: request.resume.clone(),
+        proven_agent: None,
         refuse_unguarded: app.settings.agents.unguarded == Unguarded::Refuse,
     };
     let program = program::choose(app, command, None, provider);

@@ -9,6 +9,7 @@ pub mod relaunch;
 mod request;
 mod requested_task;
 mod steps;
+pub mod switch;
 mod task_lane;
 
 pub use agent_program::installed_providers;

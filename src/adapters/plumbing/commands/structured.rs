@@ -46,6 +46,12 @@ pub fn prompt(env: &Env, name: &str, from: impl Read) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Prompt(text))?)
 }
 
+/// Waits until the agent is idle and nothing waits for it, and has it stay so for half a minute. A session that is not there is no
+/// failure.
+pub fn pause(env: &Env, name: &str) -> Result<()> {
+    Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Pause)?)
+}
+
 /// Ends the turn of the agent. A session that is idle or not there is no failure.
 pub fn cancel(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Cancel)?)

@@ -4,7 +4,6 @@
 use std::{
     collections::VecDeque,
     io,
-    os::fd::AsFd,
     time::{Duration, Instant},
 };
 
@@ -15,40 +14,29 @@ use nix::{
 use serde_json::Value;
 
 use super::{
-    control::StructuredControl,
+    agent_link::AgentLink,
     frame_log::FrameLog,
     sink::{Judgement, SinkReply, StructuredSink},
 };
 use crate::{
-    acp::{Effect, Event, Frame, FrameReader, Line, StateMachine, StateMachineConfig},
+    acp::{Command, Effect, Event, Proof, StateMachine, StateMachineConfig},
     adapters::{
         StartConfig,
         plumbing::{
             SessionDir,
+            control_socket::ControlSocket,
             run_program::{self, SessionProgram, print_started},
             transcript::{MAX_TRANSCRIPT_BYTES, Transcript},
         },
     },
-    domain::{ansi, secrets},
     env::Env,
-    os::{
-        child::Running,
-        command::Program,
-        duplex_child::{ChildStream, DuplexChild},
-        poll_timeout::poll_timeout,
-        process_tree,
-        request_socket::Incoming,
-    },
+    os::{child::Running, command::Program, poll_timeout::poll_timeout, process_tree, request_socket::Incoming},
 };
 
-/// How much waits for an agent that does not read its stdin, in bytes.
-const MAX_OUTBOX_BYTES: usize = 32 << 20;
 /// How long an agent that has closed its stdout may take to end.
 const EXIT_WINDOW: Duration = Duration::from_secs(1);
 /// How long an agent's processes have between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// How much of the agent's stderr is kept for the message of a failed start, in bytes.
-const MAX_STDERR_BYTES: usize = 2_000;
 /// Reads that empty a full pipe which has no writer any more.
 const FINAL_READS: u8 = 16;
 
@@ -74,15 +62,12 @@ pub fn run_agent(
 
 /// An agent with its supervisor's state.
 struct AgentSession {
-    child: DuplexChild,
+    link: AgentLink,
     machine: StateMachine,
     sink: Box<dyn StructuredSink>,
-    control: StructuredControl,
+    control: ControlSocket<Command>,
     transcript: Transcript,
     frames: FrameLog,
-    reader: FrameReader,
-    outbox: VecDeque<u8>,
-    stderr: Vec<u8>,
     started: Instant,
     /// The environment tag of the session's processes.
     mark: Option<String>,
@@ -109,18 +94,16 @@ impl AgentSession {
             cwd: program.cwd.to_string_lossy().into_owned(),
             mode: settings.mode,
             resume: settings.resume,
+            proof: Proof::Of(settings.proven_agent),
             refuse_unguarded: settings.refuse_unguarded,
         };
         Ok(Self {
-            control: StructuredControl::open(dir)?,
+            control: ControlSocket::open(dir)?,
             transcript: Transcript::open(&transcript, MAX_TRANSCRIPT_BYTES)?,
             frames: FrameLog::open(&transcript, begun)?,
-            child: DuplexChild::spawn(program)?,
+            link: AgentLink::spawn(program)?,
             machine: StateMachine::new(config),
             sink,
-            reader: FrameReader::default(),
-            outbox: VecDeque::new(),
-            stderr: Vec::new(),
             started: begun,
             mark: mark.map(str::to_owned),
             is_ready: false,
@@ -133,7 +116,7 @@ impl AgentSession {
     fn run_to_end(&mut self) -> io::Result<i32> {
         self.handle(Event::Started);
         loop {
-            if let Some(code) = self.child.running.reap()? {
+            if let Some(code) = self.link.child.running.reap()? {
                 return Ok(code);
             }
             if self.failure.is_some() {
@@ -145,7 +128,7 @@ impl AgentSession {
             for (question, choice) in self.sink.decisions() {
                 self.handle(Event::Decided { question, choice });
             }
-            self.write();
+            self.link.write();
             let is_due = |due: Option<Duration>| due.is_some_and(|due| due <= self.started.elapsed());
             if is_due(self.machine.due()) {
                 self.handle(Event::Tick);
@@ -157,7 +140,7 @@ impl AgentSession {
     /// An agent that has closed its stdout is about to end, or is of no use.
     fn check_exit(&mut self) {
         match self.exit_due {
-            None if self.child.is_stdout_closed() => self.exit_due = Some(Instant::now() + EXIT_WINDOW),
+            None if self.link.child.is_stdout_closed() => self.exit_due = Some(Instant::now() + EXIT_WINDOW),
             Some(due) if due <= Instant::now() => self.fail("it has closed its output"),
             _ => {}
         }
@@ -168,11 +151,11 @@ impl AgentSession {
     }
 
     fn end_agent(&mut self) -> io::Result<i32> {
-        self.write();
-        self.child.close_input();
+        self.link.write();
+        self.link.child.close_input();
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         process_tree::terminate(GRACE, || process_tree::subtree(own, self.mark.as_deref()))?;
-        let code = self.child.running.reap()?;
+        let code = self.link.child.running.reap()?;
         // An agent that ends well after a failure has failed all the same.
         Ok(code.filter(|code| *code != 0).unwrap_or(1))
     }
@@ -181,11 +164,7 @@ impl AgentSession {
         let of_machine = self.machine.due().map(|due| due.saturating_sub(self.started.elapsed()));
         let of_exit = self.exit_due.map(|due| due.saturating_duration_since(Instant::now()));
         let left = of_machine.into_iter().chain(of_exit).min();
-        let mut watched = vec![PollFd::new(self.child.running.as_fd(), PollFlags::POLLIN)];
-        watched.extend(self.child.outputs().map(|stream| PollFd::new(stream, PollFlags::POLLIN)));
-        if !self.outbox.is_empty() {
-            watched.extend(self.child.input().map(|stdin| PollFd::new(stdin, PollFlags::POLLOUT)));
-        }
+        let mut watched = self.link.poll_fds();
         watched.extend(self.sink.wake_fd().map(|wake| PollFd::new(wake, PollFlags::POLLIN)));
         watched.extend(self.control.poll_fds());
         match poll(&mut watched, poll_timeout(left)) {
@@ -196,24 +175,8 @@ impl AgentSession {
 
     /// Reads and handles what the agent has written. Returns the number of bytes.
     fn read(&mut self) -> usize {
-        let (mut lines, frames, reader, stderr) = (Vec::new(), &mut self.frames, &mut self.reader, &mut self.stderr);
-        let read = self.child.read(&mut |stream, bytes| match stream {
-            ChildStream::Stdout => reader.push(bytes, &mut |line| {
-                lines.push(match line {
-                    Line::Complete(line) => {
-                        frames.write('<', line);
-                        Frame::parse(line)
-                    }
-                    Line::TooLong => Err("a line above the limit"),
-                });
-            }),
-            ChildStream::Stderr => {
-                frames.write('!', bytes);
-                stderr.extend_from_slice(bytes);
-                let surplus = stderr.len().saturating_sub(MAX_STDERR_BYTES);
-                stderr.drain(..surplus);
-            }
-        });
+        let frames = &mut self.frames;
+        let (read, lines) = self.link.read(&mut |sign, bytes| frames.write(sign, bytes));
         for line in lines {
             self.handle(Event::Line(line));
         }
@@ -224,21 +187,9 @@ impl AgentSession {
         for came in self.control.poll() {
             match came {
                 Incoming::Request(id, command) => self.handle(Event::Request(id, command)),
-                Incoming::Closed(_) => {}
+                Incoming::Closed(id) => self.handle(Event::RequestGone(id)),
             }
         }
-    }
-
-    fn write(&mut self) {
-        while !self.outbox.is_empty() {
-            let (bytes, _) = self.outbox.as_slices();
-            let written = self.child.write(bytes);
-            if written == 0 {
-                return;
-            }
-            self.outbox.drain(..written);
-        }
-        self.outbox.shrink_to(64 << 10);
     }
 
     /// Passes an event to the state machine and carries out the effects.
@@ -264,7 +215,9 @@ impl AgentSession {
                         }
                     }
                     Effect::Withdraw { question, why } => self.sink.withdraw(question, why),
-                    Effect::Reply(id, result) => self.control.reply(id, &result),
+                    Effect::Reply(id, result) => {
+                        self.control.reply(id, result.as_ref().copied().map_err(String::as_str));
+                    }
                     Effect::Ready => {
                         self.is_ready = true;
                         if print_started().is_err() {
@@ -276,16 +229,16 @@ impl AgentSession {
                 }
             }
         }
-        self.write();
+        for id in self.machine.begin_pause(self.started.elapsed()) {
+            self.control.reply(id, Ok(()));
+        }
+        self.link.write();
     }
 
     fn send(&mut self, frame: &Value) {
-        let line = frame.to_string();
-        self.frames.write('>', line.as_bytes());
-        self.outbox.extend(line.as_bytes());
-        self.outbox.push_back(b'\n');
-        if self.outbox.len() > MAX_OUTBOX_BYTES {
-            self.fail("it does not read its input");
+        match self.link.send(frame) {
+            Ok(line) => self.frames.write('>', line.as_bytes()),
+            Err(why) => self.fail(why),
         }
     }
 
@@ -297,7 +250,7 @@ impl AgentSession {
     /// The reason why the session was not opened.
     fn start_failure(&self, code: i32) -> String {
         let why = self.failure.clone().unwrap_or_else(|| format!("it ended with exit code {code}"));
-        let said = secrets::mask(ansi::visible_text(&String::from_utf8_lossy(&self.stderr)).trim());
+        let said = self.link.last_stderr();
         let said = if said.is_empty() { said } else { format!("; the last that it printed:\n{said}") };
         format!("the agent cannot be used by the Agent Client Protocol: {why}{said}")
     }
@@ -305,7 +258,7 @@ impl AgentSession {
 
 impl SessionProgram for AgentSession {
     fn running(&self) -> &Running {
-        &self.child.running
+        &self.link.child.running
     }
 
     fn wait_for_exit(&mut self) -> io::Result<i32> {

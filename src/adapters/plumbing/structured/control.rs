@@ -1,69 +1,45 @@
-//! The control socket of a structured session: a tag byte and a text, up to the end of the caller's stream. The reply is one
-//! line: `done`, or the reason of the failure.
+//! The requests to a structured session, at its control socket.
 
 use std::{io, time::Duration};
 
-use nix::poll::PollFd;
-
 use crate::{
     acp::Command,
-    adapters::plumbing::SessionDir,
-    os::{
-        request_socket::{self, Framing, Incoming, RequestSocket},
-        socket,
+    adapters::plumbing::{
+        SessionDir,
+        control_socket::{self, ControlRequest},
     },
 };
 
-/// The socket's name in the session's directory. Another version may run the session, so the name never changes.
-const SOCKET_NAME: &str = "structured";
-/// The longest request, in bytes.
-const MAX_REQUEST_BYTES: usize = 4 << 20;
-/// How long a caller waits for the reply: less than the protocol's 30 s.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(25);
 const PROMPT_TAG: u8 = b'p';
 const CANCEL_TAG: u8 = b'c';
-const DONE_REPLY: &[u8] = b"done\n";
+const PAUSE_TAG: u8 = b'w';
+/// How long a turn may take whose end is awaited. A caller that goes away before withdraws its request.
+const TURN_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The session's end of the socket.
-#[derive(Debug)]
-pub(super) struct StructuredControl {
-    requests: RequestSocket,
-}
+impl ControlRequest for Command {
+    const SOCKET_NAME: &'static str = "structured";
+    const MAX_REQUEST_BYTES: usize = 4 << 20;
+    const NOUN: &'static str = "request";
 
-impl StructuredControl {
-    pub(super) fn open(dir: &SessionDir) -> io::Result<Self> {
-        Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Eof, MAX_REQUEST_BYTES)? })
-    }
-
-    pub(super) fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
-        self.requests.poll_fds()
-    }
-
-    /// Accepts connections and reads requests. Does not block.
-    pub(super) fn poll(&mut self) -> Vec<Incoming<Command>> {
-        self.requests.poll(decode, b"the request is not known, or too long\n")
-    }
-
-    pub(super) fn reply(&mut self, id: u64, result: &Result<(), String>) {
-        match result {
-            Ok(()) => self.requests.reply(id, DONE_REPLY),
-            Err(why) => self.requests.reply(id, format!("{why}\n").as_bytes()),
+    fn encode(&self) -> (u8, Vec<u8>) {
+        match self {
+            Self::Prompt(text) => (PROMPT_TAG, text.clone().into_bytes()),
+            Self::Cancel => (CANCEL_TAG, Vec::new()),
+            Self::Pause => (PAUSE_TAG, Vec::new()),
         }
     }
-}
 
-fn decode(said: &[u8]) -> Option<Command> {
-    match said.split_first()? {
-        (&PROMPT_TAG, text) => Some(Command::Prompt(String::from_utf8(text.to_vec()).ok()?)),
-        (&CANCEL_TAG, []) => Some(Command::Cancel),
-        _ => None,
+    fn decode(tag: u8, text: &[u8]) -> Option<Self> {
+        match (tag, text) {
+            (PROMPT_TAG, text) => Some(Self::Prompt(String::from_utf8(text.to_vec()).ok()?)),
+            (CANCEL_TAG, []) => Some(Self::Cancel),
+            (PAUSE_TAG, []) => Some(Self::Pause),
+            _ => None,
+        }
     }
-}
 
-fn encode(command: &Command) -> Vec<u8> {
-    match command {
-        Command::Prompt(text) => [&[PROMPT_TAG], text.as_bytes()].concat(),
-        Command::Cancel => vec![CANCEL_TAG],
+    fn reply_timeout(&self) -> Option<Duration> {
+        (*self == Self::Pause).then_some(TURN_TIMEOUT)
     }
 }
 
@@ -72,22 +48,7 @@ fn encode(command: &Command) -> Vec<u8> {
 /// # Errors
 /// When the session refuses it or does not answer in time.
 pub fn send_request(dir: &SessionDir, command: &Command) -> io::Result<()> {
-    let stream = match socket::connect(dir.path(), SOCKET_NAME) {
-        Ok(stream) => stream,
-        Err(_) if dir.has_exited()? => return Ok(()),
-        Err(error) => return Err(io::Error::new(error.kind(), format!("the session takes no requests: {error}"))),
-    };
-    match request_socket::request(stream, Framing::Eof, &encode(command), REPLY_TIMEOUT) {
-        Ok(reply) if reply == DONE_REPLY => Ok(()),
-        Ok(reply) if !reply.is_empty() => Err(io::Error::other(String::from_utf8_lossy(&reply).trim_end().to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            Err(io::Error::other("the session did not accept the request in time"))
-        }
-        // The session has ended in the meantime.
-        _ if dir.has_exited()? => Ok(()),
-        Ok(_) => Err(io::Error::other("the session did not accept the request")),
-        Err(error) => Err(error),
-    }
+    control_socket::send_request(dir, command)
 }
 
 #[cfg(test)]
@@ -96,11 +57,13 @@ mod tests {
 
     #[test]
     fn requests_are_read_back_as_they_were_sent() {
-        for command in [Command::Prompt("a\nä".into()), Command::Prompt(String::new()), Command::Cancel] {
-            assert_eq!(decode(&encode(&command)), Some(command));
+        for command in [Command::Prompt("a\nä".into()), Command::Prompt(String::new()), Command::Cancel, Command::Pause]
+        {
+            let (tag, text) = command.encode();
+            assert_eq!(Command::decode(tag, &text), Some(command));
         }
-        for unknown in [&b""[..], b"x", b"cx", b"p\xff"] {
-            assert_eq!(decode(unknown), None);
+        for (tag, text) in [(b'x', &b""[..]), (b'c', b"x"), (b'w', b"x"), (b'p', b"\xff")] {
+            assert_eq!(Command::decode(tag, text), None);
         }
     }
 }

@@ -52,7 +52,7 @@ impl StructuredSink for NoProject {
 
     fn judge(&mut self, _: u64, _: &PermissionRequest) -> Judgement {
         let why = "the session has no project in which a person could be asked";
-        Judgement::Decided(PermissionChoice::Deny(Some(why.to_owned())))
+        Judgement::Decided(PermissionChoice::deny(Some(why.to_owned())))
     }
 
     fn withdraw(&mut self, _: u64, _: &str) {}

@@ -10,10 +10,10 @@ pub(super) fn asked(request: &Value) -> ParsedRequest {
     ParsedRequest { conversation: shell_tool(request).is_some(), said: said.collect() }
 }
 
-/// The name of the tool that runs commands: OpenCode, which speaks the same interface, calls it `bash`.
+/// The name of the tool that runs commands. OpenCode and Qwen Code, which speak the same interface, have names of their own.
 fn shell_tool(request: &Value) -> Option<&str> {
     let names = request["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
-    names.into_iter().find(|name| name.eq_ignore_ascii_case("bash"))
+    names.into_iter().find(|name| name.eq_ignore_ascii_case("bash") || *name == "run_shell_command")
 }
 
 /// The usage, in which what came from a cache stands apart.

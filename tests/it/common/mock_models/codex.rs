@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, ESCALATED, ParsedRequest, USED, texts};
+use super::{Answer, CANARY, ESCALATED, ParsedRequest, USED, texts};
 
 pub(super) fn asked(request: &Value) -> ParsedRequest {
     let items = request["input"].as_array().cloned().unwrap_or_default();
@@ -23,7 +23,7 @@ pub(super) fn events(_: &Value, answer: &Answer) -> Value {
     let done = |item: Value| json!({ "type": "response.output_item.done", "item": item });
     for (at, command) in answer.commands.iter().enumerate() {
         let mut arguments = json!({ "cmd": command, "yield_time_ms": 30_000 });
-        if command.ends_with(ESCALATED) {
+        if command.ends_with(ESCALATED) || command == CANARY {
             arguments["sandbox_permissions"] = json!("require_escalated");
             arguments["justification"] = json!("as asked");
         }

@@ -2,7 +2,8 @@
 //! the newest text asks for, and keep what they were told.
 //!
 //! A text that holds `RUN[[a command]]` makes the model ask for that shell call, once for each marker, and `TOOL[[name {…}]]` for
-//! a call of that tool of Fairway's own server with these arguments; everything else it answers with a counted line.
+//! a call of that tool of Fairway's own server with these arguments; a canary is obeyed, and everything else answered with a
+//! counted line.
 
 mod claude;
 mod codex;
@@ -20,6 +21,9 @@ use serde_json::Value;
 
 /// The end of a command that Codex is to run outside of its sandbox: a comment for the shell.
 pub const ESCALATED: &str = " #escalated";
+
+/// The command of a canary.
+const CANARY: &str = "touch fairway-canary";
 
 /// The usage that each answer of a model states: input, its cached part, and output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 20);
@@ -143,7 +147,9 @@ fn texts(value: &Value) -> Vec<String> {
 /// The commands that the markers in texts ask for.
 fn commands(texts: &[String]) -> Vec<String> {
     let marked = texts.iter().flat_map(|text| text.split("RUN[[").skip(1));
-    marked.filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned())).collect()
+    let is_canary = texts.iter().any(|text| text.contains(&format!("`{CANARY}`")));
+    let canary = is_canary.then(|| CANARY.to_owned());
+    marked.filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned())).chain(canary).collect()
 }
 
 /// The calls of tools that markers in texts ask for.

@@ -1,0 +1,78 @@
+//! A live session that goes on in another way: its program is replaced, and all else of it stays.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        core::{errors, lookup},
+        sessions::adapter_endpoint,
+    },
+    domain::{Refusal, session::Session},
+    store::{WriteTx, sessions},
+};
+
+/// A switch to another program of the same conversation.
+#[derive(Debug, Clone)]
+pub struct Switch {
+    /// The session as it was.
+    pub from: Session,
+    /// Whether it goes back to its earlier program, because the other one failed.
+    pub is_return: bool,
+}
+
+impl Switch {
+    /// Makes the row that of the new program.
+    ///
+    /// # Errors
+    /// `session_mismatch` when the session has changed since the switch was planned.
+    pub(super) fn record(&self, tx: &WriteTx<'_>, new: &Session) -> Result<()> {
+        let now = lookup::session(tx, &new.id)?;
+        if !self.is_return && (now.run_id != self.from.run_id || now.status.is_final()) {
+            let why = format!("the session {} has ended or runs another program by now", new.id);
+            return Err(Refusal::SessionMismatch { why }.into());
+        }
+        update(
+            tx,
+            Session {
+                external_session_id: self.from.external_session_id.clone(),
+                started_at: self.from.started_at,
+                context_usage: self.from.context_usage,
+                relaunch_of: self.from.relaunch_of.clone(),
+                first_prompt: self.from.first_prompt,
+                questions: now.questions,
+                version: now.version,
+                ..new.clone()
+            },
+        )
+    }
+
+    /// Ends the earlier program. When that fails, the session is again what it was.
+    ///
+    /// # Errors
+    /// `adapter_failed` and its like.
+    pub(super) fn end_previous(&self, app: &App) -> Result<()> {
+        if self.is_return {
+            return Ok(());
+        }
+        let from = &self.from;
+        let stopped = adapter_endpoint::adapter(app, from, &["session", "stop", from.id.as_str()])
+            .and_then(|adapter| Ok(adapter.stop(adapter_endpoint::backend_name(from))?));
+        stopped.inspect_err(|_| {
+            let restore = |tx: &WriteTx<'_>| {
+                let version = lookup::session(tx, &from.id)?.version;
+                update(tx, Session { version, ..from.clone() })
+            };
+            // The row is one of a start that was interrupted otherwise, which `session reconcile` resolves.
+            let _ = app.transaction(restore);
+        })
+    }
+}
+
+fn update(tx: &WriteTx<'_>, session: Session) -> Result<()> {
+    if sessions::update(tx, &session)? {
+        Ok(())
+    } else {
+        Err(errors::internal("the session was changed within one transaction"))
+    }
+}

@@ -1,0 +1,302 @@
+//! Switching a live session between its structured form and its agent's own terminal, at the end of a turn: same session, same
+//! conversation, same claims.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        Answer, App,
+        core::{inside_session, launch_parts, lookup},
+        sessions::{
+            control::{interrupt, running_session::RunningSession},
+            launch::{
+                intent,
+                outcome::launch_answer,
+                plan::{self, LaunchPlan, LaunchRequest, Work},
+                provider_hooks::ProviderHooks,
+                purpose::Purpose,
+                start::{self, PromptWatch},
+                switch::Switch,
+            },
+            list,
+        },
+    },
+    adapters::{builtin_scripts, plumbing::commands::structured},
+    config::project::STATE_DIR,
+    domain::{
+        Refusal, SessionId,
+        session::{Activity, Session},
+    },
+    env::vars,
+    os::poll_until,
+};
+
+/// The backend for the agent's terminal where nothing else is configured.
+const TERMINAL_BACKEND: &str = "tmux";
+/// The marks of the transcripts of a session that has switched.
+const TERMINAL_MARK: &str = ".terminal.log";
+const STRUCTURED_MARK: &str = ".structured.log";
+/// How long a terminal may tell no activity before its turns count as unknown.
+const UNKNOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a turn may take whose end is awaited.
+const TURN_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often the activity of a session in a terminal is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The way in which a session is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwitchTo {
+    Terminal,
+    Structured,
+}
+
+/// A request to switch a session.
+#[derive(Debug, Clone, Copy)]
+pub struct SwitchRequest {
+    pub to: SwitchTo,
+    /// Whether a running turn is cancelled instead of awaited.
+    pub cancels_turn: bool,
+    pub hooks: &'static dyn ProviderHooks,
+}
+
+impl SwitchTo {
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Structured => "structured",
+        }
+    }
+
+    const fn back(self) -> Self {
+        match self {
+            Self::Terminal => Self::Structured,
+            Self::Structured => Self::Terminal,
+        }
+    }
+
+    fn is_of(self, session: &Session) -> bool {
+        session.is_structured() == (self == Self::Structured)
+    }
+}
+
+/// Switches a session. Waits for the end of its turn. When the other program does not start, the earlier one is started again.
+///
+/// # Errors
+/// `session_final`, `session_gone`, `session_mismatch`; `usage` when the conversation cannot go on there; as a launch;
+/// `inside_session`.
+pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answer> {
+    inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
+    if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
+        return Ok(answer);
+    }
+    let verb = request.to.verb();
+    let of = RunningSession::find(app, id, &["session", verb, id.as_str()])?.session;
+    if request.to.is_of(&of) {
+        let purpose = Purpose::Switch(Box::new(Switch { from: of.clone(), is_return: false }));
+        let mut answer = launch_answer(&of, &purpose, None, Vec::new())?;
+        answer.line =
+            format!("unchanged: {id} is {} already", if of.is_structured() { "structured" } else { "in a terminal" });
+        return Ok(answer);
+    }
+    let (mut there, _) = plans(app, &of, request)?;
+    await_turn(app, &of, request.cancels_turn)?;
+    // The terminal may have told another id of the conversation meanwhile, and the row is what the switch compares with.
+    let of = app.read(|tx| lookup::session(tx, id))?;
+    there.purpose = Purpose::Switch(Box::new(Switch { from: of.clone(), is_return: false }));
+    let run = there.session.run_id.clone();
+    let failed = match start::launch(app, there, PromptWatch::Skip) {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
+    };
+    let now = app.read(|tx| lookup::session(tx, id))?;
+    if now.run_id != run {
+        // The earlier program was not touched.
+        return Err(failed);
+    }
+    let app = app.with_actor(app.actor.clone(), None);
+    let (_, mut back) = plans(&app, &of, request)?;
+    back.purpose = Purpose::Switch(Box::new(Switch { from: of, is_return: true }));
+    match start::launch(&app, back, PromptWatch::Skip) {
+        Ok(_) => Err(failed),
+        Err(second) => Err(failed.context(format!("{id} cannot go on as before either: {second:#}"))),
+    }
+}
+
+/// Whether a session is structured.
+///
+/// # Errors
+/// `not_found`.
+pub fn is_structured(app: &App, id: &SessionId) -> Result<bool> {
+    Ok(app.read(|tx| lookup::session(tx, id))?.is_structured())
+}
+
+/// Whether a session can be switched, as far as that is known without a try.
+///
+/// # Errors
+/// As [`switch`].
+pub fn check(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<()> {
+    inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
+    let of = app.read(|tx| lookup::session(tx, id))?;
+    plans(app, &of, request).map(|_| ())
+}
+
+/// The plans of the other program, and of the present one should the other one fail.
+fn plans(app: &App, of: &Session, request: &SwitchRequest) -> Result<(LaunchPlan, LaunchPlan)> {
+    let own = app.read(|tx| Ok(launch_parts::own_parts(tx, of)?))?;
+    if own.command || !own.env.is_empty() {
+        let why = format!(
+            "{} was launched with a program or variables of its own, which are not stored; stop and relaunch it instead",
+            of.id
+        );
+        return Err(Refusal::Usage { why }.into());
+    }
+    let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();
+    if app.settings.provider(&provider).profile.acp.and_then(|acp| acp.switches) == Some(false) {
+        let why = format!(
+            "a conversation of {provider} does not go on in a terminal and back: providers.{provider}.acp.switches"
+        );
+        return Err(Refusal::Usage { why }.into());
+    }
+    let Some(conversation) = of.external_session_id.clone() else {
+        return Err(Refusal::Usage { why: format!("the conversation of {} is unknown", of.id) }.into());
+    };
+    let there = plan(app, of, request.to, &conversation, request.hooks)?;
+    Ok((there, plan(app, of, request.to.back(), &conversation, request.hooks)?))
+}
+
+fn plan(
+    app: &App,
+    of: &Session,
+    to: SwitchTo,
+    conversation: &str,
+    hooks: &'static dyn ProviderHooks,
+) -> Result<LaunchPlan> {
+    let lane = of.lane.as_ref().map(|name| app.read(|tx| lookup::lane(tx, name))).transpose()?;
+    let is_of_lane = |dir: &String| lane.as_ref().and_then(|lane| lane.worktree.as_ref()) == Some(dir);
+    let backend = match to {
+        _ if to.is_of(of) => of.backend.clone().unwrap_or_default(),
+        SwitchTo::Structured => builtin_scripts::STRUCTURED.to_owned(),
+        SwitchTo::Terminal => {
+            let of_role = app.settings.role(&of.role).backend;
+            let of_lane = lane.as_ref().and_then(|lane| lane.backend.clone());
+            let chosen = [of_role, of_lane, Some(app.settings.sessions.default_backend.clone())];
+            let has_terminal = |name: &String| !["shell", builtin_scripts::STRUCTURED].contains(&name.as_str());
+            chosen.into_iter().flatten().find(has_terminal).unwrap_or_else(|| TERMINAL_BACKEND.to_owned())
+        }
+    };
+    let launch = LaunchRequest {
+        role: Some(of.role.clone()),
+        lane: of.lane.clone(),
+        backend: Some(backend),
+        provider: of.provider.clone(),
+        task: of.task.clone(),
+        id: Some(of.id.clone()),
+        keeps_id: true,
+        worktree: of.worktree.clone().filter(|dir| !is_of_lane(dir)).map(PathBuf::from),
+        branch: of.branch.clone(),
+        transcript: Some(if to.is_of(of) { current_transcript(of) } else { other_transcript(of, to) }),
+        resume: Some(conversation.to_owned()),
+        ..LaunchRequest::new(hooks)
+    };
+    let work = || {
+        let task = of.task.as_ref().map(|id| app.read(|tx| lookup::task(tx, id))).transpose()?;
+        Ok(Work { task, lane: lane.clone(), role: of.role.clone(), is_planned: false, is_claimed: true })
+    };
+    let mut plan = plan::plan_for(app, &launch, work)?;
+    // They have run for this session.
+    plan.start.pre_start = None;
+    plan.start.session_setup = None;
+    plan.start.session_setup_script = None;
+    Ok(plan)
+}
+
+fn current_transcript(of: &Session) -> PathBuf {
+    let usual = || Path::new(STATE_DIR).join("transcripts").join(format!("{}.log", of.id));
+    of.transcript.as_ref().map_or_else(usual, PathBuf::from)
+}
+
+/// The transcript of the other form: its own file, so that neither is in the middle of the other one.
+fn other_transcript(of: &Session, to: SwitchTo) -> PathBuf {
+    let current = current_transcript(of);
+    let text = current.to_string_lossy();
+    let (own, other) = match to {
+        SwitchTo::Terminal => (STRUCTURED_MARK, TERMINAL_MARK),
+        SwitchTo::Structured => (TERMINAL_MARK, STRUCTURED_MARK),
+    };
+    match text.strip_suffix(own) {
+        // It has switched before.
+        Some(stem) => format!("{stem}.log").into(),
+        None => format!("{}{other}", text.strip_suffix(".log").unwrap_or(&text)).into(),
+    }
+}
+
+/// Waits for the end of the turn.
+fn await_turn(app: &App, of: &Session, cancels: bool) -> Result<()> {
+    if of.is_structured() {
+        let state = of.adapter_state.clone().map(|dir| (vars::FAIRWAY_ADAPTER_STATE.to_owned(), dir));
+        let env = app.env.with_vars(&state.into_iter().collect());
+        if cancels {
+            structured::cancel(&env, of.name())?;
+        }
+        return structured::pause(&env, of.name());
+    }
+    if cancels {
+        interrupt::interrupt(app, &of.id, false)?;
+    }
+    let begun = Instant::now();
+    let look = || -> Result<bool> {
+        let (overview, _, _) = list::show(app, &of.id)?;
+        match overview.current_activity() {
+            Some(Activity::Idle) => Ok(true),
+            None => Err(Refusal::SessionExited { session: of.id.clone(), status: of.status }.into()),
+            // Its keys for that were pressed.
+            Some(Activity::Unknown) if cancels => Ok(true),
+            Some(Activity::Unknown) if begun.elapsed() > UNKNOWN_TIMEOUT => {
+                let why = format!("nothing tells whether a turn of {} runs: its agent reports no activity", of.id);
+                Err(Refusal::Usage { why }.into())
+            }
+            Some(_) => Ok(false),
+        }
+    };
+    let ended = poll_until::poll_until(TURN_TIMEOUT, POLL_INTERVAL, || match look() {
+        Ok(false) => None,
+        done => Some(done),
+    });
+    let busy = || Refusal::Usage { why: format!("the turn of {} did not end within a day", of.id) };
+    ended.ok_or_else(busy)?.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Role, session::SessionStatus};
+    use crate::env::Timestamp;
+
+    #[test]
+    fn each_form_has_its_own_transcript() {
+        let id = SessionId::parse("s").unwrap();
+        let session = |transcript: &str| Session {
+            transcript: Some(transcript.to_owned()),
+            ..Session::new(
+                id.clone(),
+                "r".to_owned().into(),
+                Role::parse("dev").unwrap(),
+                SessionStatus::Running,
+                Timestamp::from_millis(0),
+            )
+        };
+        for (from, to, other) in [
+            ("/t/s.log", SwitchTo::Terminal, "/t/s.terminal.log"),
+            ("/t/s.terminal.log", SwitchTo::Structured, "/t/s.log"),
+            ("/t/s.log", SwitchTo::Structured, "/t/s.structured.log"),
+            ("/t/s.structured.log", SwitchTo::Terminal, "/t/s.log"),
+        ] {
+            assert_eq!(other_transcript(&session(from), to), Path::new(other));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What canaries have proven about the agents of this host: one file for each agent, command and mode, outside of every project.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    env::{Env, Timestamp},
+    os::{digest::sha256_hex, executable, files, program_version},
+};
+
+/// The directory of the files, below the state directory.
+const DIRECTORY: &str = "agent-proofs";
+/// The longest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+
+/// An agent as a launch starts it. A proof is about exactly this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AgentSetup {
+    pub provider: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The mode in which the agent asks.
+    pub mode: Option<String>,
+    /// The environment of the profile.
+    pub env: BTreeMap<String, String>,
+    /// The version that the files around the program record.
+    pub version: Option<String>,
+}
+
+/// What a canary has shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentProof {
+    pub provider: String,
+    /// The name and version that the agent gives itself; `None` when it opened no session.
+    pub agent: Option<String>,
+    /// The version that the files around the program record.
+    pub version: Option<String>,
+    /// The mode of the profile.
+    pub mode: Option<String>,
+    /// Why it does not prove that the agent asks; `None` when it does.
+    pub why: Option<String>,
+    /// When, in milliseconds.
+    pub at_ms: i64,
+}
+
+impl AgentSetup {
+    /// The agent of a profile, whose program is searched for in `path`; its file is the second part.
+    pub fn new(
+        provider: &str,
+        command: &[String],
+        mode: Option<&str>,
+        env: BTreeMap<String, String>,
+        (path, cwd): (Option<&std::ffi::OsStr>, &Path),
+    ) -> (Self, Option<PathBuf>) {
+        let file = command.first().and_then(|program| executable::find(program, path, cwd));
+        let setup = Self {
+            provider: provider.to_owned(),
+            command: command.to_vec(),
+            mode: mode.map(str::to_owned),
+            env,
+            version: file.as_deref().and_then(program_version::recorded),
+        };
+        (setup, file)
+    }
+
+    /// The file of its proof. Of an agent of another version it is another one.
+    fn file(&self, env: &Env) -> Option<PathBuf> {
+        let text = serde_json::to_string(self).ok()?;
+        Some(env.state_dir()?.join(DIRECTORY).join(format!("{}.json", sha256_hex(text.as_bytes()))))
+    }
+
+    /// What the newest canary of it has shown.
+    pub fn proof(&self, env: &Env) -> Option<AgentProof> {
+        read(&self.file(env)?)
+    }
+
+    /// Stores what a canary of it has shown.
+    ///
+    /// # Errors
+    /// As the file system fails; without a home.
+    pub fn save(&self, env: &Env, proof: &AgentProof) -> io::Result<()> {
+        let file = self.file(env).ok_or_else(|| io::Error::other("there is no home directory"))?;
+        files::private_dir(file.parent().unwrap_or_else(|| Path::new("/")))?;
+        files::write_atomic(&file, &serde_json::to_vec(proof)?, 0o600)
+    }
+}
+
+impl AgentProof {
+    /// Whether it proves that the agent asks.
+    pub const fn is_proof(&self) -> bool {
+        self.why.is_none()
+    }
+
+    /// The time.
+    pub const fn at(&self) -> Timestamp {
+        Timestamp::from_millis(self.at_ms)
+    }
+}
+
+/// The newest proof that the agent of this provider, which gives itself this name and version, asks in this mode.
+pub fn newest_proof(env: &Env, provider: &str, agent: &str, mode: Option<&str>) -> Option<AgentProof> {
+    let directory = env.state_dir()?.join(DIRECTORY);
+    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    let is_meant = |proof: &AgentProof| {
+        proof.is_proof()
+            && proof.provider == provider
+            && proof.agent.as_deref() == Some(agent)
+            && proof.mode.as_deref() == mode
+    };
+    files.filter_map(|file| read(&file)).filter(is_meant).max_by_key(|proof| proof.at_ms)
+}
+
+fn read(file: &Path) -> Option<AgentProof> {
+    if fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file)?.len() > MAX_FILE_BYTES {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(file).ok()?).ok()
+}
