@@ -201,6 +201,8 @@ fn plan(
         branch: of.branch.clone(),
         transcript: Some(if to.is_of(of) { current_transcript(of) } else { other_transcript(of, to) }),
         resume: Some(conversation.to_owned()),
+        // A switch is no way out of the sandbox.
+        sandbox: app.read(|tx| Ok(launch_parts::sandbox(tx, &of.id)?))?,
         ..LaunchRequest::new(hooks)
     };
     let work = || {
