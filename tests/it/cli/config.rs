@@ -50,6 +50,7 @@ fn every_value_names_its_source() {
     land.batch                            4                                                                                                          default
     land.width                            1                                                                                                          default
     land.order                            "least-conflict"                                                                                           default
+    land.shared                           true                                                                                                       default
     land.clean                            false                                                                                                      default
     land.sign                             false                                                                                                      default
     roles.backend.provider                "p"                                                                                                        [world]/project/.fairway.toml
