@@ -136,6 +136,8 @@ fn commits_inside_are_on_the_lanes_branch_and_nothing_else_leaves() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     sh(&world, "true").exits(4);
+    let kept = world.run(["lane", "rm", "api", "--json"]).refuses(5, "unsaved_work");
+    assert!(kept.stderr.contains("a sandbox works in it"), "{}", kept.stderr);
     world.git(&lane, &["commit", "--quiet", "--allow-empty", "--message=outside"]);
     drop(child.stdin.take());
     let output = child.wait_with_output().unwrap();
@@ -143,6 +145,12 @@ fn commits_inside_are_on_the_lanes_branch_and_nothing_else_leaves() {
     assert!(notes.contains("is kept as refs/fairway/sandbox/api"), "{notes}");
     assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "outside\n");
     assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "refs/fairway/sandbox/api"]), "late\n");
+    // With the lane goes what its sandboxes have left.
+    assert!(root.join(".fairway/sandbox/api").exists());
+    fs::remove_file(lane.join(".mcp.json")).unwrap();
+    world.git(&root, &["merge", "--quiet", "lane/api"]);
+    world.run(["lane", "rm", "api"]).exits(0);
+    assert!(!root.join(".fairway/sandbox/api").exists());
 }
 
 #[test]
