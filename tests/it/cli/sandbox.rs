@@ -231,7 +231,7 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
         "f='{}'; $f claim T-1; git commit --quiet --allow-empty --message=done; \
          $f evidence add T-1 --result pass --summary ok --commit $(git rev-parse HEAD); $f task submit T-1; \
          $f exec spawn -- true; echo \"exec $?\"; $f task show T-1 --session s2; echo \"other $?\"; \
-         $f evidence run T-1 -- true; echo \"run $?\"; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
+         $f evidence run T-1 -- true; echo \"run $?\"; $f prime; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
          echo \"own $OWN other $OTHER store $(ls {}/.fairway)\"",
         env!("CARGO_BIN_EXE_fairway"),
         root.display()
@@ -246,7 +246,14 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let said = fs::read_to_string(root.join(".fairway/transcripts/s1.log")).unwrap();
-    for line in ["exec 5", "other 5", "run 5", "hook 2", "own mine other  store sandbox"] {
+    for line in [
+        "exec 5",
+        "other 5",
+        "run 5",
+        "hook 2",
+        "You are in a sandbox: you can write to your lane only, and there is no network.",
+        "own mine other  store sandbox",
+    ] {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert_eq!(world.json(["session", "show", "s1"])["sandbox"], "namespace");
