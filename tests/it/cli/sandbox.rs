@@ -6,7 +6,7 @@ use crate::common::{TestProject, require};
 
 /// A project with the lane `api` in a worktree of its own; `None` without bubblewrap.
 fn world() -> Option<TestProject> {
-    require::program("bwrap").then(|| {
+    require::sandbox().then(|| {
         let world = TestProject::with_git();
         let root = world.root();
         world.git(&root, &["config", "user.name", "Ann"]);
@@ -49,7 +49,7 @@ const OF_ROOT: [&str; 4] = ["device", "raw-socket", "remount", "type-into-termin
 
 #[test]
 fn each_probe_is_done_outside_and_denied_inside() {
-    if !require::program("bwrap") {
+    if !require::sandbox() {
         return;
     }
     let world = TestProject::new();
