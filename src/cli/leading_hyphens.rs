@@ -1,9 +1,14 @@
 //! Texts that begin with a hyphen, as list items do: `fairway note "- done"`. A word that cannot be a flag, because its name
-//! would hold a space, is marked as a text, and the arguments that take a text remove the mark. Everything else is parsed as ever.
+//! would hold a space, is marked as a text, and the arguments that take a text or a path remove the mark. Everything else is parsed
+//! as ever.
 
-use std::ffi::OsString;
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::PathBuf,
+};
 
-use clap::builder::{StringValueParser, TypedValueParser, ValueParser};
+use clap::builder::{OsStringValueParser, StringValueParser, TypedValueParser, ValueParser};
 
 /// No argument of a program can hold it.
 const MARK: char = '\0';
@@ -28,7 +33,13 @@ fn is_text(word: &str) -> bool {
 
 /// The same commands, whose texts may be marked.
 pub(super) fn accepting(command: clap::Command) -> clap::Command {
-    let accept = |arg: clap::Arg| if takes_text(&arg) { arg.value_parser(unmarked()) } else { arg };
+    let accept = |arg: clap::Arg| match arg {
+        arg if takes_text(&arg) => arg.value_parser(unmarked()),
+        arg if arg.get_value_parser().type_id() == ValueParser::path_buf().type_id() => {
+            arg.value_parser(unmarked_path())
+        }
+        arg => arg,
+    };
     command.mut_args(accept).mut_subcommands(accepting)
 }
 
@@ -42,4 +53,12 @@ fn takes_text(arg: &clap::Arg) -> bool {
 fn unmarked() -> ValueParser {
     let unmark = |text: String| text.strip_prefix(MARK).map(str::to_owned).unwrap_or(text);
     StringValueParser::new().map(unmark).into()
+}
+
+fn unmarked_path() -> ValueParser {
+    let unmark = |word: OsString| match word.as_bytes() {
+        [0, path @ ..] => PathBuf::from(OsStr::from_bytes(path)),
+        _ => PathBuf::from(word),
+    };
+    OsStringValueParser::new().map(unmark).into()
 }

@@ -9,6 +9,7 @@ use std::{
 
 use super::{ConfigError, trust_record};
 use crate::{
+    domain::LaneName,
     env::{Env, vars},
     os::digest::sha256_hex,
 };
@@ -173,6 +174,11 @@ impl Project {
         let user = self.known_stores.as_deref().and_then(Path::parent).map(Path::to_path_buf);
         let found = [Some(self.state.clone()), user, GitDir::around(&self.root).map(|git| git.common)];
         found.into_iter().flatten().map(|dir| dir.canonicalize().unwrap_or(dir)).collect()
+    }
+
+    /// The directory of what the sandbox of a lane has of its own.
+    pub fn sandbox_dir(&self, lane: &LaneName) -> PathBuf {
+        self.state.join("sandbox").join(lane.as_str())
     }
 
     /// The directory of sockets, locks and wakes.

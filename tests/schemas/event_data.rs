@@ -637,10 +637,11 @@ event_data! {
         answer: ApprovalStatus,
         /// The actor that answered.
         by: Option<String>,
-        /// Whether it is for further calls too.
-        always: Option<bool>,
         /// The given reason.
         reason: Option<String>,
+        => optional
+        /// Whether it is for further calls too.
+        always: Option<bool>,
     }
 
     /// A permission request lapsed.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::actions::{
     App,
-    core::{lookup, other_host},
+    core::{launch_parts, lookup, other_host},
     queue::{gates, review::comments},
 };
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
         plural,
         quote::{LEGEND, Mark, quote},
         rules::gate::{Gate, GateReport},
+        sandbox::{SandboxClass, SandboxNetwork},
         secrets,
         session::Session,
         task::{Task, TaskState},
@@ -256,6 +257,12 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
             let _ = writeln!(text, "You are the session {}{role}.", session.id);
             if session.status.is_final() {
                 let _ = writeln!(text, "It is recorded as {}: a new launch is a new session.", session.status);
+            } else if launch_parts::sandbox(tx, &session.id)? == Some(SandboxClass::Namespace) {
+                let network = match app.settings.sandbox.network {
+                    SandboxNetwork::None => "there is no network",
+                    SandboxNetwork::Open => "the network is open",
+                };
+                let _ = writeln!(text, "You are in a sandbox: you can write to your lane only, and {network}.");
             }
         }
         (None, Some(id)) => {

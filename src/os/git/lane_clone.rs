@@ -88,6 +88,19 @@ impl LaneClone {
         Ok(Some(Self { dir: dir.to_path_buf(), branch: branch.to_owned(), objects }))
     }
 
+    /// Whether a sandbox works below `dir`, or one has ended there before its commits were taken back.
+    pub fn is_open_in(dir: &Path) -> bool {
+        dir.join(START).exists()
+    }
+
+    /// Removes what ended sandboxes have left below `dir`, unless commits were set aside there.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn clear(dir: &Path) -> io::Result<()> {
+        if dir.join(REFUSED).exists() { Ok(()) } else { fs::remove_dir_all(dir).or_else(ignore_missing) }
+    }
+
     /// Its directory, which is the git directory of the worktree inside.
     pub fn repository(&self) -> PathBuf {
         self.dir.join(REPOSITORY)

@@ -6,7 +6,7 @@ use crate::common::{TestProject, require};
 
 /// A project with the lane `api` in a worktree of its own; `None` without bubblewrap.
 fn world() -> Option<TestProject> {
-    require::program("bwrap").then(|| {
+    require::sandbox().then(|| {
         let world = TestProject::with_git();
         let root = world.root();
         world.git(&root, &["config", "user.name", "Ann"]);
@@ -49,7 +49,7 @@ const OF_ROOT: [&str; 4] = ["device", "raw-socket", "remount", "type-into-termin
 
 #[test]
 fn each_probe_is_done_outside_and_denied_inside() {
-    if !require::program("bwrap") {
+    if !require::sandbox() {
         return;
     }
     let world = TestProject::new();
@@ -136,6 +136,8 @@ fn commits_inside_are_on_the_lanes_branch_and_nothing_else_leaves() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     sh(&world, "true").exits(4);
+    let kept = world.run(["lane", "rm", "api", "--json"]).refuses(5, "unsaved_work");
+    assert!(kept.stderr.contains("a sandbox works in it"), "{}", kept.stderr);
     world.git(&lane, &["commit", "--quiet", "--allow-empty", "--message=outside"]);
     drop(child.stdin.take());
     let output = child.wait_with_output().unwrap();
@@ -143,6 +145,12 @@ fn commits_inside_are_on_the_lanes_branch_and_nothing_else_leaves() {
     assert!(notes.contains("is kept as refs/fairway/sandbox/api"), "{notes}");
     assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "outside\n");
     assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "refs/fairway/sandbox/api"]), "late\n");
+    // With the lane goes what its sandboxes have left.
+    assert!(root.join(".fairway/sandbox/api").exists());
+    fs::remove_file(lane.join(".mcp.json")).unwrap();
+    world.git(&root, &["merge", "--quiet", "lane/api"]);
+    world.run(["lane", "rm", "api"]).exits(0);
+    assert!(!root.join(".fairway/sandbox/api").exists());
 }
 
 #[test]
@@ -223,7 +231,7 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
         "f='{}'; $f claim T-1; git commit --quiet --allow-empty --message=done; \
          $f evidence add T-1 --result pass --summary ok --commit $(git rev-parse HEAD); $f task submit T-1; \
          $f exec spawn -- true; echo \"exec $?\"; $f task show T-1 --session s2; echo \"other $?\"; \
-         $f evidence run T-1 -- true; echo \"run $?\"; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
+         $f evidence run T-1 -- true; echo \"run $?\"; $f prime; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
          echo \"own $OWN other $OTHER store $(ls {}/.fairway)\"",
         env!("CARGO_BIN_EXE_fairway"),
         root.display()
@@ -238,7 +246,14 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let said = fs::read_to_string(root.join(".fairway/transcripts/s1.log")).unwrap();
-    for line in ["exec 5", "other 5", "run 5", "hook 2", "own mine other  store sandbox"] {
+    for line in [
+        "exec 5",
+        "other 5",
+        "run 5",
+        "hook 2",
+        "You are in a sandbox: you can write to your lane only, and there is no network.",
+        "own mine other  store sandbox",
+    ] {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert_eq!(world.json(["session", "show", "s1"])["sandbox"], "namespace");

@@ -226,6 +226,7 @@ fn session_is_one_document_wherever_it_appears() {
         "activity_source",
         "activity_at",
         "silence",
+        "unguarded",
         "other_host",
         "stopped_by",
     ];

@@ -14,6 +14,23 @@ pub fn program(name: &str) -> bool {
     met(find(name).is_some(), format_args!("{name} is not installed; tests/run.sh installs it"))
 }
 
+/// Whether bubblewrap can make a sandbox here. A kernel that allows no user namespaces is none that an installation changes, so
+/// that the test is left out there, and says so.
+#[track_caller]
+pub fn sandbox() -> bool {
+    if !program("bwrap") {
+        return false;
+    }
+    let mut trial = std::process::Command::new("bwrap");
+    trial.args(["--unshare-user", "--unshare-pid", "--unshare-net", "--disable-userns", "--ro-bind", "/", "/"]);
+    trial.args(["--dev", "/dev", "--proc", "/proc", "--", "true"]);
+    let done = trial.output().unwrap();
+    if !done.status.success() {
+        println!("skipped: no sandbox can be made here: {}", String::from_utf8_lossy(&done.stderr).trim());
+    }
+    done.status.success()
+}
+
 /// Whether this process is root: other users' files and processes cannot be made otherwise.
 #[track_caller]
 pub fn root() -> bool {

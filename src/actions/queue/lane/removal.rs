@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actions::App,
     domain::{Refusal, commit_id, lane::Lane},
-    os::git::{Git, ListedWorktree, Repository},
+    os::git::{Git, LaneClone, ListedWorktree, Repository},
     store::{ReadTx, jobs, sessions, tasks},
 };
 
@@ -135,6 +135,7 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
         unsaved_work::check(app, lane, verb)?;
         git.delete_branch(branch, tip)?;
     }
+    let _ = LaneClone::clear(&app.project.sandbox_dir(&lane.name));
     Ok(removed)
 }
 

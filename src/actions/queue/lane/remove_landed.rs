@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    close, removal, status, worktree,
+    close, removal, status, unsaved_work, worktree,
     worktree_removal::{self, Checkout},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
         core::{lookup, other_host},
     },
     domain::{LaneName, lane::LaneStatus, plural},
-    os::git::{Git, Repository},
+    os::git::{Git, LaneClone, Repository},
     store::lanes,
 };
 
@@ -70,6 +70,9 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     if tip != commit {
         return stays(format!("its branch {branch} has commits that have not landed"));
     }
+    if LaneClone::is_open_in(&app.project.sandbox_dir(name)) {
+        return stays(unsaved_work::SANDBOX_IS_OPEN.to_owned());
+    }
     if let Presence::Damaged(_, why) = checkout::presence(app, &lane) {
         return stays(format!("the lane is damaged: {why}"));
     }
@@ -105,6 +108,7 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     }
     git.delete_branch(&branch, commit)?;
     drop(alone);
+    let _ = LaneClone::clear(&app.project.sandbox_dir(name));
     let removed = removal::Removed { worktree: had_worktree, branch: Some((branch, tip)), note: None };
     app.transaction(|tx| close::record(tx, &lane, &removed))?;
     Ok(LandedLane { removed: Some(dir).filter(|_| is_present), note: None })

@@ -8,8 +8,12 @@ use super::{checkout, worktree_removal};
 use crate::{
     actions::{App, core::base_commit},
     domain::{Refusal, lane::Lane},
-    os::git::{Git, Repository},
+    os::git::{Git, LaneClone, Repository},
 };
+
+/// Why a lane is kept whose sandbox has commits of its own.
+pub(super) const SANDBOX_IS_OPEN: &str =
+    "a sandbox works in it, or one has ended before its commits were taken back, as the next `sandbox run` does";
 
 /// Refuses unless everything in the lane's branch and worktree is in its base too, as the same commits, as commits with the
 /// same changes, or as one commit with all changes. An unknown base is refused. Ignored files do not count, as for
@@ -19,6 +23,9 @@ use crate::{
 /// `unsaved_work`, `lane_damaged`, `git_failed`.
 pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), verb, why, dir: None };
+    if LaneClone::is_open_in(&app.project.sandbox_dir(&lane.name)) {
+        return Err(unsaved(SANDBOX_IS_OPEN.to_owned()).into());
+    }
     checkout::refuse_damaged(app, lane)?;
     let root = Git::new(app.env.vars(), &app.project.root);
     let base = checkout::base(app, lane);

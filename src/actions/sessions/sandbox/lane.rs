@@ -19,9 +19,6 @@ use crate::{
     store::lanes,
 };
 
-/// The directory of the sandboxes, in the state directory.
-const DIR: &str = "sandbox";
-
 /// A lane with a worktree on this host.
 #[derive(Debug)]
 pub struct SandboxLane {
@@ -56,8 +53,7 @@ pub fn find(app: &App, name: Option<&LaneName>) -> Result<SandboxLane> {
     }
     let branch = Git::new(app.env.vars(), &worktree).current_branch()?;
     let branch = branch.ok_or_else(|| unfit("no branch is checked out, as in the middle of a rebase".to_owned()))?;
-    let dir = app.project.state.join(DIR).join(found.name.as_str());
-    Ok(SandboxLane { lane: found.name, worktree, dir, branch })
+    Ok(SandboxLane { dir: app.project.sandbox_dir(&found.name), lane: found.name, worktree, branch })
 }
 
 fn around(app: &App) -> Result<Lane> {
@@ -76,8 +72,9 @@ impl SandboxLane {
     /// # Errors
     /// `in_use` while another sandbox works on the lane; as git fails.
     pub fn open(&self, app: &App, notes: &mut Vec<String>) -> Result<OpenRepository> {
-        files::private_dir(&app.project.state.join(DIR)).map_err(errors::internal)?;
-        files::private_dir(&self.dir).map_err(errors::internal)?;
+        for dir in self.dir.parent().into_iter().chain([&*self.dir]) {
+            files::private_dir(dir).map_err(errors::internal)?;
+        }
         let lock = FileLock::try_acquire(&self.dir.join("lock")).map_err(errors::internal)?;
         let lock = lock.ok_or_else(|| Refusal::SandboxRunning { lane: self.lane.clone() })?;
         let git = Git::new(app.env.vars(), &self.worktree);
