@@ -94,9 +94,6 @@ impl LaneClone {
     }
 
     /// Removes what ended sandboxes have left below `dir`, unless commits were set aside there.
-    ///
-    /// # Errors
-    /// When a file cannot be removed.
     pub fn clear(dir: &Path) -> io::Result<()> {
         if dir.join(REFUSED).exists() { Ok(()) } else { fs::remove_dir_all(dir).or_else(ignore_missing) }
     }

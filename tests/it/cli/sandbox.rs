@@ -148,6 +148,7 @@ fn commits_inside_are_on_the_lanes_branch_and_nothing_else_leaves() {
     // With the lane goes what its sandboxes have left.
     assert!(root.join(".fairway/sandbox/api").exists());
     fs::remove_file(lane.join(".mcp.json")).unwrap();
+    fs::remove_file(gate).unwrap();
     world.git(&root, &["merge", "--quiet", "lane/api"]);
     world.run(["lane", "rm", "api"]).exits(0);
     assert!(!root.join(".fairway/sandbox/api").exists());

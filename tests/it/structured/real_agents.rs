@@ -35,6 +35,11 @@ impl Structured {
         }
     }
 
+    /// Whether its conversation may be gone with a process that was killed.
+    fn may_lose_its_conversation(self) -> bool {
+        self.provider() == "gemini"
+    }
+
     /// Whether it tells by hooks, which a launch brings, that it waits in a terminal. Codex does so with its first prompt only.
     fn reports_in_a_terminal(self) -> bool {
         self == Self::Known(Agent::Claude)
@@ -326,10 +331,17 @@ impl RealScene {
         eventually("its end", || (self.row()["status"] == "failed").then_some(()));
         eventually("no process is left", || marked(&run).unwrap().is_empty().then_some(()));
         assert_eq!((self.has("orphaned"), self.approvals()), (false, json!([])));
-        let next = self.world.json(["session", "relaunch", &self.id()]);
-        self.id.replace(text(&next["id"]));
-        self.wait_until_idle();
-        self.remembers("the words of the relaunch");
+        let mut next = self.world.run(["--json", "session", "relaunch", &self.id()]);
+        let is_kept = next.code == Some(0);
+        if !is_kept && self.agent.may_lose_its_conversation() {
+            assert!(next.stderr.contains("No previous sessions found"), "{next:?}");
+            next = self.world.run(["--json", "session", "relaunch", &self.id(), "--no-resume"]);
+        }
+        self.id.replace(text(&next.exits(0).json()["id"]));
+        if is_kept {
+            self.wait_until_idle();
+            self.remembers("the words of the relaunch");
+        }
     }
 
     fn ends_with_its_supervisor(&self) {
