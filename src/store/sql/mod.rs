@@ -59,6 +59,7 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
 }
 
 /// Runs a read that may run more than once: on a server the statements of a run are sent together, and a file is read once.
+#[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "a server may fail in between"))]
 pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
     match conn {
         Connection::Sqlite(_) => Ok(run()),

@@ -331,17 +331,16 @@ impl RealScene {
         eventually("its end", || (self.row()["status"] == "failed").then_some(()));
         eventually("no process is left", || marked(&run).unwrap().is_empty().then_some(()));
         assert_eq!((self.has("orphaned"), self.approvals()), (false, json!([])));
-        let mut next = self.world.run(["--json", "session", "relaunch", &self.id()]);
-        let is_kept = next.code == Some(0);
-        if !is_kept && self.agent.may_lose_its_conversation() {
+        let next = self.world.run(["--json", "session", "relaunch", &self.id()]);
+        if next.code != Some(0) && self.agent.may_lose_its_conversation() {
             assert!(next.stderr.contains("No previous sessions found"), "{next:?}");
-            next = self.world.run(["--json", "session", "relaunch", &self.id(), "--no-resume"]);
+            self.world.launch(&["--role", "dev", "--structured", "--id", "again"]);
+            self.id.replace("again".to_owned());
+            return;
         }
         self.id.replace(text(&next.exits(0).json()["id"]));
-        if is_kept {
-            self.wait_until_idle();
-            self.remembers("the words of the relaunch");
-        }
+        self.wait_until_idle();
+        self.remembers("the words of the relaunch");
     }
 
     fn ends_with_its_supervisor(&self) {
