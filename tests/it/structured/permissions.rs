@@ -51,7 +51,7 @@ fn always_goes_back_as_the_option_that_the_agent_offers() {
         scene.shows(shown);
         scene.wait_until_idle();
         let frames = std::fs::read_to_string(format!("{}.frames", scene.session("s")["transcript"])).unwrap();
-        let sent = frames.lines().filter(|line| line.contains("\"optionId\":") && line.contains(" > ")).last().unwrap();
+        let sent = frames.lines().rfind(|line| line.contains("\"optionId\":") && line.contains(" > ")).unwrap();
         let frame: Value = serde_json::from_str(sent.split_once(" > ").unwrap().1).unwrap();
         assert_eq!(frame["result"]["outcome"]["optionId"].as_str(), outcome);
     }

@@ -114,8 +114,11 @@ impl Structured {
 const RULE: &str = "[guard]\ndefault = \"allow\"\n[[guard.rules]]\nname = \"no-canary\"\ntools = [\"Bash\"]\n\
      command = [\"touch\", \"forbidden\"]\naction = \"deny\"\nreason = \"as a rule\"\n";
 
+/// What is seen, and how.
+type Case = (&'static str, fn(&RealScene));
+
 /// What an agent is tried with, in this order, in one world.
-const CASES: &[(&str, fn(&RealScene))] = &[
+const CASES: &[Case] = &[
     ("it is in the mode that asks, and that is proven", RealScene::is_guarded),
     ("a person allows a command, and the prompt has a receipt", RealScene::allows),
     ("its usage is told", RealScene::tells_usage),
