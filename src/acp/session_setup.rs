@@ -92,7 +92,7 @@ impl GuardMode {
         Self { mode: reported.map(str::to_owned), is_asking: why.is_none(), why }
     }
 
-    /// The same with what proves that this agent asks.
+    /// Counts the mode as guarded only where a proof says that this agent asks in it.
     #[must_use]
     pub fn with_proof(self, proof: &Proof, agent: &AgentInfo) -> Self {
         let why = self.why.or_else(|| proof.gap(agent));

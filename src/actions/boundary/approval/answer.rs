@@ -19,7 +19,8 @@ use crate::{
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
 /// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. The same answer again
-/// changes nothing. An answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only the roles of the trusted `[approvals] roles` may answer.
+/// changes nothing. An answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only
+/// the roles of the trusted `[approvals] roles` may answer.
 ///
 /// # Errors
 /// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for one that lasts

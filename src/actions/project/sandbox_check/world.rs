@@ -43,7 +43,7 @@ use crate::{
 
 /// The time limit of all attempts together.
 const LIMIT: Duration = Duration::from_secs(120);
-/// The longest directory for temporary files that is used, in bytes, and the one that stands in.
+/// The maximum length of the temporary directory, in bytes, and the directory that replaces a longer one.
 const MAX_BASE_BYTES: usize = 60;
 const SHORT_BASE: &str = "/tmp";
 /// How long a message may take to its listener.

@@ -65,7 +65,8 @@ pub struct RelaunchRequest {
 ///
 /// # Errors
 /// `session_alive` while the session, or its relaunch, may be alive; `session_mismatch` when it is on another host; with `here`
-/// `host_alive`, `work_elsewhere`, `no_upstream` and `lane_held`; `not_found` and `lane_closed` for its lane; `usage` when what its launch had of its own is not given again; as a launch; `inside_session`.
+/// `host_alive`, `work_elsewhere`, `no_upstream` and `lane_held`; `not_found` and `lane_closed` for its lane; `usage` when what
+/// its launch had of its own is not given again; as a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
