@@ -5,7 +5,7 @@ use std::{
     io::{self, Read},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     str::FromStr,
-    sync::atomic::{AtomicI32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
 };
 
 use nix::{
@@ -18,6 +18,8 @@ use super::capture::set_nonblocking;
 
 /// The pipe that the handler writes to; a handler takes no arguments.
 static WRITE_FD: AtomicI32 = AtomicI32::new(-1);
+
+static ARE_ENDS_DEFERRED: AtomicBool = AtomicBool::new(false);
 
 /// Signals that are caught until this is dropped; only one at a time. Nothing is blocked, because child processes would
 /// inherit that; handlers are reset to the default in each of them.
@@ -78,6 +80,23 @@ impl SignalPipe {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Keeps the signals that end a process from this thread, and from the threads that it starts from now on, until the process ends:
+/// it has something to finish. A command that is run meanwhile gets them as ever.
+pub fn defer_ends() -> io::Result<()> {
+    let mut ends = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
+        ends.add(signal);
+    }
+    ends.thread_block()?;
+    ARE_ENDS_DEFERRED.store(true, Relaxed);
+    Ok(())
+}
+
+/// Whether [`defer_ends`] was called: a command must then be started with [`with_empty_mask`].
+pub fn are_ends_deferred() -> bool {
+    ARE_ENDS_DEFERRED.load(Relaxed)
 }
 
 /// Ends this process by a signal, so that its parent sees which.

@@ -61,6 +61,7 @@ fn every_value_names_its_source() {
     providers.claude.hook_args            ["--settings", "{hooks}"]                                                                                  built in
     providers.codex.hook_args             ["-c", "{hooks}"]                                                                                          built in
     providers.codex.writable_args         ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                    built in
+    providers.codex.unsandboxed_args      ["-c", "sandbox_mode=danger-full-access"]                                                                  built in
     providers.claude.resume_args          ["--resume", "{conversation}"]                                                                             built in
     providers.codex.resume_args           ["resume", "{conversation}"]                                                                               built in
     providers.gemini.resume_args          ["--resume", "{conversation}"]                                                                             built in

@@ -20,6 +20,7 @@ mod program;
 mod prompt;
 mod question;
 mod refused;
+mod runs_later;
 mod sent_back;
 mod sessions;
 mod shared_base;
