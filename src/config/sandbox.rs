@@ -131,8 +131,7 @@ mod tests {
     #[test]
     fn settings_and_hooks_run_later_and_sources_do_not() {
         let defaults = sandbox_defaults();
-        for later in
-            [".vscode/tasks.json", "web/.envrc", ".gitattributes", ".husky/pre-commit", "a/.claude/settings.json"]
+        for later in [".vscode/tasks.json", "web/.envrc", ".gitattributes", ".husky/pre-commit", "a/.zed/settings.json"]
         {
             assert!(defaults.runs_later(later), "{later}");
         }

@@ -24,7 +24,7 @@ use nix::{
 
 use tracing::field::Empty;
 
-use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process, signals};
+use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process, signal_mask};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;
@@ -119,8 +119,8 @@ impl Call<'_> {
     /// Starts it with pipes for stdin and stdout, as the leader of a process group.
     pub(super) fn spawn(&self, stderr: Stdio) -> io::Result<Child> {
         let mut command = command(self.program, self.args);
-        if signals::are_ends_deferred() {
-            signals::with_empty_mask(&mut command);
+        if signal_mask::are_ends_deferred() {
+            signal_mask::with_empty_mask(&mut command);
         }
         command
             .env_clear()

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     str::FromStr,
-    sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
+    sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
 use nix::{
@@ -15,11 +15,10 @@ use nix::{
 };
 
 use super::capture::set_nonblocking;
+pub use super::signal_mask::{defer_ends, with_empty_mask};
 
 /// The pipe that the handler writes to; a handler takes no arguments.
 static WRITE_FD: AtomicI32 = AtomicI32::new(-1);
-
-static ARE_ENDS_DEFERRED: AtomicBool = AtomicBool::new(false);
 
 /// Signals that are caught until this is dropped; only one at a time. Nothing is blocked, because child processes would
 /// inherit that; handlers are reset to the default in each of them.
@@ -82,23 +81,6 @@ impl SignalPipe {
     }
 }
 
-/// Keeps the signals that end a process from this thread, and from the threads that it starts from now on, until the process ends:
-/// it has something to finish. A command that is run meanwhile gets them as ever.
-pub fn defer_ends() -> io::Result<()> {
-    let mut ends = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
-        ends.add(signal);
-    }
-    ends.thread_block()?;
-    ARE_ENDS_DEFERRED.store(true, Relaxed);
-    Ok(())
-}
-
-/// Whether [`defer_ends`] was called: a command must then be started with [`with_empty_mask`].
-pub fn are_ends_deferred() -> bool {
-    ARE_ENDS_DEFERRED.load(Relaxed)
-}
-
 /// Ends this process by a signal, so that its parent sees which.
 pub fn end_by(signal: Signal) -> io::Result<()> {
     reset_all();
@@ -154,14 +136,6 @@ pub fn enable_sigchld() {
 pub fn ignore_sigxfsz() {
     // SAFETY: no handler is installed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-}
-
-/// Makes a command start with an empty signal mask; the standard library would pass on the mask of this thread.
-#[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
-pub fn with_empty_mask(command: &mut std::process::Command) -> &mut std::process::Command {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: the call is async-signal-safe and touches no memory of ours.
-    unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
 }
 
 #[cfg(test)]

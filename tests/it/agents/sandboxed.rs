@@ -75,6 +75,7 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
         );
     }
     world.configure(&format!("{RULES}[sandbox]\nclass = \"namespace\"\nnetwork = \"open\"\n{sections}"));
+    world.git(&root, &["commit", "--quiet", "--all", "--message=settings"]);
     world.run(["trust"]).exits(0);
     let mut sockets = Vec::new();
     for one in &INMATES {

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
-use crate::common::{TestProject, require};
+use crate::common::{TestProject, fixtures, require};
 
 /// A project with the lane `api` in a worktree of its own; `None` without bubblewrap.
 fn world() -> Option<TestProject> {
@@ -292,6 +292,7 @@ fn lane_demands_its_sandbox_of_sessions_evidence_jobs_and_landing_checks() {
     let check = format!("test \"$FAIRWAY_SANDBOX\" = namespace && test ! -e {}/.fairway/fairway.db", root.display());
     let settings = format!("\n[land]\nchecks = ['{check}']\n[gates.merge]\nrequire = [\"reviewed_executables\"]\n");
     fs::write(&config, fs::read_to_string(&config).unwrap() + &settings).unwrap();
+    world.git(&root, &["commit", "--quiet", "--all", "--message=settings"]);
     world.run(["trust"]).exits(0);
     world.run(["lane", "edit", "api", "--sandbox", "docker", "--json"]).refuses(2, "invalid_value");
     world.run(["lane", "edit", "api", "--sandbox", "namespace"]).exits(0);
@@ -304,9 +305,11 @@ fn lane_demands_its_sandbox_of_sessions_evidence_jobs_and_landing_checks() {
     assert!(world.json(launch)["start"]["argv"].to_string().contains("\"sandbox\",\"run\""));
 
     world.run(["task", "add", "--id", "T-1", "work", "--lane", "api"]).exits(0);
-    world.run(["claim", "T-1"]).exits(0);
+    fixtures::add_session(&world, "s1", "worker", Some("api"));
+    let by = |words: &[&str]| world.run([&["--session", "s1"], words].concat());
+    by(&["claim", "T-1"]).exits(0);
     let script = "test \"$FAIRWAY_SANDBOX\" = namespace && git commit --quiet --allow-empty --message=dropped";
-    let run = world.run(["evidence", "run", "T-1", "--", "sh", "-c", script]).exits(0);
+    let run = by(&["evidence", "run", "T-1", "--", "sh", "-c", script]).exits(0);
     assert!(run.stderr.contains("the commits that the program has made are gone with its sandbox"), "{run:?}");
     assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "begin\n");
     let job = |dir: &Path| {
@@ -327,8 +330,8 @@ fn lane_demands_its_sandbox_of_sessions_evidence_jobs_and_landing_checks() {
     assert_eq!(world.json(["lane", "diff", "api"])["runs_later"], serde_json::json!([".vscode/tasks.json"]));
     let shown = world.run(["lane", "diff", "api", "--stat"]).exits(0);
     assert!(shown.stderr.contains("note: would run on your machine: .vscode/tasks.json"), "{shown:?}");
-    world.run(["evidence", "run", "T-1", "--", "true"]).exits(0);
-    world.run(["task", "submit", "T-1"]).exits(0);
+    by(&["evidence", "run", "T-1", "--", "true"]).exits(0);
+    by(&["task", "submit", "T-1"]).exits(0);
     world.run(["overlap"]).exits(0);
     let is_needed = || {
         let board = world.json(["status"]);
@@ -339,7 +342,7 @@ fn lane_demands_its_sandbox_of_sessions_evidence_jobs_and_landing_checks() {
     let blocked = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
     assert_eq!(blocked["blockers"][0]["code"], "executables_unreviewed", "{blocked}");
     let tip = world.git(&lane, &["rev-parse", "HEAD"]);
-    let review = ["review", "record", "T-1", "--as", "bob", "--domain", "code", "--verdict", "approve", "--commit"];
+    let review = ["review", "record", "T-1", "--domain", "code", "--verdict", "approve", "--commit"];
     world.run([&review[..], &[tip.trim()]].concat()).exits(0);
     assert!(!is_needed());
     let landed = world.run(["land", "T-1"]).exits(0);

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    changed_subjects::News, day_costs::DayCosts, runs_later, sent_back, sent_back::SentBack, sessions,
+    approved_later, changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions,
     task_counts::KeptCounts, watches::Watches,
 };
 use crate::{
@@ -156,7 +156,7 @@ impl Facts {
             self.lanes = lanes::all(tx)?;
         }
         self.diffstats = overlaps::diffstats(tx)?;
-        self.approved_later = runs_later::approved(tx, &self.diffstats, &self.held)?;
+        self.approved_later = approved_later::find(tx, &self.diffstats, &self.held)?;
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
         self.paused = land::paused(app);

@@ -3,6 +3,7 @@
 //! jobs. It asks no other program but git, and that only where another host has landed work.
 
 mod approval;
+mod approved_later;
 mod blocked;
 mod cache;
 mod changed_subjects;

@@ -1,31 +1,10 @@
 //! Lanes that have changed files which programs of the person run or read later, until the change is reviewed or landed.
 
-use anyhow::Result;
-
 use super::{facts::Facts, need::Need};
 use crate::{
-    domain::{LaneName, need::NeedKind, plural, review::Verdict, session_facts::HeldTask, task::TaskStatus},
-    store::{ReadTx, overlaps::LaneDiffstat, reviews},
+    domain::{need::NeedKind, plural, task::TaskStatus},
+    store::overlaps::LaneDiffstat,
 };
-
-/// The lanes whose newest commit a review has approved, of those with such files.
-pub(super) fn approved(tx: &ReadTx<'_>, diffstats: &[LaneDiffstat], held: &[HeldTask]) -> Result<Vec<LaneName>> {
-    let mut found = Vec::new();
-    for one in diffstats.iter().filter(|one| !one.runs_later.is_empty()) {
-        for task in held.iter().filter(|held| held.lane.as_ref() == Some(&one.lane)) {
-            let is_approval = |verdict, commit: Option<&String>| {
-                verdict == Some(Verdict::Approve) && commit.is_some() && commit == one.tip.as_ref()
-            };
-            if reviews::of_task(tx, &task.task)?
-                .iter()
-                .any(|review| is_approval(review.verdict, review.commit.as_ref()))
-            {
-                found.push(one.lane.clone());
-            }
-        }
-    }
-    Ok(found)
-}
 
 /// An item for each such lane.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {

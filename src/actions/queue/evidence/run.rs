@@ -161,7 +161,7 @@ fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<LaneName>> 
     };
     let lane = lookup::lane(tx, &own)?;
     let dir = task_worktree::of_work(app, tx, &task)?;
-    if dir.here().map(Path::as_os_str) == lane.worktree.as_ref().map(|dir| OsStr::new(dir)) {
+    if dir.here().map(Path::as_os_str) == lane.worktree.as_ref().map(OsStr::new) {
         return Ok(Some(own));
     }
     let wants = task.fields.lane.unwrap_or_else(|| own.clone());
