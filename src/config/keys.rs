@@ -306,6 +306,11 @@ pub const KEYS: &[Key] = &[
         "arguments that let its own sandbox write a directory, repeated for each; {dirs} stands for a list of all",
     ),
     key_without_default(
+        "providers.*.unsandboxed_args",
+        "[\"--no-sandbox\"]",
+        "arguments that set its own sandbox off, in a session that is in one of Fairway's",
+    ),
+    key_without_default(
         "providers.*.resume_args",
         "[\"--resume\", \"{conversation}\"]",
         "arguments that resume a conversation",

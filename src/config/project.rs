@@ -181,6 +181,11 @@ impl Project {
         self.state.join("sandbox").join(lane.as_str())
     }
 
+    /// The directory of what landings have of their own, with the checkouts for their checks.
+    pub fn land_dir(&self) -> PathBuf {
+        self.state.join("land")
+    }
+
     /// The directory of sockets, locks and wakes.
     pub fn runtime_dir(&self) -> PathBuf {
         self.state.join("runtime")

@@ -22,6 +22,8 @@ pub struct ProviderProfile {
     /// The arguments that let the provider's own sandbox write directories; `{dirs}` stands for all of them as a JSON list,
     /// `{dir}` for one: the arguments are then repeated for each.
     pub writable_args: Option<Vec<String>>,
+    /// The arguments that set the provider's own sandbox off, which cannot start in a sandbox of Fairway's.
+    pub unsandboxed_args: Option<Vec<String>>,
     /// The arguments that resume a conversation; `{conversation}` stands for its id.
     pub resume_args: Option<Vec<String>>,
     /// The keys that interrupt a turn, in tmux's names.
@@ -50,6 +52,7 @@ impl ProviderProfile {
             prompt_args: self.prompt_args.or(below.prompt_args),
             hook_args: self.hook_args.or(below.hook_args),
             writable_args: self.writable_args.or(below.writable_args),
+            unsandboxed_args: self.unsandboxed_args.or(below.unsandboxed_args),
             resume_args: self.resume_args.or(below.resume_args),
             interrupt_keys: self.interrupt_keys.or(below.interrupt_keys),
             session_variable: self.session_variable.or(below.session_variable),

@@ -46,8 +46,22 @@ pub struct SandboxDefaults {
     pub lane_directories: Vec<String>,
     /// Files likewise.
     pub lane_files: Vec<String>,
+    /// Names anywhere in a lane that are not closed, and that programs of the person run or read later as well.
+    pub later_names: Vec<String>,
     /// By provider.
     pub state: BTreeMap<String, ProviderState>,
+}
+
+impl SandboxDefaults {
+    /// Whether programs of the person run or read a file of a lane at this path later: as settings of an editor, an agent, a shell or
+    /// git, or as a hook. One that a person starts on purpose is none.
+    pub fn runs_later(&self, path: &str) -> bool {
+        let is_named = |part: &str| {
+            let names = self.lane_directories.iter().chain(&self.lane_files).chain(&self.later_names);
+            names.into_iter().any(|name| name == part)
+        };
+        path.split('/').any(is_named)
+    }
 }
 
 /// Where an agent keeps its state, relative to the home.
@@ -112,6 +126,18 @@ mod tests {
         }
         assert!(defaults.state.len() > 4);
         assert!(defaults.toolchains.len() > 20 && defaults.lane_directories.len() > 5);
+    }
+
+    #[test]
+    fn settings_and_hooks_run_later_and_sources_do_not() {
+        let defaults = sandbox_defaults();
+        for later in [".vscode/tasks.json", "web/.envrc", ".gitattributes", ".husky/pre-commit", "a/.zed/settings.json"]
+        {
+            assert!(defaults.runs_later(later), "{later}");
+        }
+        for other in ["src/main.rs", ".gitignore", ".github/workflows/ci.yml", "vscode/x", "Makefile", ""] {
+            assert!(!defaults.runs_later(other), "{other}");
+        }
     }
 
     #[test]

@@ -192,7 +192,13 @@ struct MergeGates {
 
 impl Default for MergeGates {
     fn default() -> Self {
-        Self { require: Gate::ALL.iter().copied().filter(|gate| *gate != Gate::Comments).collect() }
+        Self {
+            require: Gate::ALL
+                .iter()
+                .copied()
+                .filter(|gate| !matches!(gate, Gate::Comments | Gate::ReviewedExecutables))
+                .collect(),
+        }
     }
 }
 

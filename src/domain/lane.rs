@@ -1,6 +1,6 @@
 //! A lane: the durable place where a kind of work goes on while sessions come and go.
 
-use super::{LaneName, Role, id::Label, string_enum::string_enum};
+use super::{LaneName, Role, id::Label, sandbox::SandboxClass, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -34,6 +34,8 @@ pub struct Lane {
     pub provider: Option<Label>,
     /// The backend that a session in it has by default.
     pub backend: Option<String>,
+    /// The sandbox that each session in it has at least.
+    pub sandbox: SandboxClass,
     /// When it was added.
     pub created_at: Timestamp,
 }

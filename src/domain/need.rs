@@ -37,6 +37,8 @@ string_enum! {
         Blocked => "blocked",
         /// Two lanes conflict, or a lane conflicts with its base.
         Overlap => "overlap",
+        /// A lane has changed files that programs of the person run or read later, and no review has approved it.
+        RunsLater => "runs_later",
         /// A handoff has no live session that it is for.
         Handoff => "handoff",
         /// A person's message was not delivered.

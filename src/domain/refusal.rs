@@ -14,6 +14,7 @@ use super::{
     plural,
     prompt_wait::PromptWait,
     review::{OpenReview, summary},
+    sandbox::SandboxClass,
     status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
 };
 use crate::env::Timestamp;
@@ -54,6 +55,9 @@ pub enum Refusal {
     /// A sandbox cannot be made here.
     #[error("no sandbox can be made here: {why}")]
     SandboxUnavailable { why: String, hint: String },
+    /// A launch asks for less than what the lane demands.
+    #[error("the lane {lane} demands the sandbox '{least}', not '{asked}'")]
+    SandboxRequired { lane: LaneName, least: SandboxClass, asked: SandboxClass },
     /// Another sandbox works on the lane.
     #[error("lane '{lane}' is in use: a sandbox works on it")]
     SandboxRunning { lane: LaneName },
@@ -631,6 +635,7 @@ impl Refusal {
             Self::LaneDamaged { .. } => "lane_damaged",
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::SandboxRunning { .. } => "in_use",
+            Self::SandboxRequired { .. } => "sandbox_required",
             Self::UnsavedWork { .. } => "unsaved_work",
             Self::SandboxWithoutLane { .. }
             | Self::LaneWithoutWorktree { .. }

@@ -1,7 +1,9 @@
 //! A session: a registered agent process over its life. Its status says whether it is alive, its activity what it is doing.
 
 pub use super::status::SessionStatus;
-use super::{LaneName, Refusal, Role, RunId, SessionId, TaskId, id::Label, string_enum::string_enum};
+use super::{
+    LaneName, Refusal, Role, RunId, SessionId, TaskId, id::Label, sandbox::SandboxClass, string_enum::string_enum,
+};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -110,6 +112,8 @@ pub struct Session {
     pub first_prompt: Option<i64>,
     /// How many questions it has asked by its activity: the number of the last one.
     pub questions: i64,
+    /// The sandbox around its program; `None` for one that Fairway did not launch.
+    pub sandbox: Option<SandboxClass>,
     /// Grows with every change; a mark made from an older look fails.
     pub version: i64,
 }
@@ -156,6 +160,7 @@ impl Session {
             relaunch_of: None,
             first_prompt: None,
             questions: 0,
+            sandbox: None,
             version: 1,
         }
     }

@@ -91,11 +91,17 @@ fn is_program(word: &str) -> bool {
 const LOOKS: &[OwnVerb] =
     &[verb(&["status"], &[], &[]), verb(&["overlap"], &[], &[]), verb(&["lane", "show"], &[], &[])];
 
-/// Whether a program in a sandbox may have these words run outside, as its session: an agent's own verbs that start no program,
+/// Any program as evidence: it runs in a sandbox of its own when the session is in one.
+const EVIDENCE: &[OwnVerb] = &[verb(&["evidence", "run"], &[], &["--kind", "--summary", "--timeout"])];
+
+/// Whether a program in a sandbox may have these words run outside, as its session: an agent's own verbs, evidence of any program,
 /// and the hooks. Flags that name a file or act for another session are in none of them.
 pub fn is_sandbox_verb(words: &[String]) -> bool {
-    let starts_program = words.starts_with(&["evidence".to_owned(), "run".to_owned()]);
-    is_hook(words) || !starts_program && (is_own_verb(words) || is_verb_of(LOOKS, words))
+    let is_evidence = || {
+        let end = words.iter().position(|word| word == "--");
+        end.and_then(|end| words.get(..end)).is_some_and(|words| is_verb_of(EVIDENCE, words))
+    };
+    is_hook(words) || is_own_verb(words) || is_verb_of(LOOKS, words) || is_evidence()
 }
 
 /// Whether the words are a hook as a provider calls it.
@@ -417,7 +423,7 @@ mod tests {
     ];
 
     #[test]
-    fn programs_in_a_sandbox_may_use_verbs_that_start_none_and_read_no_file() {
+    fn programs_in_a_sandbox_may_use_verbs_that_read_no_file_and_act_for_no_other() {
         let judge = |text: &str| {
             let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             is_sandbox_verb(&words)
@@ -432,12 +438,16 @@ mod tests {
             "evidence add T-1 --result pass --summary x",
             "inbox --ack",
             "lane show api",
+            "evidence run T-1 --check tests",
+            "evidence run T-1 --kind lint -- make --check lint",
         ] {
             assert!(judge(good), "{good}");
         }
         for bad in [
             "",
-            "evidence run T-1 --check tests",
+            "evidence run T-1",
+            "evidence run T-1 --session s2 -- sh",
+            "evidence add T-1 -- sh",
             "exec spawn -- sh",
             "hook install acme",
             "hook acme",

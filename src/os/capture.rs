@@ -24,7 +24,7 @@ use nix::{
 
 use tracing::field::Empty;
 
-use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process};
+use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process, signal_mask};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;
@@ -118,7 +118,11 @@ pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i
 impl Call<'_> {
     /// Starts it with pipes for stdin and stdout, as the leader of a process group.
     pub(super) fn spawn(&self, stderr: Stdio) -> io::Result<Child> {
-        command(self.program, self.args)
+        let mut command = command(self.program, self.args);
+        if signal_mask::are_ends_deferred() {
+            signal_mask::with_empty_mask(&mut command);
+        }
+        command
             .env_clear()
             .envs(self.env)
             .current_dir(self.cwd)

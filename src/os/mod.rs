@@ -49,6 +49,7 @@ pub mod reap;
 pub mod request_socket;
 pub mod run_streaming;
 pub mod sandbox;
+mod signal_mask;
 pub mod signals;
 pub mod socket;
 pub mod spawn_detached;

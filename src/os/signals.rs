@@ -15,6 +15,7 @@ use nix::{
 };
 
 use super::capture::set_nonblocking;
+pub use super::signal_mask::{defer_ends, with_empty_mask};
 
 /// The pipe that the handler writes to; a handler takes no arguments.
 static WRITE_FD: AtomicI32 = AtomicI32::new(-1);
@@ -135,14 +136,6 @@ pub fn enable_sigchld() {
 pub fn ignore_sigxfsz() {
     // SAFETY: no handler is installed.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-}
-
-/// Makes a command start with an empty signal mask; the standard library would pass on the mask of this thread.
-#[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
-pub fn with_empty_mask(command: &mut std::process::Command) -> &mut std::process::Command {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: the call is async-signal-safe and touches no memory of ours.
-    unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
 }
 
 #[cfg(test)]

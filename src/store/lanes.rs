@@ -9,6 +9,7 @@ use crate::{
         LaneName, Role,
         id::Label,
         lane::{Lane, LaneStatus},
+        sandbox::SandboxClass,
     },
     env::Timestamp,
 };
@@ -17,7 +18,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT name, title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at, ",
-            "made_worktree, host, host_id FROM lanes ",
+            "made_worktree, host, host_id, sandbox FROM lanes ",
             $rest
         )
     };
@@ -26,12 +27,14 @@ macro_rules! select {
 const ONE: &str = select!("WHERE name = $1 AND removed_at IS NULL");
 const ALL: &str = select!("WHERE removed_at IS NULL ORDER BY name");
 const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base, worktree, wip_limit, provider, backend, \
-     created_at, made_worktree, host, host_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+     created_at, made_worktree, host, host_id, sandbox) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
      ON CONFLICT (name) DO UPDATE SET \
      title = excluded.title, role = excluded.role, status = excluded.status, branch = excluded.branch, \
      base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
      provider = excluded.provider, backend = excluded.backend, created_at = excluded.created_at, \
-     made_worktree = excluded.made_worktree, host = excluded.host, host_id = excluded.host_id, removed_at = NULL";
+     made_worktree = excluded.made_worktree, host = excluded.host, host_id = excluded.host_id, \
+     sandbox = excluded.sandbox, removed_at = NULL";
 const DELETE: &str = "DELETE FROM lanes WHERE name = $1";
 const HIDE: &str = "UPDATE lanes SET removed_at = $2, made_worktree = 0, host = NULL, host_id = NULL WHERE name = $1";
 const FORGET_HOST: &str = "UPDATE lanes SET host = NULL, host_id = NULL WHERE name = $1";
@@ -60,7 +63,13 @@ fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
         owns_worktree: row.get(11)?,
         host: row.get(12)?,
         host_id: row.get(13)?,
+        sandbox: sandbox(row.get(14)?)?,
     })
+}
+
+fn sandbox(text: Option<String>) -> Result<SandboxClass, StoreError> {
+    let found = text.map(|text| sql::parse_value("a sandbox", &text, SandboxClass::parse)).transpose()?;
+    Ok(found.unwrap_or_default())
 }
 
 /// The lane of this name; a removed lane counts as absent, here and in every list.
@@ -93,6 +102,7 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
             &lane.owns_worktree,
             &lane.host,
             &lane.host_id,
+            &Some(lane.sandbox).filter(|class| *class != SandboxClass::Off).map(SandboxClass::as_str),
         ],
     )?;
     Ok(())

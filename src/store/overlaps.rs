@@ -28,6 +28,10 @@ pub struct LaneDiffstat {
     pub taken_at: Timestamp,
     /// Whether it could be judged.
     pub is_known: bool,
+    /// The commit that was checked out.
+    pub tip: Option<String>,
+    /// The changed paths that programs of a person run or read later.
+    pub runs_later: Vec<String>,
 }
 
 const SNAPSHOTS: &str = "SELECT lane, host, tip, base, base_tip, digest, snapshot, paths, added, deleted, taken_at, unknown, \
@@ -37,7 +41,7 @@ macro_rules! diffstats {
         concat!(
             "SELECT lane, ",
             $files,
-            ", added, deleted, taken_at, unknown IS NULL FROM lane_snapshots ORDER BY lane"
+            ", added, deleted, taken_at, unknown IS NULL, tip, runs_later FROM lane_snapshots ORDER BY lane"
         )
     };
 }
@@ -46,11 +50,12 @@ const DIFFSTATS: Statement<'_> = Statement {
     postgres: diffstats!("json_array_length(paths::json)"),
 };
 const UPSERT_SNAPSHOT: &str = "INSERT INTO lane_snapshots (lane, host, tip, base, base_tip, digest, snapshot, paths, added, \
-     deleted, taken_at, unknown, judged) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+     deleted, taken_at, unknown, judged, runs_later) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
      ON CONFLICT (lane) DO UPDATE SET host = excluded.host, tip = excluded.tip, base = excluded.base, \
      base_tip = excluded.base_tip, digest = excluded.digest, snapshot = excluded.snapshot, paths = excluded.paths, \
      added = excluded.added, deleted = excluded.deleted, taken_at = excluded.taken_at, unknown = excluded.unknown, \
-     judged = excluded.judged";
+     judged = excluded.judged, runs_later = excluded.runs_later";
 const REMOVE_LANE: &str = "DELETE FROM lane_snapshots WHERE lane = $1";
 // The name is a word of PostgreSQL.
 const OVERLAPS: &str = "SELECT lane_a, lane_b, level, files, why, since, told FROM \"overlaps\" WHERE level <> 'none' \
@@ -180,12 +185,21 @@ pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
             deleted: number(row, 3)?,
             taken_at: Timestamp::from_millis(row.get(4)?),
             is_known: row.get(5)?,
+            tip: row.get(6)?,
+            runs_later: read_runs_later(row.get(7)?)?,
         })
     })
 }
 
-/// Inserts or replaces the snapshot of a lane.
-pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot) -> Result<(), StoreError> {
+fn read_runs_later(text: Option<String>) -> Result<Vec<String>, StoreError> {
+    let what = "the paths of a lane that run later";
+    let path = |value: &Value| value.as_str().map(str::to_owned);
+    let all = text.map(|text| parse_json(what, &text)).transpose()?.unwrap_or_default();
+    Ok(all.iter().filter_map(path).collect())
+}
+
+/// Inserts or replaces the snapshot of a lane. `runs_later` are its paths that programs of a person run or read later.
+pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot, runs_later: &[&str]) -> Result<(), StoreError> {
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let values: &[&dyn sql::ToValue] = &[
         &snapshot.lane.as_str(),
@@ -201,6 +215,7 @@ pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot) -> Result<(), Sto
         &snapshot.taken_at.millis(),
         &snapshot.unknown,
         &snapshot.judged,
+        &Some(json!(runs_later).to_string()).filter(|_| !runs_later.is_empty()),
     ];
     sql::execute(tx.conn(), UPSERT_SNAPSHOT, values)?;
     Ok(())

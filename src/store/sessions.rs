@@ -8,6 +8,7 @@ use crate::{
     domain::{
         LaneName, Role, RunId, SessionId, TaskId,
         id::Label,
+        sandbox::SandboxClass,
         session::{Activity, Session, SessionStatus},
     },
     env::Timestamp,
@@ -21,7 +22,7 @@ macro_rules! select {
             "activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, ",
             "transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, ",
             "exit_code, reason, context_usage, version, server_pid, server_started, host_id, last_output_at, ",
-            "relaunch_of, first_prompt, questions ",
+            "relaunch_of, first_prompt, questions, sandbox ",
             "FROM agent_sessions ",
             $rest
         )
@@ -61,21 +62,24 @@ const BY_ENDPOINT: &str = select!(
 const INSERT: &str = "INSERT INTO agent_sessions (id, run_id, role, lane, task_id, provider, backend, session_name, \
      external_session_id, status, activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, \
      socket, pane, transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, \
-     exit_code, reason, context_usage, server_pid, server_started, host_id, relaunch_of, first_prompt, questions, version) \
+     exit_code, reason, context_usage, server_pid, server_started, host_id, relaunch_of, first_prompt, questions, sandbox, \
+     version) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
-     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, 1)";
+     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, 1)";
 const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $4, task_id = $5, provider = $6, \
      backend = $7, session_name = $8, external_session_id = $9, status = $10, activity = $11, waiting_for = $12, \
      activity_source = $13, activity_at = $14, host = $15, pid = $16, pid_started = $17, boot_id = $18, socket = $19, \
      pane = $20, transcript = $21, worktree = $22, branch = $23, adapter_script = $24, adapter_state = $25, \
      started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, \
      server_pid = $32, server_started = $33, host_id = $34, relaunch_of = $35, first_prompt = $36, \
-     questions = $37, last_output_at = CASE WHEN run_id = $2 THEN last_output_at END, version = version + 1 WHERE id = $1 AND version = $38";
+     questions = $37, sandbox = $38, last_output_at = CASE WHEN run_id = $2 THEN last_output_at END, version = version + 1 \
+     WHERE id = $1 AND version = $39";
 
 fn read(row: &Row<'_>) -> Result<Session, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
         Ok(row.get::<Option<i64>>(column)?.map(Timestamp::from_millis))
     };
+    let sandbox: Option<String> = row.get(39)?;
     Ok(Session {
         id: sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?,
         run_id: RunId::from(row.get::<String>(1)?),
@@ -116,6 +120,7 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         relaunch_of: sql::parse_optional_id("a session id", row.get(36)?, SessionId::parse)?,
         first_prompt: row.get(37)?,
         questions: row.get(38)?,
+        sandbox: sandbox.map(|class| sql::parse_value("a sandbox", &class, SandboxClass::parse)).transpose()?,
     })
 }
 
@@ -235,6 +240,7 @@ fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, 
             &session.relaunch_of.as_ref().map(SessionId::as_str),
             &session.first_prompt,
             &session.questions,
+            &session.sandbox.map(SandboxClass::as_str),
             &session.version,
         ],
     )

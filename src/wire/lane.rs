@@ -35,6 +35,9 @@ pub struct LaneView {
     pub provider: Option<String>,
     /// Its default backend.
     pub backend: Option<String>,
+    /// The sandbox that each session in it has at least.
+    #[cfg_attr(test, schemars(with = "crate::domain::sandbox::SandboxClass"))]
+    pub sandbox: &'static str,
     /// How many tasks are held in it.
     pub held: i64,
     /// When it was added.
@@ -84,6 +87,7 @@ impl LaneView {
             wip_limit: lane.wip_limit,
             provider: lane.provider.as_ref().map(ToString::to_string),
             backend: lane.backend.clone(),
+            sandbox: lane.sandbox.as_str(),
             held,
             created_at: lane.created_at.to_string(),
             git: None,
@@ -131,6 +135,8 @@ pub struct LaneDiffView {
     pub added: u64,
     /// The number of deleted lines.
     pub deleted: u64,
+    /// The paths in `files` that programs of the person would run or read later: settings of editors, agents, shells and git, and hooks.
+    pub runs_later: Vec<String>,
     /// The paths in `files` at which a FIFO, a socket or a device stands now. Git keeps no such file: they count as deleted.
     pub special_files: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::values::time;
-use crate::domain::session::Session;
+use crate::domain::{sandbox::SandboxClass, session::Session};
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,6 +65,9 @@ pub struct SessionView {
     pub context_usage: Option<f64>,
     /// The session whose work this one continues.
     pub relaunch_of: Option<String>,
+    /// The sandbox around its program; `null` for a session that Fairway did not launch.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::sandbox::SandboxClass>"))]
+    pub sandbox: Option<&'static str>,
 }
 
 impl From<&Session> for SessionView {
@@ -97,6 +100,7 @@ impl From<&Session> for SessionView {
             reason: session.reason.clone(),
             context_usage: session.context_usage,
             relaunch_of: session.relaunch_of.as_ref().map(ToString::to_string),
+            sandbox: session.sandbox.map(SandboxClass::as_str),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{SessionView, values::time};
 use crate::{
     domain::{
         other_host::OtherHost,
+        sandbox::SandboxClass,
         session::{Activity, Session},
         session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
         task::TaskStatus,
@@ -84,6 +85,12 @@ impl SessionOverviewView {
         (self.unguarded.is_some() && !is_over).then_some("not guarded")
     }
 
+    /// `sandbox namespace`, of a session whose program runs in one.
+    pub fn sandbox_mark(&self) -> Option<String> {
+        let class = self.session.sandbox.filter(|class| *class != SandboxClass::Off.as_str())?;
+        Some(format!("sandbox {class}"))
+    }
+
     /// The state: over, stale, the activity, or else the status.
     pub fn shown_state(&self) -> ShownState<'_> {
         let seen = Some(self.seen_at.as_str());
@@ -122,9 +129,6 @@ pub struct SessionDetailView {
     pub attach_command: Option<String>,
     /// The agent of a structured session; `null` for any other one.
     pub protocol: Option<ProtocolView>,
-    /// The sandbox around its program: `off` or `namespace`; `null` for a session that Fairway did not launch.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::sandbox::SandboxClass>"))]
-    pub sandbox: Option<&'static str>,
 }
 
 /// What the agent of a structured session says about itself.

@@ -17,7 +17,7 @@ use crate::{
         message::{Channel, Priority},
         overlap::OverlapLevel,
         review::Verdict,
-        sandbox::SandboxClass,
+        sandbox::{SandboxClass, SandboxNetwork},
         session::{Activity, SessionStatus},
         task::TaskStatus,
     },
@@ -239,6 +239,8 @@ event_data! {
         made_worktree: bool,
         /// The commit at which its branch began.
         commit: Option<String>,
+        /// The sandbox that each session in it has at least.
+        sandbox: SandboxClass,
     }
 
     /// Fields of a lane were changed.
@@ -322,6 +324,8 @@ event_data! {
         own_env: Vec<String>,
         /// The sandbox around its program.
         sandbox: SandboxClass,
+        /// The network of that sandbox; null without one.
+        sandbox_network: Option<SandboxNetwork>,
         /// The session that it continues.
         relaunch_of: Option<String>,
     }

@@ -25,7 +25,7 @@ use crate::{
         plural,
         quote::{LEGEND, Mark, quote},
         rules::gate::{Gate, GateReport},
-        sandbox::{SandboxClass, SandboxNetwork},
+        sandbox::SandboxNetwork,
         secrets,
         session::Session,
         task::{Task, TaskState},
@@ -257,8 +257,8 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
             let _ = writeln!(text, "You are the session {}{role}.", session.id);
             if session.status.is_final() {
                 let _ = writeln!(text, "It is recorded as {}: a new launch is a new session.", session.status);
-            } else if launch_parts::sandbox(tx, &session.id)? == Some(SandboxClass::Namespace) {
-                let network = match app.settings.sandbox.network {
+            } else if let Some(network) = launch_parts::sandbox_network(tx, &session.id)? {
+                let network = match network {
                     SandboxNetwork::None => "there is no network",
                     SandboxNetwork::Open => "the network is open",
                 };

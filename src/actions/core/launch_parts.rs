@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     domain::{
         EventKind, SessionId,
-        sandbox::SandboxClass,
+        sandbox::SandboxNetwork,
         session::{Session, SessionStatus},
     },
     store::{ReadTx, StoreError, events},
@@ -14,8 +14,9 @@ use crate::{
 /// The keys of the event that say what of a launch is not stored.
 pub const OWN_COMMAND: &str = "own_command";
 pub const OWN_ENV: &str = "own_env";
-/// The key of the event that says in which sandbox the session's program runs.
+/// The keys of the event that say in which sandbox the session's program runs, and with which network.
 pub const SANDBOX: &str = "sandbox";
+pub const SANDBOX_NETWORK: &str = "sandbox_network";
 /// The key of the event with the backend in which a session was until its program was replaced.
 pub const SWITCHED_FROM: &str = "switched_from";
 
@@ -38,10 +39,10 @@ pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreEr
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
 }
 
-/// The sandbox of a session's program; `None` for a session that Fairway did not launch, or an earlier version.
-pub fn sandbox(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<SandboxClass>, StoreError> {
+/// The network with which the sandbox of a session's program was made; `None` for a session without a sandbox.
+pub fn sandbox_network(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<SandboxNetwork>, StoreError> {
     let starting = events::newest_of_session(tx, session, |kind| kind == EventKind::SessionStarting)?;
-    Ok(starting.and_then(|event| SandboxClass::parse(event.data.get(SANDBOX)?.as_str()?)))
+    Ok(starting.and_then(|event| SandboxNetwork::parse(event.data.get(SANDBOX_NETWORK)?.as_str()?)))
 }
 
 /// Whether `session relaunch` needs nothing but the id of a session.

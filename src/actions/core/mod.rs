@@ -3,6 +3,7 @@
 
 mod after_write;
 pub(crate) mod answer;
+pub(crate) mod apart_sandbox;
 pub(crate) mod app;
 pub(crate) mod approval_state;
 pub(crate) mod attendance;
@@ -30,6 +31,7 @@ pub(crate) mod path_limits;
 pub mod prompt_wait;
 mod refusal_details;
 mod refusal_hints;
+pub mod sandbox_availability;
 pub(crate) mod server_outage;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;

@@ -27,6 +27,9 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Usage, Some(format!("see which files there are: ls {}", shell_words::quote(dir))))
         }
         Refusal::SandboxUnavailable { hint, .. } => (External, Some(hint.clone())),
+        Refusal::SandboxRequired { lane, asked, .. } => {
+            (Refused, Some(format!("to demand it of the lane no more: fairway lane edit {lane} --sandbox {asked}")))
+        }
         Refusal::SandboxRunning { .. } => (Conflict, Some("wait for its end, or see which session it is: fairway session list".into())),
         Refusal::SandboxWithoutLane { .. } => {
             (Refused, Some("name a lane, or make one: fairway lane add NAME --create-worktree".into()))

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::Result;
 
+use super::sandboxed;
 use crate::{
     actions::App,
     config::show_duration,
@@ -50,8 +51,8 @@ pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
     let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(max_bytes)));
     let shared = Arc::clone(&buffer);
     let dir = request.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let program =
-        StreamedProgram { argv: &request.argv, dir: &dir, timeout: Some(request.timeout), merge_output: true };
+    let argv = sandboxed::argv(app, &dir, &[], request.argv.clone())?;
+    let program = StreamedProgram { argv: &argv, dir: &dir, timeout: Some(request.timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
         shared.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });

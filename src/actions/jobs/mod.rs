@@ -25,6 +25,7 @@ pub mod queue_waiter;
 pub mod recover;
 pub mod request;
 pub mod rm;
+mod sandboxed;
 pub mod scheduler;
 pub mod send_keys;
 pub mod spawn;

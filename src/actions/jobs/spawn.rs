@@ -10,7 +10,9 @@ use std::{
 
 use anyhow::Result;
 
-use super::{event, find, launch_supervisor, notify, own_process, poll, queue_waiter, scheduler, stuck_queue, wait};
+use super::{
+    event, find, launch_supervisor, notify, own_process, poll, queue_waiter, sandboxed, scheduler, stuck_queue, wait,
+};
 use crate::{
     actions::{
         Answer, App,
@@ -188,6 +190,9 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     let cwd = working_dir(app, request.cwd.as_deref())?;
     let id = JobId::new(app.env.ids.uuid(app.env.now()));
     let env = environment(app, &request.env, &id)?;
+    let set = request.env.iter().filter(|(_, value)| value.is_some());
+    let names: Vec<String> = set.filter_map(|(name, _)| name.to_str().map(str::to_owned)).collect();
+    let argv = sandboxed::argv(app, &cwd, &names, argv)?;
     let session = request.session.clone().or_else(|| app.actor.session.clone().map(Into::into));
     let queue = match &request.queue {
         Some(queue) if queue.is_empty() => None,

@@ -20,7 +20,7 @@ use super::sandbox_check::NAMESPACE;
 /// The paths in the order of the tree. Nothing is made for it.
 pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
     let place = lane::find(app, request.lane.as_ref())?;
-    let mut opened: Vec<Opening> = run::of_lane(app, &place, request, None)?;
+    let mut opened: Vec<Opening> = run::of_worktree(app, &place.worktree, request.provider.as_ref(), None)?;
     let in_force = openings::shown(&opened);
     opened.retain(|one| in_force.get(&one.path) == Some(&one.shown));
     opened.sort_by(|one, other| one.path.cmp(&other.path));

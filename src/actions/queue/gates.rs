@@ -14,7 +14,7 @@ use crate::actions::{
     queue::review::comments,
 };
 use crate::{
-    config::project::worktree_top,
+    config::{project::worktree_top, sandbox_defaults},
     domain::{
         EventKind, Refusal, TaskId,
         evidence::EvidenceResult,
@@ -119,9 +119,22 @@ pub(crate) fn collect_facts(
         passed_at.into_iter().filter(is_contained).collect()
     });
     let worktree = Some(existing.to_string_lossy().into_owned());
-    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, contained, can_land };
+    let runs_later = match &judged {
+        Some(commit) if gates.contains(&Gate::ReviewedExecutables) => runs_later(app, &git, &base, commit),
+        _ => None,
+    };
+    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, contained, can_land, runs_later };
     let (open_comments, newest_comment) = open_comments(app, id, gates, Some(&git), judged.as_deref())?;
     Ok(GitFacts { dir, given, head, evaluated_commit: judged, open_comments, newest_comment, work })
+}
+
+/// The paths that a commit has changed since it left the base, and that programs of a person would run or read later.
+fn runs_later(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Option<Vec<String>> {
+    let base = git.commit(&base_commit::revision(app, git, base))?;
+    let fork = git.merge_base(&base, commit).ok()??;
+    let defaults = sandbox_defaults();
+    let changed = git.changed_between(&fork, commit).ok()?;
+    Some(changed.into_iter().filter(|path| defaults.runs_later(path)).collect())
 }
 
 /// The comments of reviewers that are open at a commit, when a gate asks for them, and the number of the newest comment. What git
@@ -175,7 +188,7 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
                 let required = required_domains(app, task);
                 !required.is_empty() || !requested_domains(tx, &reviews::of_task(tx, &task.id)?, &required)?.is_empty()
             }
-            Gate::CleanWorktree | Gate::BasedOn => true,
+            Gate::CleanWorktree | Gate::BasedOn | Gate::ReviewedExecutables => true,
             Gate::Comments => review_comments::of_task(tx, &task.id)?.iter().any(|one| one.resolved.is_none()),
             Gate::Evidence | Gate::HandoffsAccepted | Gate::NoOpenQuestions => false,
         };
@@ -207,8 +220,10 @@ pub(crate) fn evaluate(
         // What is known about another commit counts for nothing.
         contained: git_facts.work.contained.clone().map(|all| if is_evaluated { all } else { BTreeSet::new() }),
         can_land: git_facts.work.can_land,
+        runs_later: git_facts.work.runs_later.clone().filter(|_| is_evaluated),
     };
-    let holders = if gates.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };
+    let asks_reviews = gates.iter().any(|gate| matches!(gate, Gate::Reviews | Gate::ReviewedExecutables));
+    let holders = if asks_reviews { claimants(tx, &task.id)? } else { Vec::new() };
     let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
         .iter()
         .filter(|handoff| handoff.answered_at.is_none())
@@ -331,8 +346,11 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
     let required = settings.done_gates().iter().chain(settings.merge_gates()).copied();
-    let mut gates: Vec<Gate> =
-        required.filter(|gate| !matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments)).collect();
+    let mut gates: Vec<Gate> = required
+        .filter(|gate| {
+            !matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments | Gate::ReviewedExecutables)
+        })
+        .collect();
     let mut known = Vec::new();
     gates.retain(|gate| {
         let is_new = !known.contains(gate);

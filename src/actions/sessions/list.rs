@@ -8,14 +8,13 @@ pub use crate::actions::core::session_overview::SessionScope;
 use crate::{
     actions::{
         App,
-        core::{claimants, errors, launch_parts, lookup, other_host, session_overview, session_process::RunProcesses},
+        core::{claimants, errors, lookup, other_host, session_overview, session_process::RunProcesses},
         sessions::{liveness::silence, report::shown_idle},
     },
     config::newest_proof,
     domain::{
         SessionId,
         other_host::OtherHost,
-        sandbox::SandboxClass,
         session::Session,
         session_facts::{HeldTask, NextCommand, SessionOverview},
     },
@@ -50,11 +49,6 @@ pub fn protocol(app: &App, session: &Session) -> Result<Option<ProtocolView>> {
             unguarded_reason: state.unguarded,
         }
     }))
-}
-
-/// The sandbox of a session's program; `None` for a session that Fairway did not launch.
-pub fn sandbox(app: &App, id: &SessionId) -> Result<Option<&'static str>> {
-    Ok(app.read(|tx| Ok(launch_parts::sandbox(tx, id)?))?.map(SandboxClass::as_str))
 }
 
 /// One session with its host, when that is another one, and for each task that it has claimed while it is dead or stale the ways on.

@@ -273,6 +273,9 @@ pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access
     if let (Some(mark), Some(why)) = (one.guard_mark(), &one.unguarded) {
         html.markup(" <span class=\"state notice\"").attribute("title", why).markup(">").text(mark).markup("</span>");
     }
+    if let Some(mark) = one.sandbox_mark() {
+        html.markup(" <span class=\"state quiet\">").text(&mark).markup("</span>");
+    }
     html.markup("</p>");
     for held in &one.holds {
         html.markup("<p class=\"task\">");

@@ -51,14 +51,15 @@ const GATES: &str = "\
 Gates are conditions that a task must meet before `done` or a merge.
 .fairway.toml names them: [gates.done] require, [gates.merge] require.
 
-  evidence           Passing evidence since the last claim
-  checks             Each check of the task passed at the current commit
-  reviews            Each required domain approved the current commit
-  handoffs_accepted  No unanswered handoff
-  no_open_questions  The newest written checkpoint does not await input
-  clean_worktree     No uncommitted changes
-  based_on           The work is based on the base branch
-  comments           No open comment on a line
+  evidence              Passing evidence since the last claim
+  checks                Each check of the task passed at the current commit
+  reviews               Each required domain approved the current commit
+  handoffs_accepted     No unanswered handoff
+  no_open_questions     The newest written checkpoint does not await input
+  clean_worktree        No uncommitted changes
+  based_on              The work is based on the base branch
+  comments              No open comment on a line
+  reviewed_executables  Files that run later are approved, or unchanged
 
 Unmet gates are blockers. List them: fairway merge-ready TASK
 ";

@@ -6,7 +6,7 @@ use crate::{
     actions::queue::lane::{self, LanePatch},
     cli::{context::Context, exit::Exit, values},
     config::project::normalize,
-    domain::{LaneName, Refusal, Role, id::Label},
+    domain::{LaneName, Refusal, Role, id::Label, sandbox::SandboxClass},
 };
 
 /// Add a lane
@@ -52,6 +52,9 @@ pub struct Said {
     /// Default backend of its sessions
     #[arg(long)]
     backend: Option<String>,
+    /// Sandbox that each session in it has: off or namespace
+    #[arg(long, value_name = "CLASS")]
+    sandbox: Option<String>,
 }
 
 impl Said {
@@ -75,6 +78,7 @@ impl Said {
             wip_limit: read(self.wip, limit)?,
             provider: read(self.provider, Label::parse)?,
             backend: read(self.backend, text)?,
+            sandbox: read(self.sandbox, sandbox)?,
         })
     }
 }
@@ -82,6 +86,10 @@ impl Said {
 #[expect(clippy::option_option, reason = "not said, cleared and set are three things")]
 fn read<T, E>(said: Option<String>, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<Option<T>>, E> {
     said.map(|text| if text.is_empty() { Ok(None) } else { parse(&text).map(Some) }).transpose()
+}
+
+fn sandbox(text: &str) -> Result<SandboxClass, Refusal> {
+    values::sandbox_class(text).map_err(|why| Refusal::invalid("sandbox", format!("'{}' {why}", text.escape_debug())))
 }
 
 fn limit(text: &str) -> Result<i64, Refusal> {

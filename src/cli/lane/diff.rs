@@ -50,16 +50,19 @@ impl Args {
             // Git decides by its own configuration, which does not know `NO_COLOR`.
             Color::Auto => (ctx.env.var(vars::NO_COLOR).is_some()).then_some(false),
         };
-        let special = if ctx.env.terminal.stdout {
+        let notes = if ctx.env.terminal.stdout {
             diff::show(&app, &self.name, since, format, color)?
         } else {
-            let (text, special) = diff::text(&app, &self.name, since, format, color)?;
+            let (text, notes) = diff::text(&app, &self.name, since, format, color)?;
             ctx.out.bytes(&text)?;
-            special
+            notes
         };
-        for path in special {
+        for path in notes.special {
             let path = escape_line(&path);
             ctx.out.note(&format!("note: {path} is no regular file now, which git cannot keep: it counts as deleted"));
+        }
+        for path in notes.runs_later {
+            ctx.out.note(&format!("note: would run on your machine: {}", escape_line(&path)));
         }
         Ok(0)
     }

@@ -12,7 +12,7 @@ use crate::{
         exit::Exit,
         session, task, values,
     },
-    domain::{LaneName, plural},
+    domain::{LaneName, plural, sandbox::SandboxClass},
     env::Timestamp,
     render::{Table, escape_line},
     wire::{LaneDetailView, LaneGitView, LaneView},
@@ -77,6 +77,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     }
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
+    field("sandbox", Some(lane.sandbox).filter(|class| *class != SandboxClass::Off.as_str()));
     field("created", Some(&local(&lane.created_at)));
     field("messages", Some(&present.messages.to_string()).filter(|_| present.messages > 0).map(String::as_str));
     let sessions = session::list::table(&present.sessions, now);

@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
+use super::options::Network;
 use crate::{
     actions::project::sandbox_check,
     cli::{
         context::{Context, exit_even_if_closed},
         exit::Exit,
-        values,
     },
-    domain::sandbox::SandboxNetwork,
     render::{Meaning, Style, escape_line},
     wire::{FailureKind, SandboxCheckView},
 };
@@ -23,14 +22,13 @@ use crate::{
 /// something that must work did not. An attempt that fails outside too proves nothing, and is marked with '?'.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Network: none or open [default: sandbox.network]
-    #[arg(long, value_name = "WHICH", value_parser = values::sandbox_network)]
-    network: Option<SandboxNetwork>,
+    #[command(flatten)]
+    network: Network,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let view = sandbox_check::check(&ctx.app()?, self.network)?;
+        let view = sandbox_check::check(&ctx.app()?, self.network.network)?;
         let exit = if view.passed { 0 } else { FailureKind::Refused.exit_code() };
         let names = || view.probes.iter().filter(|probe| probe.inside).map(|probe| probe.name.clone()).collect();
         exit_even_if_closed(exit, ctx.show(&view, names, || text(&view, ctx.out.style)))

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
+use super::options::Opened;
 use crate::{
     actions::{project::sandbox_view, sessions::sandbox::run::SandboxRequest},
     cli::{context::Context, exit::Exit, values},
-    domain::{LaneName, id::Label, sandbox::SandboxNetwork},
+    domain::LaneName,
     render::escape_line,
     wire::SandboxView,
 };
@@ -20,20 +21,16 @@ pub struct Args {
     /// Lane [default: that of the session, or of the directory]
     #[arg(value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Network: none or open [default: sandbox.network]
-    #[arg(long, value_name = "WHICH", value_parser = values::sandbox_network)]
-    network: Option<SandboxNetwork>,
-    /// Agent whose state in your home is open
-    #[arg(long, value_name = "NAME", value_parser = values::label)]
-    provider: Option<Label>,
+    #[command(flatten)]
+    opened: Opened,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let request = SandboxRequest {
             lane: self.lane,
-            network: self.network,
-            provider: self.provider,
+            network: self.opened.network.network,
+            provider: self.opened.provider,
             env: Vec::new(),
             argv: Vec::new(),
         };

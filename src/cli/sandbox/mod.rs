@@ -1,8 +1,10 @@
 //! `fairway sandbox …`
 
+mod apart;
 mod check;
 mod explain;
 mod inside;
+mod options;
 mod probe;
 mod run;
 
@@ -21,6 +23,8 @@ pub enum Verb {
     Check(check::Args),
     Explain(explain::Args),
     #[command(hide = true)]
+    Apart(apart::Args),
+    #[command(hide = true)]
     Probe(probe::Args),
 }
 
@@ -30,6 +34,7 @@ impl Verb {
             Self::Run(args) => args.run(ctx),
             Self::Check(args) => args.run(ctx),
             Self::Explain(args) => args.run(ctx),
+            Self::Apart(args) => args.run(ctx),
             Self::Probe(args) => args.run(ctx),
         }
     }

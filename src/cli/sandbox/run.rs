@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
+use super::options::Opened;
 use crate::{
-    actions::sessions::sandbox::run::{self, SandboxRequest},
+    actions::sessions::sandbox::run::{self, Finished, SandboxRequest},
     cli::{context::Context, exit::Exit, values},
-    domain::{LaneName, id::Label, sandbox::SandboxNetwork},
+    domain::LaneName,
     os::exit_reason::ExitReason,
 };
 
@@ -25,12 +26,8 @@ pub struct Args {
     /// Lane [default: that of the session, or of the directory]
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Network: none or open [default: sandbox.network]
-    #[arg(long, value_name = "WHICH", value_parser = values::sandbox_network)]
-    network: Option<SandboxNetwork>,
-    /// Agent whose state in your home is open
-    #[arg(long, value_name = "NAME", value_parser = values::label)]
-    provider: Option<Label>,
+    #[command(flatten)]
+    opened: Opened,
     /// Variable that reaches the program; repeatable
     #[arg(long = "env", value_name = "NAME")]
     env: Vec<String>,
@@ -43,19 +40,23 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let request = SandboxRequest {
             lane: self.lane,
-            network: self.network,
-            provider: self.provider,
+            network: self.opened.network.network,
+            provider: self.opened.provider,
             env: self.env,
             argv: self.words,
         };
-        let finished = run::run(&ctx.app()?, &request)?;
-        for note in &finished.notes {
-            ctx.out.note(&crate::render::escape_controls(note));
-        }
-        Ok(match finished.exit {
-            ExitReason::Code(code) => Exit::try_from(code).unwrap_or(1),
-            ExitReason::Signal(signal) => Exit::try_from(SIGNAL + signal).unwrap_or(1),
-            ExitReason::TimedOut => 1,
-        })
+        Ok(exit(ctx, &run::run(&ctx.app()?, &request)?))
+    }
+}
+
+/// The exit code of a program that has ended, after the notes about it.
+pub(super) fn exit(ctx: &Context, finished: &Finished) -> Exit {
+    for note in &finished.notes {
+        ctx.out.note(&crate::render::escape_controls(note));
+    }
+    match finished.exit {
+        ExitReason::Code(code) => Exit::try_from(code).unwrap_or(1),
+        ExitReason::Signal(signal) => Exit::try_from(SIGNAL + signal).unwrap_or(1),
+        ExitReason::TimedOut => 1,
     }
 }

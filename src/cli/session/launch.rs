@@ -235,8 +235,8 @@ fn words(view: &LaunchView, plan: &LaunchPlan) -> String {
     field("lane", session.lane.as_deref().unwrap_or_default());
     field("task", session.task_id.as_deref().unwrap_or_default());
     field("provider", session.provider.as_deref().unwrap_or_default());
-    if plan.sandbox != SandboxClass::Off {
-        field("sandbox", plan.sandbox.as_str());
+    if let Some(class) = plan.session.sandbox.filter(|class| *class != SandboxClass::Off) {
+        field("sandbox", class.as_str());
     }
     field("worktree", session.worktree.as_deref().unwrap_or_default());
     field("branch", session.branch.as_deref().unwrap_or_default());

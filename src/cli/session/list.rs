@@ -52,9 +52,11 @@ pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) ->
     // One host needs no name.
     let has_others = sessions.iter().any(|one| one.other_host.is_some());
     let host = if has_others { &["host"][..] } else { &[] };
+    let has_sandboxes = sessions.iter().any(|one| one.sandbox_mark().is_some());
+    let sandbox = if has_sandboxes { &["sandbox"][..] } else { &[] };
     let headings = ["id", "status", "activity", "role", "lane", "holds", "provider", "seen", "doing"];
     let (id, rest) = headings.split_at(1);
-    let mut table = Table::new(&[id, host, rest].concat())
+    let mut table = Table::new(&[id, host, rest, sandbox].concat())
         .with_whole(&["lane", "holds", "seen"])
         .with_optional(&["provider", "role"])
         .with_expendable(&["activity", "seen", "lane"]);
@@ -72,7 +74,8 @@ pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) ->
             age(&one.seen_at, now),
             doing(one),
         ];
-        let cells: Vec<String> = std::iter::once(session.id.clone()).chain(host).chain(cells).collect();
+        let sandbox = has_sandboxes.then(|| dash(session.sandbox));
+        let cells: Vec<String> = std::iter::once(session.id.clone()).chain(host).chain(cells).chain(sandbox).collect();
         table.row(&cells);
     }
     table

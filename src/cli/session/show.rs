@@ -40,7 +40,6 @@ impl Args {
             overview: SessionOverviewView::from(&overview),
             attach_command: multiplexer_command::attach_command(session).filter(|_| !is_dead && other.is_none()),
             protocol: list::protocol(&app, session)?,
-            sandbox: list::sandbox(&app, &self.id)?,
         };
         // A built-in backend records the process that looks after the program, not the program's own.
         let is_supervised = session.pid.is_some()
@@ -117,7 +116,7 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
     field("host", Some(&session.host));
     let role_of_pid = if is_supervised { " (supervisor of the program)" } else { "" };
     field("pid", number(session.pid).map(|pid| format!("{pid}{role_of_pid}")).as_deref());
-    field("sandbox", view.sandbox.filter(|class| *class != SandboxClass::Off.as_str()));
+    field("sandbox", session.sandbox.filter(|class| *class != SandboxClass::Off.as_str()));
     field("worktree", session.worktree.as_deref());
     field("branch", session.branch.as_deref());
     field("transcript", session.transcript.as_deref());

@@ -268,8 +268,9 @@ fn board_table(headings: &[&str]) -> Table {
 pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (char, String) {
     let state = one.shown_state();
     let since = state.since.map(|at| age(at, now)).unwrap_or_default();
-    let guard = one.guard_mark().map(|mark| format!(", {mark}")).unwrap_or_default();
-    (state.shape, format!("{} {since} ({}){guard}", state.word, state.source))
+    let marks = one.guard_mark().map(str::to_owned).into_iter().chain(one.sandbox_mark());
+    let marks: String = marks.map(|mark| format!(", {mark}")).collect();
+    (state.shape, format!("{} {since} ({}){marks}", state.word, state.source))
 }
 
 /// The meaning of a shape, for its colour.

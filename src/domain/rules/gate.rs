@@ -28,6 +28,7 @@ string_enum! {
         CleanWorktree => "clean_worktree",
         BasedOn => "based_on",
         Comments => "comments",
+        ReviewedExecutables => "reviewed_executables",
     }
 }
 
@@ -47,6 +48,8 @@ pub struct WorkFacts {
     pub contained: Option<BTreeSet<String>>,
     /// Whether a landing would merge the work with this base: `fairway land` knows its commit, and takes the same base.
     pub can_land: bool,
+    /// The paths in the work that programs of a person would run or read later; `None` when they are unknown or git was not asked.
+    pub runs_later: Option<Vec<String>>,
 }
 
 /// Everything the gates depend on.
@@ -101,6 +104,7 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
             Gate::CleanWorktree => blockers.extend(worktree_blocker(facts)),
             Gate::BasedOn => blockers.extend(base_blocker(facts)),
             Gate::Comments => blockers.extend(facts.open_comments.iter().map(comment_blocker)),
+            Gate::ReviewedExecutables => blockers.extend(executables_blocker(facts)),
         }
     }
     let judged = facts.work.worktree.as_ref().map(|worktree| {
@@ -271,6 +275,30 @@ fn comment_blocker(comment: &OpenComment) -> Blocker {
     }
 }
 
+/// A review of any domain that approves the present commit satisfies it, unless a claimant gave it.
+fn executables_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
+    let is_own = |review: &Review| facts.claimants.iter().any(|claimant| is_same_claimant(claimant, &review.actor));
+    let is_approval = |review: &&Review| {
+        review.verdict == Some(Verdict::Approve)
+            && review.commit.is_some()
+            && review.commit.as_deref() == facts.commit
+            && !is_own(review)
+    };
+    let message = match facts.work.runs_later.as_deref() {
+        Some([]) => return None,
+        _ if facts.reviews.iter().any(|review| is_approval(&review)) => return None,
+        Some([path]) => format!("{path} would run on a person's machine, and no review approves this commit"),
+        Some([path, rest @ ..]) => format!(
+            "{path} and {} more would run on a person's machine, and no review approves this commit",
+            rest.len()
+        ),
+        None => "cannot determine which files of the work would run on a person's machine".to_owned(),
+    };
+    let task = facts.task;
+    let fix = format!("by a reviewer who never claimed {task}: fairway review record {task} --verdict VERDICT");
+    Some(Blocker { code: "executables_unreviewed", message, fix })
+}
+
 fn question_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let (message, fix) = match facts.question? {
         OpenQuestion::Checkpoint(newest) => {
@@ -414,6 +442,7 @@ mod tests {
                 base: "main".into(),
                 contained: Some(BTreeSet::new()),
                 can_land: true,
+                runs_later: Some(Vec::new()),
             },
         }
     }
@@ -444,6 +473,9 @@ mod tests {
     #[test]
     fn ready_work_has_no_blocker() {
         assert_eq!(codes(&given(), Gate::ALL), [""; 0]);
+        let mut reviewed = given();
+        reviewed.work.runs_later = Some(vec![".vscode/tasks.json".into()]);
+        assert_eq!(codes(&reviewed, Gate::ALL), [""; 0]);
     }
 
     /// Every gate, closed in every way, by that one thing alone; and open when it is not asked for.
@@ -511,6 +543,22 @@ mod tests {
             ("dirt unknown", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = None),
             ("behind the base", Gate::BasedOn, "not_based", |g| g.work.based = Some(false)),
             ("base unknown", Gate::BasedOn, "not_based", |g| g.work.based = None),
+            ("files that run later", Gate::ReviewedExecutables, "executables_unreviewed", |g| {
+                g.work.runs_later = Some(vec![".vscode/tasks.json".into()]);
+                g.reviews.clear();
+            }),
+            ("approved by a claimant", Gate::ReviewedExecutables, "executables_unreviewed", |g| {
+                g.work.runs_later = Some(vec![".envrc".into(), ".npmrc".into()]);
+                g.holders.push("reviewer".into());
+            }),
+            ("approved at another commit", Gate::ReviewedExecutables, "executables_unreviewed", |g| {
+                g.work.runs_later = Some(vec![".envrc".into()]);
+                g.commit = Some("2222222");
+            }),
+            ("unknown files", Gate::ReviewedExecutables, "executables_unreviewed", |g| {
+                g.work.runs_later = None;
+                g.reviews.clear();
+            }),
         ];
         for (what, gate, code, change) in changes {
             let mut given = given();

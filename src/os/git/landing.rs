@@ -229,6 +229,12 @@ impl Git<'_> {
         Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
     }
 
+    /// The paths that `to` has and that differ in `from`; bytes that are not UTF-8 are replaced.
+    pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=d", from, to];
+        Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
+    }
+
     /// The tree of a commit.
     fn tree(&self, commit: &str) -> Result<String, GitError> {
         self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)

@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, OpenOptionsExt},
+        fs::{DirBuilderExt, OpenOptionsExt, symlink},
     },
     path::{Path, PathBuf},
     time::Duration,
@@ -29,9 +29,13 @@ const COPY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest file of the repository that is read, in bytes.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// The name of the directory in which it is a repository, and of the file that replaces the worktree's `.git`.
+/// The name of the directory in which it is a repository, of the file that replaces the worktree's `.git`, and the beginning of the
+/// names of links to the project's objects.
 const REPOSITORY: &str = "git";
 const LINK: &str = "link";
+const OBJECTS: &str = "objects-";
+/// The branch of the place without a worktree, where there is no commit. None has this name.
+const UNBORN: &str = "none";
 /// The name of a repository whose commits were refused.
 const REFUSED: &str = "refused";
 /// The file with the commit at which it started, or which was taken last.
@@ -41,9 +45,15 @@ const START: &str = "start";
 #[derive(Debug, Clone)]
 pub struct LaneClone {
     dir: PathBuf,
+    /// Empty for one without.
     branch: String,
     /// The project's directories of objects, which it reads.
-    pub objects: Vec<PathBuf>,
+    objects: Vec<PathBuf>,
+    /// Where it is inside: in the place of the project's repository, so that programs find what they know of the project.
+    pub place: PathBuf,
+    /// The worktree, and the name of its directory in the repository.
+    worktree: PathBuf,
+    name: PathBuf,
 }
 
 /// What became of the branch.
@@ -63,8 +73,63 @@ impl LaneClone {
     /// # Errors
     /// When git fails, and when the directory cannot be written.
     pub fn create(git: &Git<'_>, dir: &Path, branch: &str) -> Result<Self, GitError> {
-        let facts = RepositoryFacts::read(git)?;
         let commit = git.resolve_commit(&format!("refs/heads/{branch}"))?;
+        Self::new(git, dir, branch, &commit.unwrap_or_default())
+    }
+
+    /// As [`Self::create`], with the commit of the worktree checked out and no branch: its commits are not taken back.
+    ///
+    /// # Errors
+    /// As for [`Self::create`].
+    pub fn create_detached(git: &Git<'_>, dir: &Path) -> Result<Self, GitError> {
+        let commit = git.resolve_commit("HEAD")?;
+        Self::new(git, dir, "", &commit.unwrap_or_default())
+    }
+
+    /// Whether one without a branch has another commit now than at its start.
+    pub fn has_new_commit(&self) -> bool {
+        let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
+        let head = self.text(&self.own().join("HEAD").to_string_lossy());
+        head.is_some_and(|head| head != self.head(&start))
+    }
+
+    /// The file that says what is checked out.
+    fn head(&self, commit: &str) -> Vec<u8> {
+        match self.branch.as_str() {
+            "" if commit.is_empty() => format!("ref: refs/heads/{UNBORN}\n").into_bytes(),
+            "" => format!("{commit}\n").into_bytes(),
+            branch => format!("ref: refs/heads/{branch}\n").into_bytes(),
+        }
+    }
+
+    /// What the worktree has of its own in the repository.
+    fn own(&self) -> PathBuf {
+        Path::new("worktrees").join(&self.name)
+    }
+
+    /// The directories of the project's objects with their paths inside.
+    pub fn shown_objects(&self) -> Vec<(PathBuf, PathBuf)> {
+        let inside = |at: usize| self.dir.join(format!("{OBJECTS}{at}"));
+        self.objects.iter().enumerate().map(|(at, real)| (inside(at), real.clone())).collect()
+    }
+
+    /// The repository below `dir`, as it is or will be.
+    fn at(git: &Git<'_>, dir: &Path, branch: &str, facts: &RepositoryFacts) -> Result<Self, GitError> {
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let own = git_path(git, "index")?;
+        let name = own.parent().and_then(Path::file_name).unwrap_or_default();
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            branch: branch.to_owned(),
+            objects: facts.objects_and_alternates().into_iter().map(real).collect(),
+            place: real(facts.common.clone()),
+            worktree: git.dir().to_path_buf(),
+            name: name.into(),
+        })
+    }
+
+    fn new(git: &Git<'_>, dir: &Path, branch: &str, commit: &str) -> Result<Self, GitError> {
+        let facts = RepositoryFacts::read(git)?;
         let refs = git.run_checked(
             "for-each-ref",
             &["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"],
@@ -72,10 +137,9 @@ impl LaneClone {
         )?;
         let index = git_path(git, "index")?;
         let identity = identity(git)?;
-        let objects = facts.objects_and_alternates();
         let failed = |error: io::Error| GitError::Scratch { dir: dir.to_path_buf(), error };
-        let new = Self { dir: dir.to_path_buf(), branch: branch.to_owned(), objects };
-        new.write(&facts, &refs, &index, &identity, commit.as_deref().unwrap_or_default()).map_err(failed)?;
+        let new = Self::at(git, dir, branch, &facts)?;
+        new.write(&facts, &refs, &index, &identity, commit).map_err(failed)?;
         Ok(new)
     }
 
@@ -84,8 +148,7 @@ impl LaneClone {
         if !dir.join(REPOSITORY).is_dir() || !dir.join(START).is_file() {
             return Ok(None);
         }
-        let objects = RepositoryFacts::read(git)?.objects_and_alternates();
-        Ok(Some(Self { dir: dir.to_path_buf(), branch: branch.to_owned(), objects }))
+        Ok(Some(Self::at(git, dir, branch, &RepositoryFacts::read(git)?)?))
     }
 
     /// Whether a sandbox works below `dir`, or one has ended there before its commits were taken back.
@@ -98,7 +161,7 @@ impl LaneClone {
         if dir.join(REFUSED).exists() { Ok(()) } else { fs::remove_dir_all(dir).or_else(ignore_missing) }
     }
 
-    /// Its directory, which is the git directory of the worktree inside.
+    /// Its directory outside.
     pub fn repository(&self) -> PathBuf {
         self.dir.join(REPOSITORY)
     }
@@ -126,10 +189,22 @@ impl LaneClone {
     fn write(&self, facts: &RepositoryFacts, refs: &str, index: &Path, identity: &str, commit: &str) -> io::Result<()> {
         let at = self.repository();
         DirBuilder::new().mode(0o700).create(&at)?;
-        for below in ["objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info"] {
+        for below in ["objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info", "worktrees"]
+        {
             fs::create_dir(at.join(below))?;
         }
-        fs::write(at.join("HEAD"), format!("ref: refs/heads/{}\n", self.branch))?;
+        // The project's own checkout is not inside, and holds no branch.
+        let nothing = Self { branch: String::new(), ..self.clone() };
+        fs::write(at.join("HEAD"), nothing.head(commit))?;
+        let own = at.join(self.own());
+        fs::create_dir(&own)?;
+        fs::write(own.join("HEAD"), self.head(commit))?;
+        fs::write(own.join("commondir"), "../..\n")?;
+        fs::write(own.join("gitdir"), line(&self.worktree.join(".git")))?;
+        for (inside, real) in self.shown_objects() {
+            fs::remove_file(&inside).or_else(ignore_missing)?;
+            symlink(real, inside)?;
+        }
         let config = facts.config_of_worktree() + "\tlogallrefupdates = true\n" + identity;
         fs::write(at.join("config"), config)?;
         let mut packed = String::new();
@@ -141,21 +216,14 @@ impl LaneClone {
         if facts.is_shallow() {
             fs::copy(facts.shallow_file(), at.join("shallow"))?;
         }
-        copy_with_time(index, &at.join("index"))?;
-        let mut link = b"gitdir: ".to_vec();
-        link.extend(at.as_os_str().as_bytes());
-        link.push(b'\n');
+        copy_with_time(index, &own.join("index"))?;
+        let link = [b"gitdir: ".as_slice(), &line(&self.place.join(self.own()))].concat();
         fs::write(self.link(), link)?;
         fs::write(self.dir.join(START), commit)
     }
 
     fn alternates(&self) -> Vec<u8> {
-        let mut text = Vec::new();
-        for dir in &self.objects {
-            text.extend(dir.as_os_str().as_bytes());
-            text.push(b'\n');
-        }
-        text
+        self.shown_objects().iter().flat_map(|(inside, _)| line(inside)).collect()
     }
 
     /// Brings the branch into the project's repository, as that of a stranger: its commit is named by a text, and the objects that
@@ -237,6 +305,11 @@ impl LaneClone {
         file.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
+}
+
+/// A path and the end of its line.
+fn line(path: &Path) -> Vec<u8> {
+    [path.as_os_str().as_bytes(), b"\n"].concat()
 }
 
 fn ignore_missing(error: io::Error) -> io::Result<()> {

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V15__review_comments", include_str!("../../../migrations/postgres/V15__review_comments.sql")),
     ("V16__landing_push", include_str!("../../../migrations/postgres/V16__landing_push.sql")),
     ("V17__structured_sessions", include_str!("../../../migrations/postgres/V17__structured_sessions.sql")),
+    ("V18__sandboxes", include_str!("../../../migrations/postgres/V18__sandboxes.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.

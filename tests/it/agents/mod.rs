@@ -9,6 +9,7 @@ mod interrupted;
 mod launched_agents;
 mod mcp;
 mod plugins;
+mod sandboxed;
 mod setup;
 mod start_and_relaunch;
 mod thousand_prompts;

@@ -61,6 +61,7 @@ fn every_value_names_its_source() {
     providers.claude.hook_args            ["--settings", "{hooks}"]                                                                                  built in
     providers.codex.hook_args             ["-c", "{hooks}"]                                                                                          built in
     providers.codex.writable_args         ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                    built in
+    providers.codex.unsandboxed_args      ["-c", "sandbox_mode=danger-full-access"]                                                                  built in
     providers.claude.resume_args          ["--resume", "{conversation}"]                                                                             built in
     providers.codex.resume_args           ["resume", "{conversation}"]                                                                               built in
     providers.gemini.resume_args          ["--resume", "{conversation}"]                                                                             built in
@@ -199,7 +200,7 @@ fn config_errors_name_file_and_key() {
     [gates.done] ⏎ require = [1]
       [world]/project/.fairway.toml: gates.done.require: is a number, not a text
     [gates.done] ⏎ require = ["evidense"]
-      [world]/project/.fairway.toml: gates.done.require: 'evidense' is none of evidence, checks, reviews, handoffs_accepted, no_open_questions, clean_worktree, based_on, comments
+      [world]/project/.fairway.toml: gates.done.require: 'evidense' is none of evidence, checks, reviews, handoffs_accepted, no_open_questions, clean_worktree, based_on, comments, reviewed_executables
     [roles."a b"] ⏎ provider = "p"
       [world]/project/.fairway.toml: roles.a b: name 'a b' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     [roles.a] ⏎ env = { A = 1 }

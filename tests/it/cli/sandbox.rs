@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
-use crate::common::{TestProject, require};
+use crate::common::{TestProject, fixtures, require};
 
 /// A project with the lane `api` in a worktree of its own; `None` without bubblewrap.
 fn world() -> Option<TestProject> {
@@ -30,6 +30,8 @@ fn transcript() {
         "fairway sandbox check --network proxy",
         "fairway sandbox explain api --quiet",
         "fairway sandbox probe",
+        "fairway sandbox apart --lane api -- sh -c 'exit 4'",
+        "fairway sandbox apart --checkout . -- true",
     ]);
     // Which toolchains there are is that of the machine.
     assert!(seen.starts_with(
@@ -42,6 +44,8 @@ fn transcript() {
         "{seen}"
     );
     assert!(seen.contains("\n[world]/project/.fairway/worktrees/api\n"), "{seen}");
+    assert!(seen.contains("$ fairway sandbox apart --lane api -- sh -c 'exit 4'\n[exit 4]\n"), "{seen}");
+    assert!(seen.contains(". is none of a landing\n[exit 2]\n"), "{seen}");
 }
 
 /// The probes that only root can make.
@@ -69,7 +73,7 @@ fn each_probe_is_done_outside_and_denied_inside() {
             "{name} is not in the guide"
         );
     }
-    assert!(probes.len() > 50);
+    assert!(probes.len() >= 60);
     let needs = view["needs"].as_array().unwrap();
     assert!(needs.len() > 15 && needs.iter().all(|need| need["works"] == true), "{view:#}");
 
@@ -160,12 +164,12 @@ fn hostile_repository_of_a_sandbox_brings_nothing_out() {
     let root = world.root();
     let tip = world.git(&root, &["rev-parse", "lane/api"]);
     // A pipe instead of the branch: the reader does not wait.
-    sh(&world, "d=$(git rev-parse --git-dir); git pack-refs --all; mkfifo \"$d/refs/heads/lane/api\" || mkdir -p \"$d/refs/heads/lane\" && \
+    sh(&world, "d=$(git rev-parse --git-common-dir); git pack-refs --all; mkfifo \"$d/refs/heads/lane/api\" || mkdir -p \"$d/refs/heads/lane\" && \
         mkfifo \"$d/refs/heads/lane/api\"; true")
     .exits(0);
     assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip);
     // Objects of another place.
-    let done = sh(&world, "git commit --quiet --allow-empty --message=x; d=$(git rev-parse --git-dir); \
+    let done = sh(&world, "git commit --quiet --allow-empty --message=x; d=$(git rev-parse --git-common-dir); \
         mv \"$d/objects/info\" \"$d/objects/old\" && mkdir \"$d/objects/info\" && echo /etc >\"$d/objects/info/alternates\"")
     .exits(7);
     assert!(done.stderr.contains("names other objects than it was given"), "{}", done.stderr);
@@ -178,7 +182,7 @@ fn hostile_repository_of_a_sandbox_brings_nothing_out() {
     // A commit whose objects are not there.
     let done = sh(
         &world,
-        "d=$(git rev-parse --git-dir); mkdir -p \"$d/refs/heads/lane\"; \
+        "d=$(git rev-parse --git-common-dir); mkdir -p \"$d/refs/heads/lane\"; \
         echo 1111111111111111111111111111111111111111 >\"$d/refs/heads/lane/api\"",
     )
     .exits(7);
@@ -225,16 +229,20 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
     let config = root.join(".fairway.toml");
     fs::write(&config, fs::read_to_string(&config).unwrap() + "\n[roles.dev]\nsandbox = \"namespace\"\n").unwrap();
     world.run(["trust"]).exits(0);
-    world.run(["task", "add", "T-1", "work", "--lane", "api"]).exits(0);
+    world.run(["task", "add", "--id", "T-1", "work", "--lane", "api"]).exits(0);
+    world.run(["lane", "add", "web", "--create-worktree"]).exits(0);
+    world.run(["task", "add", "--id", "T-2", "other work", "--lane", "web"]).exits(0);
     let refused = world.run(with_json(&["session", "launch", "--role", "dev", "--", "true"])).refuses(5, "no_worktree");
     assert!(refused.stderr.contains("a sandbox is for a lane"), "{}", refused.stderr);
     let script = format!(
         "f='{}'; $f claim T-1; git commit --quiet --allow-empty --message=done; \
          $f evidence add T-1 --result pass --summary ok --commit $(git rev-parse HEAD); $f task submit T-1; \
          $f exec spawn -- true; echo \"exec $?\"; $f task show T-1 --session s2; echo \"other $?\"; \
-         $f evidence run T-1 -- true; echo \"run $?\"; $f prime; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
+         $f evidence run T-1 -- sh -c 'echo \"check $FAIRWAY_SANDBOX, store $(ls {}/.fairway)\"'; echo \"run $?\"; \
+         $f evidence run T-2 -- true; echo \"away $?\"; $f prime; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
          echo \"own $OWN other $OTHER store $(ls {}/.fairway)\"",
         env!("CARGO_BIN_EXE_fairway"),
+        root.display(),
         root.display()
     );
     let launch = ["session", "launch", "--id", "s1", "--role", "dev", "--lane", "api", "--env", "OWN=mine"];
@@ -250,7 +258,9 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
     for line in [
         "exec 5",
         "other 5",
-        "run 5",
+        "check namespace, store sandbox",
+        "run 0",
+        "away 5",
         "hook 2",
         "You are in a sandbox: you can write to your lane only, and there is no network.",
         "own mine other  store sandbox",
@@ -271,4 +281,125 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
     };
     assert!(plan(&[]).contains("\"sandbox\",\"run\",\"--lane\",\"api\""), "{}", plan(&[]));
     assert!(!plan(&["--sandbox", "off"]).contains("sandbox"));
+}
+
+/// What a lane demands holds for its sessions, and for what Fairway runs of its work.
+#[test]
+fn lane_demands_its_sandbox_of_sessions_evidence_jobs_and_landing_checks() {
+    let Some(world) = world() else { return };
+    let (root, lane) = (world.root(), world.root().join(".fairway/worktrees/api"));
+    let config = root.join(".fairway.toml");
+    let check = format!("test \"$FAIRWAY_SANDBOX\" = namespace && test ! -e {}/.fairway/fairway.db", root.display());
+    let settings = format!("\n[land]\nchecks = ['{check}']\n[gates.merge]\nrequire = [\"reviewed_executables\"]\n");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + &settings).unwrap();
+    world.git(&root, &["commit", "--quiet", "--all", "--message=settings"]);
+    world.run(["trust"]).exits(0);
+    world.run(["lane", "edit", "api", "--sandbox", "docker", "--json"]).refuses(2, "invalid_value");
+    world.run(["lane", "edit", "api", "--sandbox", "namespace"]).exits(0);
+    assert_eq!(world.json(["lane", "show", "api"])["lane"]["sandbox"], "namespace");
+    assert!(world.run(["lane", "show", "api"]).stdout.contains("sandbox     namespace"));
+    let launch = ["session", "launch", "--lane", "api", "--role", "dev", "--dry-run", "--command", "true"];
+    let refused = world.run(with_json(&[&launch[..], &["--sandbox", "off"]].concat()));
+    let error = refused.refuses(5, "sandbox_required").error();
+    assert_eq!(error["hint"], "to demand it of the lane no more: fairway lane edit api --sandbox off");
+    assert!(world.json(launch)["start"]["argv"].to_string().contains("\"sandbox\",\"run\""));
+
+    world.run(["task", "add", "--id", "T-1", "work", "--lane", "api"]).exits(0);
+    fixtures::add_session(&world, "s1", "worker", Some("api"));
+    let by = |words: &[&str]| world.run([&["--session", "s1"], words].concat());
+    by(&["claim", "T-1"]).exits(0);
+    let script = "test \"$FAIRWAY_SANDBOX\" = namespace && git commit --quiet --allow-empty --message=dropped";
+    let run = by(&["evidence", "run", "T-1", "--", "sh", "-c", script]).exits(0);
+    assert!(run.stderr.contains("the commits that the program has made are gone with its sandbox"), "{run:?}");
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "begin\n");
+    let job = |dir: &Path| {
+        let dir = dir.display().to_string();
+        let words = ["exec", "spawn", "--foreground", "--cwd", &dir, "--env", "OWN=mine", "--", "sh", "-c"];
+        world.run([&words[..], &["echo \"job $OWN ${FAIRWAY_SANDBOX:-none}\""]].concat()).exits(0).stdout
+    };
+    assert!(job(&lane).contains("job mine namespace"), "{}", job(&lane));
+    assert!(job(&root).contains("job mine none"));
+    for name in [".vscode", ".idea"] {
+        assert!(!lane.join(name).exists(), "{name}");
+    }
+
+    fs::create_dir(lane.join(".vscode")).unwrap();
+    fs::write(lane.join(".vscode/tasks.json"), "{}").unwrap();
+    world.git(&lane, &["add", "."]);
+    world.git(&lane, &["commit", "--quiet", "--message=settings"]);
+    assert_eq!(world.json(["lane", "diff", "api"])["runs_later"], serde_json::json!([".vscode/tasks.json"]));
+    let shown = world.run(["lane", "diff", "api", "--stat"]).exits(0);
+    assert!(shown.stderr.contains("note: would run on your machine: .vscode/tasks.json"), "{shown:?}");
+    by(&["evidence", "run", "T-1", "--", "true"]).exits(0);
+    by(&["task", "submit", "T-1"]).exits(0);
+    world.run(["overlap"]).exits(0);
+    let is_needed = || {
+        let board = world.json(["status"]);
+        let needs = board["needs_you"].as_array().unwrap();
+        needs.iter().any(|need| need["kind"] == "runs_later" && need["lane"] == "api")
+    };
+    assert!(is_needed());
+    let blocked = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
+    assert_eq!(blocked["blockers"][0]["code"], "executables_unreviewed", "{blocked}");
+    let tip = world.git(&lane, &["rev-parse", "HEAD"]);
+    let review = ["review", "record", "T-1", "--domain", "code", "--verdict", "approve", "--commit"];
+    world.run([&review[..], &[tip.trim()]].concat()).exits(0);
+    assert!(!is_needed());
+    let landed = world.run(["land", "T-1"]).exits(0);
+    assert!(world.git(&root, &["ls-tree", "-r", "--name-only", "main"]).contains(".vscode/tasks.json"), "{landed:?}");
+}
+
+/// Without a network and credentials it does not matter whether the guard sees a push.
+#[test]
+fn forced_pushes_that_a_guard_must_see_reach_no_remote() {
+    let Some(world) = world() else { return };
+    let (root, lane) = (world.root(), world.root().join(".fairway/worktrees/api"));
+    let remote = world.dir().join("remote.git").display().to_string();
+    world.git(&root, &["init", "--quiet", "--bare", &remote]);
+    world.git(&root, &["remote", "add", "origin", &remote]);
+    world.git(&root, &["push", "--quiet", "origin", "main", "lane/api"]);
+    let refs = || world.git(&root, &["ls-remote", "origin"]);
+    let before = refs();
+    let all = crate::guard::cases(include_str!("../../data/guard/bypasses.txt"));
+    let step = if crate::common::soak::is_on() { 1 } else { 8 };
+    let tried: Vec<&str> = all.iter().step_by(step).map(String::as_str).filter(|text| !text.contains('\0')).collect();
+    assert!(tried.len() > 90);
+    fs::write(lane.join("pushes"), tried.join("\0") + "\0").unwrap();
+    let push = |remote: &str| {
+        format!(
+            "git remote add origin {remote} 2>/dev/null; git commit --quiet --allow-empty --message=forced; cat pushes | \
+             while IFS= read -r -d '' text; do timeout 5 bash -c \"$text\" </dev/null >/dev/null 2>&1; done; \
+             git push --force origin HEAD:main"
+        )
+    };
+    let done = world.run(["sandbox", "run", "--lane", "api", "--", "bash", "-c", &push(&remote)]);
+    assert_ne!(done.code, Some(0), "{done:?}");
+    assert_eq!(refs(), before);
+    // The same push is one outside.
+    world.git(&lane, &["commit", "--quiet", "--allow-empty", "--message=outside"]);
+    world.git(&lane, &["push", "--quiet", "--force", "origin", "HEAD:main"]);
+    assert_ne!(refs(), before);
+}
+
+/// What each of them does to build without a network; one that is not installed is left out.
+const BUILDS: &str = r#"
+mkdir -p rust/src js/dep py
+printf '[package]\nname = "a"\nversion = "0.1.0"\n' >rust/Cargo.toml; echo 'fn main() {}' >rust/src/main.rs
+echo '{"name":"dep","version":"1.0.0"}' >js/dep/package.json; echo '{"name":"a","version":"1.0.0"}' >js/package.json
+printf 'from setuptools import setup\nsetup(name="a", version="1", py_modules=["a"])\n' >py/setup.py; echo 'x = 1' >py/a.py
+! command -v cargo >/dev/null || (cd rust && cargo build --offline --quiet && ./target/debug/a) || echo 'cargo fails'
+! command -v npm >/dev/null || (cd js && npm install --offline --no-audit --no-fund ./dep) || echo 'npm fails'
+! python3 -c 'import pip, setuptools, wheel' 2>/dev/null || \
+    python3 -m pip install --quiet --no-index --no-build-isolation --target out ./py || echo 'pip fails'
+"#;
+
+#[test]
+fn cargo_npm_and_pip_build_without_a_network() {
+    let Some(mut world) = world() else { return };
+    // The toolchains are those of the person who runs the tests.
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from).unwrap_or_default();
+    let rustup = std::env::var_os("RUSTUP_HOME").map_or_else(|| home.join(".rustup"), Into::into);
+    world.set("RUSTUP_HOME", rustup);
+    let built = world.run(["sandbox", "run", "--lane", "api", "--", "bash", "-c", BUILDS]).exits(0);
+    assert!(!built.stdout.contains("fails"), "{built:?}");
 }

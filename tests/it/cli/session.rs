@@ -202,14 +202,14 @@ fn session_is_one_document_wherever_it_appears() {
         names.join(" "),
         "id run_id role lane task_id provider backend session_name external_session_id status activity waiting_for host \
          pid socket pane transcript worktree branch started_at last_heartbeat_at last_output_at ended_at exit_code reason context_usage \
-         relaunch_of"
+         relaunch_of sandbox"
     );
     // A session that is looked at has the same members, and then its screen.
     let listed = world.json(["session", "list"])[0].clone();
     assert_eq!(world.json(["session", "status", "s"]), listed);
     let show = || {
         let mut shown = world.json(["session", "show", "s"]);
-        for own in ["attach_command", "protocol", "sandbox"] {
+        for own in ["attach_command", "protocol"] {
             assert!(shown.as_object_mut().unwrap().remove(own).is_some(), "its own key {own}");
         }
         shown

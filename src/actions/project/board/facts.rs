@@ -10,8 +10,8 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions, task_counts::KeptCounts,
-    watches::Watches,
+    approved_later, changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions,
+    task_counts::KeptCounts, watches::Watches,
 };
 use crate::{
     actions::{
@@ -77,6 +77,8 @@ pub(super) struct Facts {
     pub lanes: Vec<Lane>,
     /// The sizes of their changes when they were last looked at.
     pub diffstats: Vec<LaneDiffstat>,
+    /// The lanes with files that run later whose newest commit a review has approved.
+    pub approved_later: Vec<LaneName>,
     /// The overlaps when they were last judged.
     pub overlaps: Vec<LaneOverlap>,
     /// The bases in which nothing lands, by the landing that found it.
@@ -154,6 +156,7 @@ impl Facts {
             self.lanes = lanes::all(tx)?;
         }
         self.diffstats = overlaps::diffstats(tx)?;
+        self.approved_later = approved_later::find(tx, &self.diffstats, &self.held)?;
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
         self.paused = land::paused(app);

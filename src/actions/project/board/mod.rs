@@ -3,6 +3,7 @@
 //! jobs. It asks no other program but git, and that only where another host has landed work.
 
 mod approval;
+mod approved_later;
 mod blocked;
 mod cache;
 mod changed_subjects;
@@ -20,6 +21,7 @@ mod program;
 mod prompt;
 mod question;
 mod refused;
+mod runs_later;
 mod sent_back;
 mod sessions;
 mod shared_base;

@@ -21,8 +21,8 @@ use self::{
 use crate::{
     actions::{
         App,
-        core::errors,
-        sessions::sandbox::{availability, environment, openings},
+        core::{errors, sandbox_availability},
+        sessions::sandbox::{environment, openings},
     },
     config::SandboxSettings,
     domain::{
@@ -42,7 +42,7 @@ pub const NAMESPACE: &str = "namespace";
 /// `sandbox_unavailable`; when the scratch directory or git fails.
 pub fn check(app: &App, network: Option<SandboxNetwork>) -> Result<SandboxCheckView> {
     let network = network.unwrap_or(app.settings.sandbox.network);
-    let bubblewrap = availability::require(app.env.vars())?;
+    let bubblewrap = sandbox_availability::require(app.env.vars())?;
     let program = executable::current_executable().map_err(errors::internal)?;
     let words: Vec<OsString> = ["sandbox", "probe"].map(OsString::from).to_vec();
 

@@ -103,6 +103,18 @@ pub const PROBES: &[Probe] = &[
     probe("write-ssh", "add a key for logins", Proof::Written("home/.ssh/authorized_keys"), |to| {
         files::write(&to.path("home/.ssh/authorized_keys"), to)
     }),
+    probe(
+        "write-autostart",
+        "add a program that starts with the desktop",
+        Proof::Written("home/.config/autostart/added.desktop"),
+        |to| files::write(&to.path("home/.config/autostart/added.desktop"), to),
+    ),
+    probe(
+        "write-user-service",
+        "add a service of the user",
+        Proof::Written("home/.config/systemd/user/added.service"),
+        |to| files::write(&to.path("home/.config/systemd/user/added.service"), to),
+    ),
     probe("write-toolchain", "change a program of the toolchain", Proof::Written("home/.cargo/bin/tool"), |to| {
         files::write(&to.path("home/.cargo/bin/tool"), to)
     }),
@@ -125,6 +137,15 @@ pub const PROBES: &[Probe] = &[
     probe("read-ssh-key", "read a private key", Proof::Said, |to| files::read(&to.path("home/.ssh/id_ed25519"))),
     probe("read-git-credentials", "read git's credentials", Proof::Said, |to| {
         files::read(&to.path("home/.git-credentials"))
+    }),
+    probe("read-shell-history", "read what was typed into a shell", Proof::Said, |to| {
+        files::read(&to.path("home/.bash_history"))
+    }),
+    probe("read-project", "read a file of the project that is in no commit", Proof::Said, |to| {
+        files::read(&to.path("project/.env"))
+    }),
+    probe("read-sibling", "read a file of another lane", Proof::Said, |to| {
+        files::read(&to.path("project/.fairway/worktrees/sibling/notes"))
     }),
     probe("read-credential", "read a credential in the environment", Proof::Said, files::credential),
     probe("read-process-environment", "read the environment of a process", Proof::Said, files::process_environment),
@@ -237,6 +258,6 @@ mod tests {
     fn each_probe_has_a_name_of_its_own() {
         let names: BTreeSet<&str> = PROBES.iter().map(|probe| probe.name).collect();
         assert_eq!(names.len(), PROBES.len());
-        assert!(PROBES.len() > 50, "{}", PROBES.len());
+        assert!(PROBES.len() >= 60, "{}", PROBES.len());
     }
 }

@@ -108,6 +108,7 @@ impl World {
             run(&["worktree", "add", "--quiet", "-b", name, &path], &project)?;
         }
         write_lane(&lane).map_err(errors::internal)?;
+        fs::write(project.join(".fairway/worktrees/sibling/notes"), mark).map_err(errors::internal)?;
         let clone = LaneClone::create(&Git::new(&env, &lane), &dir.join("box"), "lane")?;
         let received = Received::default();
         let (tcp, tcp6, udp) = listen_on_network(&received).map_err(errors::internal)?;
@@ -242,6 +243,8 @@ fn write_files(dir: &Path, mark: &str) -> io::Result<()> {
         "home/.ssh",
         "home/.cargo/bin",
         "home/.local/state",
+        "home/.config/autostart",
+        "home/.config/systemd/user",
         "run",
         "state",
         "box",
@@ -258,6 +261,8 @@ fn write_files(dir: &Path, mark: &str) -> io::Result<()> {
         ("home/.ssh/id_ed25519", mark),
         ("home/.git-credentials", mark),
         ("home/.bashrc", "true\n"),
+        ("home/.bash_history", mark),
+        ("project/.env", mark),
         ("home/.cargo/bin/tool", "#!/bin/sh\necho tool\n"),
         ("home/.gitconfig", "[user]\n\tname = Check\n\temail = check@example.invalid\n"),
         ("state/trust.json", "{}\n"),

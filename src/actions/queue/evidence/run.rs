@@ -1,7 +1,7 @@
 //! Observed evidence: run a program and record its result.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -14,10 +14,13 @@ use super::insert::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{errors, lookup, task_worktree},
+        core::{
+            apart_sandbox::{self, Apart},
+            errors, lookup, task_worktree,
+        },
     },
     domain::{
-        Actor, Event, EventKind, Refusal, TaskId, commit_id,
+        Actor, Event, EventKind, LaneName, Refusal, TaskId, commit_id,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
         id::Label,
         rules::fencing::TaskWrite,
@@ -89,16 +92,18 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     if request.timeout == Some(Duration::ZERO) {
         return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
+    let sandbox = app.read(|tx| sandbox(app, tx, &request.task))?;
+    let prefix = sandbox.map(|lane| apart_sandbox::prefix(app, Apart::Lane(&lane), &[])).transpose()?;
     let context = match start(app, request)? {
         Started::AlreadyAnswered(answer) => return Ok(answer),
         Started::Ready(context) => context,
     };
+    let argv = [prefix.unwrap_or_default(), context.argv].concat();
     let git = Git::new(app.env.vars(), &context.dir);
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program =
-        StreamedProgram { argv: &context.argv, dir: &context.dir, timeout: request.timeout, merge_output: false };
+    let program = StreamedProgram { argv: &argv, dir: &context.dir, timeout: request.timeout, merge_output: false };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
@@ -143,6 +148,24 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
         let _ = fs::remove_file(&artifact);
     }
     written
+}
+
+/// The lane in whose sandbox the program runs. A session in a sandbox has programs run in its own lane only.
+///
+/// # Errors
+/// `lane_mismatch`.
+fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<LaneName>> {
+    let task = lookup::task(tx, id)?;
+    let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {
+        return Ok(apart_sandbox::of_task(tx, &task)?);
+    };
+    let lane = lookup::lane(tx, &own)?;
+    let dir = task_worktree::of_work(app, tx, &task)?;
+    if dir.here().map(Path::as_os_str) == lane.worktree.as_ref().map(OsStr::new) {
+        return Ok(Some(own));
+    }
+    let wants = task.fields.lane.unwrap_or_else(|| own.clone());
+    Err(Refusal::LaneMismatch { task: task.id, wants, have: own }.into())
 }
 
 enum Started {

@@ -1,6 +1,7 @@
 //! The commands that check a tree: one after the other, until one fails.
 
 use std::{
+    ffi::OsString,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -29,6 +30,15 @@ pub(super) struct CheckStep {
     pub(super) announcement: String,
     /// Shell text.
     pub(super) command: String,
+}
+
+/// Where commands run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CheckPlace<'a> {
+    /// The tree.
+    pub(super) dir: &'a Path,
+    /// The words that put a command into a sandbox; none without one.
+    pub(super) sandbox: &'a [String],
 }
 
 /// The limits of each command.
@@ -77,14 +87,14 @@ pub(super) enum Progress {
 /// # Errors
 /// When a command cannot be started, or a signal ends this process's work.
 pub(super) fn run_until_failure(
-    dir: &Path,
+    place: &CheckPlace<'_>,
     steps: &[CheckStep],
     limits: CheckLimits,
     tell: &mut dyn FnMut(Progress) -> Result<(), StreamError>,
 ) -> Result<(), StreamError> {
     for step in steps {
         tell(Progress::Note(step.announcement.clone()))?;
-        let ran = run_command(dir, &step.command, limits, tell)?;
+        let ran = run_command(place, &step.command, limits, tell)?;
         let passed = ran.passed();
         tell(Progress::Ran(ran))?;
         if !passed {
@@ -96,14 +106,14 @@ pub(super) fn run_until_failure(
 
 /// Runs a command, and again when it fails. A program that is missing stays missing.
 fn run_command(
-    dir: &Path,
+    place: &CheckPlace<'_>,
     command: &str,
     limits: CheckLimits,
     tell: &mut dyn FnMut(Progress) -> Result<(), StreamError>,
 ) -> Result<CommandRun, StreamError> {
     let (mut output, mut earlier, mut left) = (Vec::new(), None, limits.retries);
     loop {
-        let (ran, written) = run_once(dir, command, limits.timeout)?;
+        let (ran, written) = run_once(place, command, limits.timeout)?;
         output.extend_from_slice(&written);
         let how = how(ran.exit, limits.timeout);
         let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
@@ -117,11 +127,12 @@ fn run_command(
     }
 }
 
-fn run_once(dir: &Path, command: &str, timeout: Duration) -> Result<(StreamResult, Vec<u8>), StreamError> {
+fn run_once(place: &CheckPlace<'_>, command: &str, timeout: Duration) -> Result<(StreamResult, Vec<u8>), StreamError> {
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let argv = ["/bin/sh".into(), "-c".into(), command.into()];
-    let program = StreamedProgram { argv: &argv, dir, timeout: Some(timeout), merge_output: true };
+    let argv: Vec<OsString> =
+        place.sandbox.iter().map(String::as_str).chain(["/bin/sh", "-c", command]).map(OsString::from).collect();
+    let program = StreamedProgram { argv: &argv, dir: place.dir, timeout: Some(timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     })?;

@@ -13,7 +13,7 @@ use nix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::check_commands::{CheckLimits, CheckStep, CommandRun, Progress, run_until_failure};
+use super::check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure};
 use crate::os::{exit_reason::ExitReason, run_streaming::StreamError};
 
 /// What a worker is to do.
@@ -23,6 +23,8 @@ pub(super) struct CheckJob {
     pub(super) parent: i32,
     /// The tree.
     pub(super) dir: PathBuf,
+    /// The words that put each command into a sandbox; none without one.
+    pub(super) sandbox: Vec<String>,
     pub(super) steps: Vec<CheckStep>,
     pub(super) limits: CheckLimits,
 }
@@ -59,7 +61,7 @@ pub fn run_checks(input: impl Read, mut output: impl Write) -> io::Result<()> {
         return Ok(());
     }
     let mut tell = |progress: Progress| write_progress(&mut output, progress).map_err(StreamError::Watch);
-    match run_until_failure(&job.dir, &job.steps, job.limits, &mut tell) {
+    match run_until_failure(&CheckPlace { dir: &job.dir, sandbox: &job.sandbox }, &job.steps, job.limits, &mut tell) {
         Ok(()) => Ok(()),
         Err(error) => write_line(&mut output, &Line::Failed(error.to_string())),
     }
@@ -113,7 +115,7 @@ mod tests {
             |command: &&str| CheckStep { announcement: format!("checking {command}"), command: (*command).into() };
         let limits = CheckLimits { timeout: Duration::from_secs(60), retries: 0 };
         let (parent, steps) = (getppid().as_raw(), commands.iter().map(step).collect());
-        serde_json::to_vec(&CheckJob { parent, dir: PathBuf::from("/"), steps, limits }).unwrap()
+        serde_json::to_vec(&CheckJob { parent, dir: PathBuf::from("/"), sandbox: Vec::new(), steps, limits }).unwrap()
     }
 
     #[test]

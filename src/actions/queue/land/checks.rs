@@ -1,7 +1,7 @@
 //! The checks of candidates, on their trees, in worktrees that are kept for the next landing.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     path::{Path, PathBuf},
 };
 
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::{
     base::Base,
-    check_commands::{CheckLimits, CheckStep, CommandRun, Progress, run_until_failure},
+    check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure},
     check_worker::CheckJob,
     parallel_checks::{self, TreeResult},
     unit::{Unit, project_git},
@@ -17,7 +17,10 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::lookup,
+        core::{
+            apart_sandbox::{self, Apart},
+            lookup,
+        },
         queue::evidence::{self, run::store_output},
     },
     domain::{
@@ -157,6 +160,8 @@ pub(super) struct Checks<'a> {
     app: &'a App,
     say: &'a dyn Fn(&str),
     bases: RefCell<Vec<BaseResult>>,
+    /// Whether work of a sandbox has been checked: what runs afterwards runs in one, too, so that the results compare.
+    is_sandboxed: Cell<bool>,
 }
 
 fn commands(app: &App, stack: &[&Unit]) -> Vec<CheckCommand> {
@@ -186,7 +191,7 @@ pub(super) fn count(app: &App, unit: &Unit) -> usize {
 
 impl<'a> Checks<'a> {
     pub(super) fn new(app: &'a App, say: &'a dyn Fn(&str)) -> Self {
-        Self { app, say, bases: RefCell::new(Vec::new()) }
+        Self { app, say, bases: RefCell::new(Vec::new()), is_sandboxed: Cell::new(false) }
     }
 
     /// Runs the checks of stacks, the lowest first, each on its highest candidate until one fails: of several at once. What fails
@@ -195,6 +200,9 @@ impl<'a> Checks<'a> {
     /// # Errors
     /// `git_failed`, `interrupted`; as the store fails.
     pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
+        for unit in trees.iter().flat_map(|tree| &tree.stack) {
+            self.is_sandboxed.set(self.is_sandboxed.get() || is_of_sandbox(self.app, unit)?);
+        }
         let all: Vec<Vec<CheckCommand>> = trees.iter().map(|tree| commands(self.app, &tree.stack)).collect();
         let results = match (trees, &*all) {
             ([tree], [commands]) => vec![TreeResult::Ended(self.run_here(tree, commands)?)],
@@ -224,7 +232,7 @@ impl<'a> Checks<'a> {
             return Ok(Vec::new());
         }
         let dir = check_out(self.app, &tree.candidate, 0)?;
-        self.run_steps(&dir, &steps(tree, commands))
+        self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
     }
 
     /// Runs the commands of each tree in a worktree of its own.
@@ -233,9 +241,18 @@ impl<'a> Checks<'a> {
         let mut jobs = Vec::new();
         for (slot, (tree, commands)) in trees.iter().zip(all).enumerate() {
             let (dir, steps) = (check_out(self.app, &tree.candidate, slot)?, steps(tree, commands));
-            jobs.push(CheckJob { parent, dir, steps, limits: self.limits() });
+            jobs.push(CheckJob { parent, sandbox: self.sandbox(&dir)?, dir, steps, limits: self.limits() });
         }
         parallel_checks::check_all(self.app, &jobs, self.say)
+    }
+
+    /// The words that put a command in this checkout into a sandbox, where work of one is checked.
+    fn sandbox(&self, dir: &Path) -> Result<Vec<String>> {
+        if self.is_sandboxed.get() {
+            apart_sandbox::prefix_texts(self.app, Apart::Checkout(dir))
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     fn limits(&self) -> CheckLimits {
@@ -243,7 +260,7 @@ impl<'a> Checks<'a> {
         CheckLimits { timeout: settings.timeout, retries: settings.retries }
     }
 
-    fn run_steps(&self, dir: &Path, steps: &[CheckStep]) -> Result<Vec<CommandRun>> {
+    fn run_steps(&self, dir: &Path, sandbox: &[String], steps: &[CheckStep]) -> Result<Vec<CommandRun>> {
         let mut runs = Vec::new();
         let mut tell = |progress: Progress| -> Result<(), StreamError> {
             match progress {
@@ -252,7 +269,7 @@ impl<'a> Checks<'a> {
             }
             Ok(())
         };
-        run_until_failure(dir, steps, self.limits(), &mut tell)?;
+        run_until_failure(&CheckPlace { dir, sandbox }, steps, self.limits(), &mut tell)?;
         Ok(runs)
     }
 
@@ -353,13 +370,13 @@ impl<'a> Checks<'a> {
         let dir = check_out(self.app, &base.commit, 0)?;
         let prepare: Vec<CheckCommand> = self.app.settings.land.prepare.iter().map(of_config(true)).collect();
         let before = prepare.iter().take_while(|one| !wanted.is_prepare || one.command != wanted.command);
-        let mut failure = None;
+        let (sandbox, mut failure) = (self.sandbox(&dir)?, None);
         for one in before.chain([wanted]) {
             let step = CheckStep {
                 announcement: format!("trying {} alone: {}", base.name, one.command),
                 command: one.command.clone(),
             };
-            let failed = self.run_steps(&dir, &[step])?.pop().filter(|run| !run.passed());
+            let failed = self.run_steps(&dir, &sandbox, &[step])?.pop().filter(|run| !run.passed());
             if let Some(run) = failed {
                 failure = Some(failure_of(self.app, one, &Ran::from(run))?);
                 break;
@@ -382,6 +399,21 @@ fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
         is_program_missing: ran.run.is_program_missing(),
         how: ran.run.how.clone(),
         output: ran.artifact(app)?,
+    })
+}
+
+/// Whether the work of a unit was done in a sandbox, or its lane demands one.
+fn is_of_sandbox(app: &App, unit: &Unit) -> Result<bool> {
+    if unit.lane.as_ref().is_some_and(apart_sandbox::has_class) {
+        return Ok(true);
+    }
+    app.read(|tx| {
+        for member in &unit.members {
+            if apart_sandbox::of_task(tx, &member.task)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     })
 }
 
@@ -463,14 +495,14 @@ impl Tree<'_> {
 /// The directory of a worktree for checks. One for each tree that is checked at once.
 fn worktree_dir(app: &App, slot: usize) -> PathBuf {
     let name = if slot == 0 { "worktree".to_owned() } else { format!("worktree-{}", slot + 1) };
-    app.project.state.join("land").join(name)
+    app.project.land_dir().join(name)
 }
 
 /// Puts a candidate into a worktree for checks. A worktree that is damaged is made again.
 fn check_out(app: &App, candidate: &str, slot: usize) -> Result<PathBuf> {
     let dir = worktree_dir(app, slot);
     files::private_dir(&app.project.state)
-        .and_then(|()| files::private_dir(&app.project.state.join("land")))
+        .and_then(|()| files::private_dir(&app.project.land_dir()))
         .map_err(StoreError::from)?;
     let git = project_git(app)?;
     let repository = Repository::around(git)?;

@@ -114,6 +114,7 @@ fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
         wip_limit: fields.wip_limit.flatten(),
         provider: fields.provider.clone().flatten(),
         backend: said(&fields.backend),
+        sandbox: fields.sandbox.flatten().unwrap_or_default(),
         created_at: now,
     }
 }
@@ -137,7 +138,8 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
             .with("branch", lane.branch.as_deref())
             .with("worktree", lane.worktree.as_deref())
             .with("made_worktree", lane.owns_worktree)
-            .with("commit", commit),
+            .with("commit", commit)
+            .with("sandbox", lane.sandbox.as_str()),
     )?;
     let place = match (&lane.worktree, lane.owns_worktree) {
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),

@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{checkout, diff_since};
 use crate::{
     actions::{App, core::base_commit, core::lookup},
+    config::sandbox_defaults,
     domain::{LaneName, Refusal},
     os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},
     wire::{FileDiffView, LaneDiffView},
@@ -28,36 +29,57 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
             since: facts.since,
             added: files.iter().filter_map(|file| file.added).sum(),
             deleted: files.iter().filter_map(|file| file.deleted).sum(),
+            runs_later: runs_later(&files),
             files,
             special_files: diff.special().to_vec(),
         })
     })
 }
 
-/// Shows the difference on the terminal, as `git diff` does: through git's pager. Returns the paths at which no file of git's
-/// stands any more.
+/// What a difference that is shown as text does not say by itself.
+#[derive(Debug)]
+pub struct DiffNotes {
+    /// The paths at which no file of git's stands any more.
+    pub special: Vec<String>,
+    /// The paths that programs of the person would run or read later.
+    pub runs_later: Vec<String>,
+}
+
+fn notes(diff: &WorktreeDiff<'_>, since: &str) -> Result<DiffNotes> {
+    let files: Vec<FileDiffView> = diff.files(since)?.into_iter().map(file_view).collect();
+    Ok(DiffNotes { special: diff.special().to_vec(), runs_later: runs_later(&files) })
+}
+
+fn runs_later(files: &[FileDiffView]) -> Vec<String> {
+    let defaults = sandbox_defaults();
+    files.iter().map(|file| &file.path).filter(|path| defaults.runs_later(path)).cloned().collect()
+}
+
+/// Shows the difference on the terminal, as `git diff` does: through git's pager.
 pub fn show(
     app: &App,
     name: &LaneName,
     since: Option<&str>,
     format: DiffFormat,
     color: Option<bool>,
-) -> Result<Vec<String>> {
+) -> Result<DiffNotes> {
     with_diff(app, name, since, |_, diff, facts| {
         diff.show(&facts.since, format, color)?;
-        Ok(diff.special().to_vec())
+        notes(diff, &facts.since)
     })
 }
 
-/// The difference as `git diff` prints it into a pipe, and the paths as [`show`] returns them.
+/// The difference as `git diff` prints it into a pipe.
 pub fn text(
     app: &App,
     name: &LaneName,
     since: Option<&str>,
     format: DiffFormat,
     color: Option<bool>,
-) -> Result<(Vec<u8>, Vec<String>)> {
-    with_diff(app, name, since, |_, diff, facts| Ok((diff.text(&facts.since, format, color)?, diff.special().to_vec())))
+) -> Result<(Vec<u8>, DiffNotes)> {
+    with_diff(app, name, since, |_, diff, facts| {
+        Ok((diff.text(&facts.since, format, color)?, notes(diff, &facts.since)?))
+    })
 }
 
 /// The two sides of the comparison.

@@ -41,6 +41,7 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
             ("wip_limit", lane.wip_limit != before.wip_limit),
             ("provider", lane.provider != before.provider),
             ("backend", lane.backend != before.backend),
+            ("sandbox", lane.sandbox != before.sandbox),
         ]
         .into_iter()
         .filter(|(_, differs)| *differs)
@@ -85,6 +86,7 @@ fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
         wip_limit: fields.wip_limit.unwrap_or(lane.wip_limit),
         provider: fields.provider.clone().unwrap_or(lane.provider),
         backend: fields.backend.clone().unwrap_or(lane.backend),
+        sandbox: fields.sandbox.map_or(lane.sandbox, Option::unwrap_or_default),
         ..lane
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::actions::{Answer, core::lookup};
 use crate::{
-    domain::{LaneName, Refusal, Role, branch_name, id::Label, text_limits},
+    domain::{LaneName, Refusal, Role, branch_name, id::Label, sandbox::SandboxClass, text_limits},
     store::{ReadTx, tasks},
     wire::LaneView,
 };
@@ -27,6 +27,8 @@ pub struct LanePatch {
     pub provider: Option<Option<Label>>,
     /// The default backend.
     pub backend: Option<Option<String>>,
+    /// The sandbox that each session in the lane has at least.
+    pub sandbox: Option<Option<SandboxClass>>,
 }
 
 impl LanePatch {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{merge_pairs::Verdict, worktree_snapshots::local_host};
 use crate::{
     actions::{App, mail::send},
-    config::OverlapAction,
+    config::{OverlapAction, sandbox_defaults},
     domain::{
         Event, EventKind, LaneName,
         event::EventValue,
@@ -69,8 +69,11 @@ fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
 
 /// Records it, in one transaction.
 pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneSnapshot]) -> Result<()> {
+    let defaults = sandbox_defaults();
     for one in found.snapshots.iter().filter(|one| is_new(one, before, Duration::ZERO)) {
-        overlaps::put_snapshot(tx, one)?;
+        let later: Vec<&str> =
+            one.paths.iter().map(|path| path.path.as_str()).filter(|path| defaults.runs_later(path)).collect();
+        overlaps::put_snapshot(tx, one, &later)?;
     }
     if found.removes_others {
         for old in of_gone_lanes(found, before) {

@@ -9,7 +9,7 @@ use crate::{
         core::{
             dead_session::DeadSession,
             errors,
-            launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX, SWITCHED_FROM},
+            launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
             lookup,
         },
         queue::task::claim::{self, StartClaim},
@@ -18,6 +18,7 @@ use crate::{
     adapters::AdapterError,
     domain::{
         Event, EventKind, Refusal, SessionId, TaskId,
+        sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
     },
     store::{WriteTx, events, lanes, requests, sessions, tasks},
@@ -159,7 +160,8 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
         .with(SWITCHED_FROM, switched_from)
         .with(OWN_COMMAND, plan.own.command)
         .with(OWN_ENV, plan.own.env.clone())
-        .with(SANDBOX, plan.sandbox.as_str())
+        .with(SANDBOX, session.sandbox.map(SandboxClass::as_str))
+        .with(SANDBOX_NETWORK, plan.network.map(SandboxNetwork::as_str))
         .with("relaunch_of", session.relaunch_of.as_ref().map(ToString::to_string));
     tx.record(&with_task(session, event))?;
     let claimant = || app.with_actor(actor::of_session(session), None);

@@ -19,7 +19,7 @@ pub mod provider_hooks;
 pub mod purpose;
 pub mod request;
 pub(crate) mod rollback;
-mod sandbox;
+pub(crate) mod sandbox;
 pub(crate) mod session_id;
 pub mod start;
 mod structured;

@@ -40,7 +40,7 @@ use crate::{
         id::Label,
         lane::Lane,
         rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
-        sandbox::SandboxClass,
+        sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
         task::Task,
     },
@@ -88,7 +88,8 @@ pub struct LaunchPlan {
     pub notes: Vec<String>,
     /// The command that launches.
     pub purpose: Purpose,
-    pub sandbox: SandboxClass,
+    /// The network of its sandbox; `None` without one.
+    pub network: Option<SandboxNetwork>,
     /// The parts of the request that are not stored.
     pub own: OwnParts,
 }
@@ -144,6 +145,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     if !is_planned && pre_start.as_ref().is_none_or(Vec::is_empty) {
         check_worktree(app, request, lane.as_ref(), &worktree)?;
     }
+    let sandbox = sandbox::class(app, request, &role, lane.as_ref())?;
     let transcript = transcript(app, request, &id)?;
     let branch = branch(request, lane.as_ref(), task.as_ref())
         .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
@@ -161,6 +163,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         worktree: Some(path_text("worktree", &worktree)?),
         branch,
         adapter_script: Some(path_text("backend", &located.script)?),
+        sandbox: Some(sandbox),
         ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
     };
     let agent_env = structured.as_ref().map(|structured| structured.env.clone()).unwrap_or_default();
@@ -198,6 +201,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         env: &requested,
         worktree: &worktree,
         is_local: located.built_in.is_some(),
+        is_sandboxed: sandbox != SandboxClass::Off,
     };
     let profiled = match &structured {
         // The agent takes prompts and resumes by the protocol, and its questions are judged with or without hooks.
@@ -216,13 +220,13 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session =
         Session { adapter_state: Some(path_text("the state directory of backend scripts", &state)?), ..session };
-    let sandbox = sandbox::class(app, request, &role);
-    let program = match sandbox {
-        SandboxClass::Off => prompted.program,
+    let (program, network) = match sandbox {
+        SandboxClass::Off => (prompted.program, None),
         SandboxClass::Namespace => {
-            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned };
+            let network = app.settings.sandbox.network;
+            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned, network };
             sandbox::check(app, request, &work)?;
-            sandbox::wrap(app, prompted.program, &work, &requested)?
+            (sandbox::wrap(app, prompted.program, &work, &requested)?, Some(network))
         }
     };
     let mut all = session_env(app, &session, requested)?;
@@ -273,13 +277,13 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         setup: backend.setup,
         timeout,
         first_prompt,
+        network,
         hooks: profiled.hooks,
         known_hooks: request.hooks,
         git_hooks,
         has_prompt: request.prompt.is_some(),
         notes,
         purpose: Purpose::Launch,
-        sandbox,
         own: OwnParts { command: request.command.is_some(), env: request.env.keys().cloned().collect() },
     })
 }

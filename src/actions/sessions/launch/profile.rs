@@ -61,6 +61,8 @@ pub(crate) struct ProfileInput<'a> {
     pub worktree: &'a Path,
     /// Whether the backend starts the program on this machine.
     pub is_local: bool,
+    /// Whether it starts in a sandbox of Fairway's.
+    pub is_sandboxed: bool,
 }
 
 /// Where the hooks of a launch come from.
@@ -100,7 +102,7 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
     let runs_hooks = !matches!(hooks, Hooks::Off);
     let mut behind_name = hook_args.clone();
     let own_args = words.get(1..).unwrap_or_default().to_vec();
-    behind_name.extend(writable_args(input, &words, &environment, notes)?);
+    behind_name.extend(own_sandbox_args(input, &words, &environment, notes)?);
     if let Some(conversation) = &request.resume {
         behind_name.extend(profile_args::resume(profile, input.provider, conversation)?);
     }
@@ -214,6 +216,24 @@ fn place<'a>(input: &'a ProfileInput<'_>, environment: &'a BTreeMap<OsString, Os
         home: input.app.env.home.as_deref(),
         worktree: input.worktree,
     }
+}
+
+/// The arguments for the provider's own sandbox. In one of Fairway's, where it cannot start, they set it off; else they open the store
+/// and git's directories to it.
+fn own_sandbox_args(
+    input: &ProfileInput<'_>,
+    words: &[String],
+    environment: &BTreeMap<OsString, OsString>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<String>> {
+    if !input.is_sandboxed {
+        return writable_args(input, words, environment, notes);
+    }
+    let Some(args) = input.entry.profile.unsandboxed_args.clone() else { return Ok(Vec::new()) };
+    if !args.is_empty() {
+        notes.push(format!("the own sandbox of {} is off: the session has one around it", input.provider));
+    }
+    Ok(args)
 }
 
 /// The arguments that open the store and git's directories to the provider's own sandbox.

@@ -8,8 +8,8 @@ use super::plan::LaunchRequest;
 use crate::{
     actions::{
         App,
-        core::errors,
-        sessions::sandbox::{availability, lane as sandbox_lane},
+        core::{errors, sandbox_availability},
+        sessions::sandbox::lane as sandbox_lane,
     },
     config::LaunchSettings,
     domain::{
@@ -17,7 +17,8 @@ use crate::{
         id::Label,
         lane::Lane,
         rules::initial_prompt::{PROMPT_VAR, Program},
-        sandbox::SandboxClass,
+        sandbox::{SandboxClass, SandboxNetwork},
+        session::Session,
     },
     os::executable,
 };
@@ -28,11 +29,35 @@ pub(super) struct SandboxedWork<'a> {
     pub provider: &'a Label,
     /// Whether the lane's worktree is made later.
     pub is_planned: bool,
+    pub network: SandboxNetwork,
 }
 
-/// The class of a launch.
-pub(super) fn class(app: &App, request: &LaunchRequest, role: &LaunchSettings) -> SandboxClass {
+/// The class of a launch: at least that of its lane.
+///
+/// # Errors
+/// `sandbox_required` when the request names a class that is less.
+pub(super) fn class(
+    app: &App,
+    request: &LaunchRequest,
+    role: &LaunchSettings,
+    lane: Option<&Lane>,
+) -> Result<SandboxClass, Refusal> {
+    let Some(lane) = lane else { return Ok(chosen(app, request, role)) };
+    match request.sandbox {
+        Some(asked) if !asked.satisfies(lane.sandbox) => {
+            Err(Refusal::SandboxRequired { lane: lane.name.clone(), least: lane.sandbox, asked })
+        }
+        _ => Ok(chosen(app, request, role).at_least(lane.sandbox)),
+    }
+}
+
+fn chosen(app: &App, request: &LaunchRequest, role: &LaunchSettings) -> SandboxClass {
     request.sandbox.or(role.sandbox).unwrap_or(app.settings.sandbox.class)
+}
+
+/// The class of a launch that goes on with a session: that of the session, and at least that of its lane now.
+pub(crate) fn of_session(session: &Session, lane: Option<&Lane>) -> Option<SandboxClass> {
+    session.sandbox.map(|class| class.at_least(lane.map(|lane| lane.sandbox).unwrap_or_default()))
 }
 
 /// Checks that the sandbox can be made here, for this lane. There is no launch without it.
@@ -40,7 +65,7 @@ pub(super) fn class(app: &App, request: &LaunchRequest, role: &LaunchSettings) -
 /// # Errors
 /// `sandbox_unavailable`; `no_worktree` without a lane; `usage` for another worktree than the lane's.
 pub(super) fn check(app: &App, request: &LaunchRequest, work: &SandboxedWork<'_>) -> Result<()> {
-    availability::require(app.env.vars())?;
+    sandbox_availability::require(app.env.vars())?;
     let Some(lane) = work.lane else {
         return Err(Refusal::SandboxWithoutLane { directory: "this session".to_owned() }.into());
     };
@@ -71,6 +96,7 @@ pub(super) fn wrap(
     let mut argv = vec![text(&own)?, "--root".into(), text(&app.project.root)?];
     argv.extend(["sandbox", "run", "--lane"].map(str::to_owned));
     argv.extend([lane, "--provider".into(), work.provider.to_string()]);
+    argv.extend(["--network", work.network.as_str()].map(str::to_owned));
     let names = env.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str());
     for name in names.chain([PROMPT_VAR]) {
         argv.extend(["--env".to_owned(), name.to_owned()]);

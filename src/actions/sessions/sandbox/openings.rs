@@ -125,10 +125,15 @@ impl Surroundings<'_> {
         }
         add(self.worktree.clone(), Shown::Writable, "the lane");
         if let Some(clone) = self.repository {
-            for dir in &clone.objects {
-                add(dir.clone(), Shown::ReadOnly, "the objects of the project's repository");
+            for (path, real) in clone.shown_objects() {
+                all.push(Opening {
+                    path,
+                    shown: Shown::ReadOnly(real),
+                    why: "the objects of the project's repository",
+                });
             }
-            add(clone.repository(), Shown::Writable, "the repository of the sandbox");
+            let own = Shown::Writable(clone.repository());
+            all.push(Opening { path: clone.place.clone(), shown: own, why: "the repository of the sandbox" });
             let link = Shown::ReadOnly(clone.link());
             all.push(Opening {
                 path: self.worktree.join(".git"),

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
@@ -10,14 +10,14 @@ use anyhow::Result;
 
 use super::{
     answer::{self, Answering},
-    availability, environment,
-    lane::{self, SandboxLane},
+    environment, lane,
+    mount_mark::MountMark,
     openings::{self, Opening, Surroundings},
 };
 use crate::{
     actions::{
         App,
-        core::{errors, trust},
+        core::{errors, sandbox_availability, trust},
     },
     config::SandboxSettings,
     domain::{
@@ -27,7 +27,14 @@ use crate::{
         sandbox::SandboxNetwork,
     },
     env::vars,
-    os::{exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, sandbox::Filter},
+    os::{
+        exec, executable,
+        exit_reason::ExitReason,
+        foreground,
+        git::LaneClone,
+        sandbox::{Bubblewrap, Filter},
+        signals,
+    },
 };
 
 /// What is to run where.
@@ -57,12 +64,14 @@ pub struct Finished {
 /// `sandbox_unavailable`; `untrusted`; as for [`lane::find`]; `in_use`; as git fails.
 pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     trust::require(app)?;
-    let bubblewrap = availability::require(app.env.vars())?;
+    // A session is ended by signals, and its commits are taken over after that.
+    signals::defer_ends().map_err(errors::internal)?;
+    let bubblewrap = sandbox_availability::require(app.env.vars())?;
     let place = lane::find(app, request.lane.as_ref())?;
     let mut notes = Vec::new();
     let repository = place.open(app, &mut notes)?;
     let before = openings::later_names(&place.worktree);
-    let mut opened = of_lane(app, &place, request, Some(&repository.clone))?;
+    let mut opened = of_worktree(app, &place.worktree, request.provider.as_ref(), Some(&repository.clone))?;
     // Without a session the verbs would be those of the person.
     if app.actor.session.is_some() {
         let answering = Answering {
@@ -78,23 +87,11 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
         let source = Shown::Writable(place.dir.join(answer::SOCKET));
         opened.push(Opening { path: answer::INSIDE.into(), shown: source, why: "the verbs of the session" });
     }
-    // A descriptor of this process would be a way out.
-    exec::close_on_exec().map_err(errors::internal)?;
-    let filter = Filter::new().map_err(errors::internal)?;
-    let here = app.env.cwd.canonicalize().ok().filter(|here| here.starts_with(&place.worktree));
-    let facts = SandboxFacts {
-        shown: openings::shown(&opened),
-        network: request.network.unwrap_or(app.settings.sandbox.network),
-        directory: here.unwrap_or_else(|| place.worktree.clone()),
-        filter: Some(filter.descriptor()),
-    };
-    let mut args = sandbox_mounts::arguments(&facts);
-    args.extend(request.argv.iter().cloned());
-    let runtime_dir = runtime_dir(app);
-    let named = [&app.settings.sandbox.env[..], &request.env[..]].concat();
-    let env = environment::inside(app.env.vars(), &named, runtime_dir.as_deref());
-    let exit = foreground::run(&bubblewrap.program, &args, &env, &place.worktree).map_err(errors::internal)?;
-    openings::remove_empty(&place.worktree);
+    let mark = MountMark::hold(&place.dir).map_err(errors::internal)?;
+    let program =
+        Inside { worktree: &place.worktree, network: request.network, env: &request.env, argv: &request.argv };
+    let exit = inside(app, &bubblewrap, &opened, &program)?;
+    mark.release(&place.worktree).map_err(errors::internal)?;
     let new = openings::later_names(&place.worktree).into_iter().filter(|name| !before.contains(name));
     notes.extend(new.map(|name| format!("would run on your machine: {name} is new in the lane {}", place.lane)));
     notes.extend(place.take_back(app, &repository.clone)?);
@@ -102,11 +99,45 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     Ok(Finished { exit, notes })
 }
 
-/// What a sandbox of this lane opens and closes. Without a repository, as far as it is known before one is made.
-pub fn of_lane(
+/// A program inside.
+pub(super) struct Inside<'a> {
+    pub worktree: &'a Path,
+    /// The network; that of the configuration when it is `None`.
+    pub network: Option<SandboxNetwork>,
+    /// The names of variables that reach it, beside those of the configuration.
+    pub env: &'a [String],
+    pub argv: &'a [OsString],
+}
+
+/// Runs a program in a sandbox with these openings, to its end.
+pub(super) fn inside(
     app: &App,
-    place: &SandboxLane,
-    request: &SandboxRequest,
+    bubblewrap: &Bubblewrap,
+    opened: &[Opening],
+    program: &Inside<'_>,
+) -> Result<ExitReason> {
+    // A descriptor of this process would be a way out.
+    exec::close_on_exec().map_err(errors::internal)?;
+    let filter = Filter::new().map_err(errors::internal)?;
+    let here = app.env.cwd.canonicalize().ok().filter(|here| here.starts_with(program.worktree));
+    let facts = SandboxFacts {
+        shown: openings::shown(opened),
+        network: program.network.unwrap_or(app.settings.sandbox.network),
+        directory: here.unwrap_or_else(|| program.worktree.to_path_buf()),
+        filter: Some(filter.descriptor()),
+    };
+    let mut args = sandbox_mounts::arguments(&facts);
+    args.extend(program.argv.iter().cloned());
+    let named = [&app.settings.sandbox.env[..], program.env].concat();
+    let env = environment::inside(app.env.vars(), &named, runtime_dir(app).as_deref());
+    foreground::run(&bubblewrap.program, &args, &env, program.worktree).map_err(errors::internal)
+}
+
+/// What a sandbox around this worktree opens and closes. Without a repository, as far as it is known before one is made.
+pub fn of_worktree(
+    app: &App,
+    worktree: &Path,
+    provider: Option<&Label>,
     repository: Option<&LaneClone>,
 ) -> Result<Vec<Opening>> {
     let settings: &SandboxSettings = &app.settings.sandbox;
@@ -122,9 +153,9 @@ pub fn of_lane(
         closed,
         closed_files: vec![store.clone(), beside("-wal"), beside("-shm"), app.project.output_file()],
         settings,
-        provider: request.provider.as_ref().map(Label::as_str),
+        provider: provider.map(Label::as_str),
         program: executable::current_executable().map_err(errors::internal)?,
-        worktree: place.worktree.clone(),
+        worktree: worktree.to_path_buf(),
         repository,
         readable: app.env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from).into_iter().collect(),
     };

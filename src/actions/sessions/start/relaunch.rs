@@ -23,6 +23,7 @@ use crate::{
                 program::{self, CommandSpec},
                 provider_hooks::ProviderHooks,
                 purpose::{self, Purpose, Relaunch},
+                sandbox,
                 start::{self, PromptWatch},
             },
             liveness::{
@@ -222,7 +223,7 @@ fn plan(
         prompt: request.prompt.clone(),
         no_profile: request.no_profile,
         // A relaunch is no way out of the sandbox.
-        sandbox: app.read(|tx| Ok(launch_parts::sandbox(tx, &of.id)?))?,
+        sandbox: sandbox::of_session(of, lane.as_ref()),
         ..LaunchRequest::new(request.hooks)
     };
     let work = || {

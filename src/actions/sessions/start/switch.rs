@@ -20,6 +20,7 @@ use crate::{
                 plan::{self, LaunchPlan, LaunchRequest, Work},
                 provider_hooks::ProviderHooks,
                 purpose::Purpose,
+                sandbox,
                 start::{self, PromptWatch},
                 switch::Switch,
             },
@@ -202,7 +203,7 @@ fn plan(
         transcript: Some(if to.is_of(of) { current_transcript(of) } else { other_transcript(of, to) }),
         resume: Some(conversation.to_owned()),
         // A switch is no way out of the sandbox.
-        sandbox: app.read(|tx| Ok(launch_parts::sandbox(tx, &of.id)?))?,
+        sandbox: sandbox::of_session(of, lane.as_ref()),
         ..LaunchRequest::new(hooks)
     };
     let work = || {

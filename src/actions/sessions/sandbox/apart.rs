@@ -1,0 +1,129 @@
+//! A program that Fairway starts and observes, in a sandbox apart from that of the lane's session: it has a repository of its own,
+//! whose commits go with it, and no way to Fairway.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use super::{
+    lane,
+    mount_mark::MountMark,
+    openings,
+    run::{self, Finished, Inside},
+};
+use crate::{
+    actions::{
+        App,
+        core::{errors, sandbox_availability, trust},
+    },
+    domain::{LaneName, Refusal},
+    env::vars,
+    os::{
+        files,
+        git::{Git, LaneClone},
+        lock::FileLock,
+        random, signals,
+    },
+};
+
+/// The beginning of the name of such a sandbox's directory. No lane has such a name.
+const PREFIX: &str = "@";
+/// The age of a directory whose process was killed.
+const ABANDONED_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// What is to run where.
+#[derive(Debug)]
+pub struct ApartRequest {
+    pub lane: Option<LaneName>,
+    /// A checkout of a landing, instead of the worktree of a lane.
+    pub checkout: Option<PathBuf>,
+    /// The names of variables that reach the program, beside those of the configuration.
+    pub env: Vec<String>,
+    /// The program and its arguments.
+    pub argv: Vec<OsString>,
+}
+
+/// Runs the program to its end.
+///
+/// # Errors
+/// `sandbox_unavailable`; `untrusted`; as for [`lane::find`]; as git fails.
+pub fn run(app: &App, request: &ApartRequest) -> Result<Finished> {
+    trust::require(app)?;
+    // The repository goes also when the program is ended by a signal.
+    signals::defer_ends().map_err(errors::internal)?;
+    let bubblewrap = sandbox_availability::require(app.env.vars())?;
+    let (worktree, mark) = match &request.checkout {
+        Some(dir) => (checkout(app, dir)?, None),
+        None => {
+            let place = lane::find(app, request.lane.as_ref())?;
+            let mark = MountMark::hold(&place.dir).map_err(errors::internal)?;
+            (place.worktree, Some(mark))
+        }
+    };
+    let scratch = Scratch::create(&app.project.state.join("sandbox")).map_err(errors::internal)?;
+    let clone = LaneClone::create_detached(&Git::new(app.env.vars(), &worktree), &scratch.dir)?;
+    let opened = run::of_worktree(app, &worktree, None, Some(&clone))?;
+    let env = [&request.env[..], &[vars::FAIRWAY_EXEC_RUN.to_owned()]].concat();
+    let inside = Inside { worktree: &worktree, network: None, env: &env, argv: &request.argv };
+    let exit = run::inside(app, &bubblewrap, &opened, &inside)?;
+    match mark {
+        Some(mark) => mark.release(&worktree).map_err(errors::internal)?,
+        None => openings::remove_empty(&worktree),
+    }
+    let notes =
+        clone.has_new_commit().then(|| "the commits that the program has made are gone with its sandbox".to_owned());
+    Ok(Finished { exit, notes: notes.into_iter().collect() })
+}
+
+/// A checkout of a landing, which no other program works in.
+fn checkout(app: &App, dir: &Path) -> Result<PathBuf> {
+    let of_landings = app.project.land_dir().canonicalize().ok();
+    let real = dir.canonicalize().ok().filter(|real| of_landings.is_some() && real.parent() == of_landings.as_deref());
+    let found = real.filter(|real| real.join(".git").is_file());
+    Ok(found.ok_or_else(|| Refusal::invalid("checkout", format!("{} is none of a landing", dir.display())))?)
+}
+
+/// A directory for the repository, which goes with this value.
+#[derive(Debug)]
+struct Scratch {
+    dir: PathBuf,
+    _lock: FileLock,
+}
+
+impl Scratch {
+    fn create(parent: &Path) -> std::io::Result<Self> {
+        files::private_dir(parent)?;
+        remove_abandoned(parent);
+        let dir = parent.join(format!("{PREFIX}{}", random::hex()?));
+        files::private_dir(&dir)?;
+        let lock = FileLock::try_acquire(&dir.join("lock"))?;
+        Ok(Self { _lock: lock.ok_or_else(|| std::io::Error::other("a new directory is in use"))?, dir })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left is removed later.
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Removes the directories of processes that were killed.
+fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let dir = entry.path();
+        let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
+        let is_old = age.is_some_and(|age| age > ABANDONED_AGE);
+        if is_old
+            && entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && matches!(FileLock::try_acquire(&dir.join("lock")), Ok(Some(_)))
+        {
+            let _ = fs::remove_dir_all(&dir);
+        }
+    }
+}
