@@ -1,6 +1,7 @@
 //! A tool call of the agent, and its question whether it may run.
 
 use serde_json::{Map, Value, json};
+use similar::TextDiff;
 
 /// The longest id of a call or an option, in bytes.
 const MAX_ID_BYTES: usize = 512;
@@ -8,6 +9,12 @@ const MAX_ID_BYTES: usize = 512;
 const MAX_OPTIONS: usize = 32;
 /// The most paths of a call.
 const MAX_PATHS: usize = 256;
+/// The most changed files of a call whose changes are kept.
+const MAX_CHANGES: usize = 32;
+/// The longest text of a changed file that is kept, in bytes.
+const MAX_CHANGE_BYTES: usize = 64 << 10;
+/// What stands for a change that is too long to be kept.
+const CUT: &str = "…";
 /// The longest title, in characters.
 const MAX_TITLE_CHARS: usize = 2_000;
 /// Fields of an input with shell text.
@@ -27,6 +34,37 @@ pub struct ToolCall {
     input: Map<String, Value>,
     /// The files that it reads or changes.
     paths: Vec<String>,
+    /// What it changes in files.
+    changes: Vec<FileChange>,
+}
+
+/// What a call changes in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileChange {
+    path: String,
+    /// Empty for a new file.
+    old: String,
+    new: String,
+}
+
+impl FileChange {
+    fn from_json(part: &Value) -> Option<Self> {
+        let text = |key: &str| part.get(key).and_then(Value::as_str);
+        let new = text("newText")?.to_owned();
+        (text("type") == Some("diff")).then_some(Self {
+            path: text("path")?.to_owned(),
+            old: text("oldText").unwrap_or_default().to_owned(),
+            new,
+        })
+    }
+
+    /// The change as a unified diff.
+    fn diff(&self) -> String {
+        if self.old.len().max(self.new.len()) > MAX_CHANGE_BYTES {
+            return CUT.to_owned();
+        }
+        TextDiff::from_lines(&self.old, &self.new).unified_diff().header(&self.path, &self.path).to_string()
+    }
 }
 
 /// An answer that the agent offers.
@@ -98,6 +136,12 @@ impl PermissionRequest {
         let options: Vec<_> = params.get("options")?.as_array()?.iter().filter_map(option).take(MAX_OPTIONS).collect();
         (!options.is_empty()).then_some(Self { call, options })
     }
+
+    /// What the agent would write down if it were allowed for good: the text of its own option.
+    pub fn lasting_option(&self) -> Option<&str> {
+        let lasting = self.options.iter().find(|option| option.kind == "allow_always")?;
+        Some(if lasting.name.trim().is_empty() { &lasting.id } else { &lasting.name })
+    }
 }
 
 impl ToolCall {
@@ -111,6 +155,7 @@ impl ToolCall {
             status: None,
             input: Map::new(),
             paths: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
@@ -125,6 +170,7 @@ impl ToolCall {
         };
         let mut paths = of_list("content", "path");
         paths.extend(of_list("locations", "path"));
+        let parts = document.get("content").and_then(Value::as_array).into_iter().flatten();
         Some(Self {
             id,
             name: text("name").filter(|name| !name.trim().is_empty()),
@@ -133,17 +179,22 @@ impl ToolCall {
             status: text("status"),
             input: document.get("rawInput").and_then(Value::as_object).cloned().unwrap_or_default(),
             paths,
+            changes: parts.filter_map(FileChange::from_json).take(MAX_CHANGES).collect(),
         })
     }
 
     /// Adds what an update says.
     pub fn merge(&mut self, news: Self) {
-        let Self { id: _, name, kind, title, status, input, paths } = news;
+        let Self { id: _, name, kind, title, status, input, paths, changes } = news;
         self.name = name.or(self.name.take());
         self.kind = kind.or(self.kind.take());
         self.title = title.or(self.title.take());
         self.status = status.or(self.status.take());
         self.input.extend(input);
+        // An update has all changes, or none.
+        if !changes.is_empty() {
+            self.changes = changes;
+        }
         for path in paths {
             if !self.paths.contains(&path) && self.paths.len() < MAX_PATHS {
                 self.paths.push(path);
@@ -186,6 +237,19 @@ impl ToolCall {
         Value::Object(input)
     }
 
+    /// What it changes in files, as unified diffs; `None` where nothing is known but what the input has.
+    pub fn diff(&self) -> Option<String> {
+        let is_in_input = |change: &FileChange| {
+            let texts = self.input.values().filter_map(Value::as_str);
+            texts.into_iter().any(|text| text.contains(&change.new) && !change.new.is_empty())
+        };
+        let told: Vec<String> =
+            self.changes.iter().filter(|change| !is_in_input(change)).map(FileChange::diff).collect();
+        // A part of a change says less than none.
+        let is_cut = told.iter().any(|diff| diff == CUT);
+        (!told.is_empty()).then(|| if is_cut { CUT.to_owned() } else { told.concat() })
+    }
+
     /// The call in a line: the tool, and its command or title.
     pub fn describe(&self) -> String {
         let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
@@ -215,6 +279,7 @@ impl ToolCall {
     pub fn forget_input(&mut self) {
         self.input = Map::new();
         self.paths = Vec::new();
+        self.changes = Vec::new();
     }
 }
 
@@ -277,8 +342,30 @@ mod tests {
             "content": [{ "type": "diff", "path": "/w/x", "oldText": null, "newText": "a" }] });
         let edit = call(&edit);
         assert_eq!((edit.tool().as_str(), edit.input()), ("Edit", json!({ "paths": ["/w/x", "/w/y"] })));
+        assert_eq!(
+            edit.diff().as_deref(),
+            Some("--- /w/x\n+++ /w/x\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n")
+        );
         let own = call(&json!({ "toolCallId": "e", "name": "exec_command", "kind": "execute" }));
         assert_eq!((own.tool().as_str(), own.alias().as_deref()), ("exec_command", Some("Bash")));
+    }
+
+    #[test]
+    fn diff_is_told_unless_the_input_has_it_and_a_part_of_one_is_cut() {
+        let change = |old: &str, new: &str| json!({ "type": "diff", "path": "/w/x", "oldText": old, "newText": new });
+        let diff = |input: Value, parts: &[Value]| {
+            call(&json!({ "toolCallId": "e", "kind": "edit", "rawInput": input, "content": parts })).diff()
+        };
+        let told = "--- /w/x\n+++ /w/x\n@@ -1 +1 @@\n-a\n+b\n";
+        assert_eq!(diff(json!({ "file_path": "/w/x" }), &[change("a\n", "b\n")]).as_deref(), Some(told));
+        assert_eq!(diff(json!({ "new_string": "b\n" }), &[change("a\n", "b\n")]), None);
+        assert_eq!(
+            diff(json!({ "new_string": "b" }), &[change("a\n", "")]).as_deref(),
+            Some("--- /w/x\n+++ /w/x\n@@ -1 +0,0 @@\n-a\n")
+        );
+        let long = "x".repeat(MAX_CHANGE_BYTES + 1);
+        assert_eq!(diff(json!({}), &[change("a\n", "b\n"), change("a\n", &long)]).as_deref(), Some("…"));
+        assert_eq!(diff(json!({}), &[]), None);
     }
 
     #[test]
