@@ -13,6 +13,8 @@ const MAX_PATHS: usize = 256;
 const MAX_CHANGES: usize = 32;
 /// The longest text of a changed file that is kept, in bytes.
 const MAX_CHANGE_BYTES: usize = 64 << 10;
+/// The most output of a command that is kept, in bytes: its beginning.
+const MAX_OUTPUT_BYTES: usize = 8 << 10;
 /// What stands for a change that is too long to be kept.
 const CUT: &str = "…";
 /// The longest title, in characters.
@@ -36,6 +38,35 @@ pub struct ToolCall {
     paths: Vec<String>,
     /// What it changes in files.
     changes: Vec<FileChange>,
+    /// What a command has printed, where the agent tells it as that of a terminal.
+    output: TerminalOutput,
+}
+
+/// What a command has printed so far, or a piece of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct TerminalOutput {
+    text: String,
+    /// Whether it is all of it.
+    is_whole: bool,
+}
+
+impl TerminalOutput {
+    /// Not in the protocol, but common: in the fields for extensions.
+    fn from_json(document: &Value) -> Self {
+        let text = |key: &str| document.pointer(&format!("/_meta/{key}/data")).and_then(Value::as_str);
+        let is_whole = text("terminal_output").is_some();
+        let text = text("terminal_output").or_else(|| text("terminal_output_delta")).unwrap_or_default();
+        let end = text.floor_char_boundary(MAX_OUTPUT_BYTES);
+        Self { text: text.get(..end).unwrap_or_default().to_owned(), is_whole }
+    }
+
+    fn merge(&mut self, news: &Self) {
+        if news.is_whole {
+            self.text.clear();
+        }
+        let end = news.text.floor_char_boundary(MAX_OUTPUT_BYTES.saturating_sub(self.text.len()));
+        self.text.push_str(news.text.get(..end).unwrap_or_default());
+    }
 }
 
 /// What a call changes in a file.
@@ -156,6 +187,7 @@ impl ToolCall {
             input: Map::new(),
             paths: Vec::new(),
             changes: Vec::new(),
+            output: TerminalOutput::default(),
         }
     }
 
@@ -180,12 +212,14 @@ impl ToolCall {
             input: document.get("rawInput").and_then(Value::as_object).cloned().unwrap_or_default(),
             paths,
             changes: parts.filter_map(FileChange::from_json).take(MAX_CHANGES).collect(),
+            output: TerminalOutput::from_json(document),
         })
     }
 
     /// Adds what an update says.
     pub fn merge(&mut self, news: Self) {
-        let Self { id: _, name, kind, title, status, input, paths, changes } = news;
+        let Self { id: _, name, kind, title, status, input, paths, changes, output } = news;
+        self.output.merge(&output);
         self.name = name.or(self.name.take());
         self.kind = kind.or(self.kind.take());
         self.title = title.or(self.title.take());
@@ -250,6 +284,12 @@ impl ToolCall {
         (!told.is_empty()).then(|| if is_cut { CUT.to_owned() } else { told.concat() })
     }
 
+    /// The result of the call, which `update` has ended.
+    pub fn result(&self, update: &Value) -> String {
+        let told = result_text(update).filter(|text| !text.is_empty());
+        told.unwrap_or_else(|| self.output.text.clone())
+    }
+
     /// The call in a line: the tool, and its command or title.
     pub fn describe(&self) -> String {
         let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
@@ -280,6 +320,7 @@ impl ToolCall {
         self.input = Map::new();
         self.paths = Vec::new();
         self.changes = Vec::new();
+        self.output = TerminalOutput::default();
     }
 }
 
@@ -295,7 +336,7 @@ pub fn content_text(content: &Value) -> Option<String> {
 }
 
 /// The result of a tool call, by its update: the texts and changed files, else the raw output.
-pub fn result_text(update: &Value) -> Option<String> {
+fn result_text(update: &Value) -> Option<String> {
     let parts = update.get("content").and_then(Value::as_array).into_iter().flatten().filter_map(|part| {
         match part.get("type")?.as_str()? {
             "content" => content_text(part.get("content")?),
@@ -377,6 +418,22 @@ mod tests {
         call.merge(self::call(&json!({ "toolCallId": "1", "status": "failed" })));
         assert_eq!(call.input(), json!({ "cwd": "/w", "command": "ls" }));
         assert_eq!((call.describe().as_str(), call.has_failed()), ("Bash: ls", true));
+    }
+
+    #[test]
+    fn output_of_a_terminal_is_the_result_where_there_is_no_other() {
+        let piece = |key: &str, text: &str| call(&json!({ "toolCallId": "1", "_meta": { key: { "data": text } } }));
+        let mut one = call(&json!({ "toolCallId": "1" }));
+        one.merge(piece("terminal_output_delta", "a\n"));
+        one.merge(piece("terminal_output_delta", "b\n"));
+        assert_eq!(one.result(&json!({})), "a\nb\n");
+        assert_eq!(one.result(&json!({ "rawOutput": "whole" })), "whole");
+        one.merge(piece("terminal_output", "c\n"));
+        assert_eq!(one.result(&json!({})), "c\n");
+        for _ in 0..3 {
+            one.merge(piece("terminal_output_delta", &"ü".repeat(MAX_OUTPUT_BYTES)));
+        }
+        assert!((MAX_OUTPUT_BYTES - 1..=MAX_OUTPUT_BYTES).contains(&one.result(&json!({})).len()));
     }
 
     #[test]
