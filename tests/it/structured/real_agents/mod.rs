@@ -77,6 +77,11 @@ impl Structured {
         self != Self::Qwen
     }
 
+    /// Whether it tells what a command has printed.
+    fn tells_results(self) -> bool {
+        self.provider() != "gemini"
+    }
+
     /// The directory of its program; `None` where it is not installed.
     pub(super) fn programs(self) -> Option<PathBuf> {
         let program = match self {

@@ -75,9 +75,14 @@ impl RealScene {
             self.world.run(["session", "terminal", &self.id()]).exits(0);
             assert_eq!(self.row()["backend"], "tmux");
             if round == 0 {
-                let has_words =
-                    || self.world.run(["session", "peek", &self.id()]).exits(0).stdout.contains("stall").then_some(());
-                eventually("the terminal shows the conversation", has_words);
+                let screen = || self.world.run(["session", "peek", &self.id()]).exits(0).stdout;
+                let has_words = || screen().contains("stall").then_some(());
+                let found = poll_until(EVENTUALLY_TIMEOUT, Duration::from_millis(100), has_words);
+                assert!(found.is_some(), "the terminal does not show the conversation: {}", screen());
+            }
+            // The way back needs its report that it waits.
+            if self.agent.reports_in_a_terminal() {
+                self.wait_until_idle();
             }
             self.world.run(["session", "structured", &self.id()].iter().chain(words)).exits(0);
             assert_eq!((&self.row()["backend"], &self.row()["external_session_id"]), (&"acp".into(), &before));
@@ -98,11 +103,21 @@ impl RealScene {
             assert!(next.stderr.contains("No previous sessions found"), "{next:?}");
             let next = self.world.json(["session", "relaunch", &self.id(), "--no-resume"]);
             self.id.replace(text(&next["id"]));
-            return self.wait_until_idle();
+            return self.settles();
         }
         self.id.replace(text(&next.exits(0).json()["id"]));
-        self.wait_until_idle();
+        self.settles();
         self.remembers("the words of the relaunch");
+    }
+
+    /// Waits until it is idle. Some keep a prompt whose turn was killed, so that the model answers it now: its call is asked about
+    /// again, and denied.
+    fn settles(&self) {
+        eventually("it is idle", || {
+            self.approvals().iter().for_each(|asked| self.answer(asked, &["deny"]));
+            (self.row()["activity"] == "idle").then_some(())
+        });
+        assert!(!self.has("orphaned"));
     }
 
     pub(super) fn ends_with_its_supervisor(&self) {

@@ -33,8 +33,8 @@ impl RealScene {
         let status = format!("SELECT status FROM messages WHERE id = {message}");
         assert_eq!(self.world.rows(&status)[0]["status"], "acknowledged");
         let shown = self.peek();
-        let frames = || fs::read_to_string(format!("{}.frames", self.row()["transcript"])).unwrap();
-        assert!(shown.contains("* Bash: touch allowed") && shown.contains("4242"), "{shown} {}", frames());
+        assert!(shown.contains("* Bash: touch allowed"), "{shown}");
+        assert_eq!(shown.contains("4242"), self.agent.tells_results(), "{shown}");
         let first = self.models.requests().into_iter().find(|one| one.has_new("touch allowed")).unwrap();
         assert!(first.count("You are the session s, in the role dev.") > 0, "{first:?}");
     }
