@@ -181,7 +181,7 @@ const STEPS: &[Step] = &[
     ),
     (&["each call has one decision"], RealScene::has_decisions),
     (&["a turn is cancelled without a question", "an idle session has nothing to cancel"], RealScene::cancels),
-    (&["prompts are delivered and acknowledged once", "a long prompt arrives whole"], RealScene::delivers),
+    (&["prompts are delivered and acknowledged once"], RealScene::delivers),
     (
         &[
             "garbage",
@@ -206,6 +206,8 @@ const STEPS: &[Step] = &[
     (&["an agent that stalls is cancelled, and goes on"], RealScene::stalls),
     (&["our share of an idle session takes no time of the processor"], RealScene::is_quiet),
     (&["the conversation goes on in a terminal", "and back"], RealScene::switches),
+    // Behind the switch: it would fill the screen of the terminal.
+    (&["a long prompt arrives whole"], RealScene::takes_a_long_prompt),
     (&["the agent is killed with its question open", "its conversation goes on in a relaunch"], RealScene::is_killed),
     (&["allowed always: the agent's own option"], RealScene::allows_always),
     (&["the supervisor is killed, and nothing of the agent is left"], RealScene::ends_with_its_supervisor),
