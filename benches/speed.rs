@@ -17,6 +17,7 @@ mod exec;
 mod guard;
 mod measure;
 mod storm;
+mod structured;
 
 use std::{
     env, fs,
@@ -269,6 +270,7 @@ fn main() {
     exec::rows(&plain, &wanted);
     api::rows(&plain, &wanted);
     guard::rows(&plain, &wanted);
+    structured::rows(&plain, &wanted);
     if wanted("reconcile") {
         panes(&plain);
         launched("plain release build", &plain);

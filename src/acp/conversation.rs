@@ -98,7 +98,7 @@ impl Conversation {
             self.titled.push(call.id.clone());
         }
         if call.has_ended() && !self.ended.contains(&call.id) && self.ended.len() < MAX_CALLS {
-            let result = tool_call::result_text(update).unwrap_or_default();
+            let result = call.result(update);
             let end = result.floor_char_boundary(MAX_RESULT_BYTES);
             let shown = escape(result.get(..end).unwrap_or_default().trim_end());
             for line in shown.lines() {

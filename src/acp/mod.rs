@@ -2,6 +2,8 @@
 //! No IO: the loop that feeds it is `adapters::plumbing::structured`.
 
 pub mod conversation;
+pub mod effect;
+pub mod event;
 pub mod frame;
 pub mod frame_reader;
 pub mod outgoing;
@@ -10,8 +12,10 @@ pub mod state_machine;
 pub mod tool_call;
 pub mod turn_usage;
 
+pub use effect::{Effect, Report};
+pub use event::{Command, Event};
 pub use frame::{Frame, RpcError};
 pub use frame_reader::{FrameReader, Line};
 pub use session_setup::{AgentInfo, GuardMode, Proof};
-pub use state_machine::{Command, Effect, Event, Report, StateMachine, StateMachineConfig};
+pub use state_machine::{StateMachine, StateMachineConfig};
 pub use tool_call::{PermissionChoice, PermissionOption, PermissionRequest, ToolCall};

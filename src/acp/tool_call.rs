@@ -1,6 +1,7 @@
 //! A tool call of the agent, and its question whether it may run.
 
 use serde_json::{Map, Value, json};
+use similar::TextDiff;
 
 /// The longest id of a call or an option, in bytes.
 const MAX_ID_BYTES: usize = 512;
@@ -8,6 +9,14 @@ const MAX_ID_BYTES: usize = 512;
 const MAX_OPTIONS: usize = 32;
 /// The most paths of a call.
 const MAX_PATHS: usize = 256;
+/// The most changed files of a call whose changes are kept.
+const MAX_CHANGES: usize = 32;
+/// The longest text of a changed file that is kept, in bytes.
+const MAX_CHANGE_BYTES: usize = 64 << 10;
+/// The most output of a command that is kept, in bytes: its beginning.
+const MAX_OUTPUT_BYTES: usize = 8 << 10;
+/// What stands for a change that is too long to be kept.
+const CUT: &str = "…";
 /// The longest title, in characters.
 const MAX_TITLE_CHARS: usize = 2_000;
 /// Fields of an input with shell text.
@@ -27,6 +36,66 @@ pub struct ToolCall {
     input: Map<String, Value>,
     /// The files that it reads or changes.
     paths: Vec<String>,
+    /// What it changes in files.
+    changes: Vec<FileChange>,
+    /// What a command has printed, where the agent tells it as that of a terminal.
+    output: TerminalOutput,
+}
+
+/// What a command has printed so far, or a piece of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct TerminalOutput {
+    text: String,
+    /// Whether it is all of it.
+    is_whole: bool,
+}
+
+impl TerminalOutput {
+    /// Not in the protocol, but common: in the fields for extensions.
+    fn from_json(document: &Value) -> Self {
+        let text = |key: &str| document.pointer(&format!("/_meta/{key}/data")).and_then(Value::as_str);
+        let is_whole = text("terminal_output").is_some();
+        let text = text("terminal_output").or_else(|| text("terminal_output_delta")).unwrap_or_default();
+        let end = text.floor_char_boundary(MAX_OUTPUT_BYTES);
+        Self { text: text.get(..end).unwrap_or_default().to_owned(), is_whole }
+    }
+
+    fn merge(&mut self, news: &Self) {
+        if news.is_whole {
+            self.text.clear();
+        }
+        let end = news.text.floor_char_boundary(MAX_OUTPUT_BYTES.saturating_sub(self.text.len()));
+        self.text.push_str(news.text.get(..end).unwrap_or_default());
+    }
+}
+
+/// What a call changes in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileChange {
+    path: String,
+    /// Empty for a new file.
+    old: String,
+    new: String,
+}
+
+impl FileChange {
+    fn from_json(part: &Value) -> Option<Self> {
+        let text = |key: &str| part.get(key).and_then(Value::as_str);
+        let new = text("newText")?.to_owned();
+        (text("type") == Some("diff")).then_some(Self {
+            path: text("path")?.to_owned(),
+            old: text("oldText").unwrap_or_default().to_owned(),
+            new,
+        })
+    }
+
+    /// The change as a unified diff.
+    fn diff(&self) -> String {
+        if self.old.len().max(self.new.len()) > MAX_CHANGE_BYTES {
+            return CUT.to_owned();
+        }
+        TextDiff::from_lines(&self.old, &self.new).unified_diff().header(&self.path, &self.path).to_string()
+    }
 }
 
 /// An answer that the agent offers.
@@ -98,6 +167,12 @@ impl PermissionRequest {
         let options: Vec<_> = params.get("options")?.as_array()?.iter().filter_map(option).take(MAX_OPTIONS).collect();
         (!options.is_empty()).then_some(Self { call, options })
     }
+
+    /// What the agent would write down if it were allowed for good: the text of its own option.
+    pub fn lasting_option(&self) -> Option<&str> {
+        let lasting = self.options.iter().find(|option| option.kind == "allow_always")?;
+        Some(if lasting.name.trim().is_empty() { &lasting.id } else { &lasting.name })
+    }
 }
 
 impl ToolCall {
@@ -111,6 +186,8 @@ impl ToolCall {
             status: None,
             input: Map::new(),
             paths: Vec::new(),
+            changes: Vec::new(),
+            output: TerminalOutput::default(),
         }
     }
 
@@ -125,6 +202,7 @@ impl ToolCall {
         };
         let mut paths = of_list("content", "path");
         paths.extend(of_list("locations", "path"));
+        let parts = document.get("content").and_then(Value::as_array).into_iter().flatten();
         Some(Self {
             id,
             name: text("name").filter(|name| !name.trim().is_empty()),
@@ -133,17 +211,24 @@ impl ToolCall {
             status: text("status"),
             input: document.get("rawInput").and_then(Value::as_object).cloned().unwrap_or_default(),
             paths,
+            changes: parts.filter_map(FileChange::from_json).take(MAX_CHANGES).collect(),
+            output: TerminalOutput::from_json(document),
         })
     }
 
     /// Adds what an update says.
     pub fn merge(&mut self, news: Self) {
-        let Self { id: _, name, kind, title, status, input, paths } = news;
+        let Self { id: _, name, kind, title, status, input, paths, changes, output } = news;
+        self.output.merge(&output);
         self.name = name.or(self.name.take());
         self.kind = kind.or(self.kind.take());
         self.title = title.or(self.title.take());
         self.status = status.or(self.status.take());
         self.input.extend(input);
+        // An update has all changes, or none.
+        if !changes.is_empty() {
+            self.changes = changes;
+        }
         for path in paths {
             if !self.paths.contains(&path) && self.paths.len() < MAX_PATHS {
                 self.paths.push(path);
@@ -186,6 +271,25 @@ impl ToolCall {
         Value::Object(input)
     }
 
+    /// What it changes in files, as unified diffs; `None` where nothing is known but what the input has.
+    pub fn diff(&self) -> Option<String> {
+        let is_in_input = |change: &FileChange| {
+            let texts = self.input.values().filter_map(Value::as_str);
+            texts.into_iter().any(|text| text.contains(&change.new) && !change.new.is_empty())
+        };
+        let told: Vec<String> =
+            self.changes.iter().filter(|change| !is_in_input(change)).map(FileChange::diff).collect();
+        // A part of a change says less than none.
+        let is_cut = told.iter().any(|diff| diff == CUT);
+        (!told.is_empty()).then(|| if is_cut { CUT.to_owned() } else { told.concat() })
+    }
+
+    /// The result of the call, which `update` has ended.
+    pub fn result(&self, update: &Value) -> String {
+        let told = result_text(update).filter(|text| !text.is_empty());
+        told.unwrap_or_else(|| self.output.text.clone())
+    }
+
     /// The call in a line: the tool, and its command or title.
     pub fn describe(&self) -> String {
         let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
@@ -215,6 +319,8 @@ impl ToolCall {
     pub fn forget_input(&mut self) {
         self.input = Map::new();
         self.paths = Vec::new();
+        self.changes = Vec::new();
+        self.output = TerminalOutput::default();
     }
 }
 
@@ -230,7 +336,7 @@ pub fn content_text(content: &Value) -> Option<String> {
 }
 
 /// The result of a tool call, by its update: the texts and changed files, else the raw output.
-pub fn result_text(update: &Value) -> Option<String> {
+fn result_text(update: &Value) -> Option<String> {
     let parts = update.get("content").and_then(Value::as_array).into_iter().flatten().filter_map(|part| {
         match part.get("type")?.as_str()? {
             "content" => content_text(part.get("content")?),
@@ -277,8 +383,30 @@ mod tests {
             "content": [{ "type": "diff", "path": "/w/x", "oldText": null, "newText": "a" }] });
         let edit = call(&edit);
         assert_eq!((edit.tool().as_str(), edit.input()), ("Edit", json!({ "paths": ["/w/x", "/w/y"] })));
+        assert_eq!(
+            edit.diff().as_deref(),
+            Some("--- /w/x\n+++ /w/x\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n")
+        );
         let own = call(&json!({ "toolCallId": "e", "name": "exec_command", "kind": "execute" }));
         assert_eq!((own.tool().as_str(), own.alias().as_deref()), ("exec_command", Some("Bash")));
+    }
+
+    #[test]
+    fn diff_is_told_unless_the_input_has_it_and_a_part_of_one_is_cut() {
+        let change = |old: &str, new: &str| json!({ "type": "diff", "path": "/w/x", "oldText": old, "newText": new });
+        let diff = |input: Value, parts: &[Value]| {
+            call(&json!({ "toolCallId": "e", "kind": "edit", "rawInput": input, "content": parts })).diff()
+        };
+        let told = "--- /w/x\n+++ /w/x\n@@ -1 +1 @@\n-a\n+b\n";
+        assert_eq!(diff(json!({ "file_path": "/w/x" }), &[change("a\n", "b\n")]).as_deref(), Some(told));
+        assert_eq!(diff(json!({ "new_string": "b\n" }), &[change("a\n", "b\n")]), None);
+        assert_eq!(
+            diff(json!({ "new_string": "b" }), &[change("a\n", "")]).as_deref(),
+            Some("--- /w/x\n+++ /w/x\n@@ -1 +0,0 @@\n-a\n")
+        );
+        let long = "x".repeat(MAX_CHANGE_BYTES + 1);
+        assert_eq!(diff(json!({}), &[change("a\n", "b\n"), change("a\n", &long)]).as_deref(), Some("…"));
+        assert_eq!(diff(json!({}), &[]), None);
     }
 
     #[test]
@@ -290,6 +418,22 @@ mod tests {
         call.merge(self::call(&json!({ "toolCallId": "1", "status": "failed" })));
         assert_eq!(call.input(), json!({ "cwd": "/w", "command": "ls" }));
         assert_eq!((call.describe().as_str(), call.has_failed()), ("Bash: ls", true));
+    }
+
+    #[test]
+    fn output_of_a_terminal_is_the_result_where_there_is_no_other() {
+        let piece = |key: &str, text: &str| call(&json!({ "toolCallId": "1", "_meta": { key: { "data": text } } }));
+        let mut one = call(&json!({ "toolCallId": "1" }));
+        one.merge(piece("terminal_output_delta", "a\n"));
+        one.merge(piece("terminal_output_delta", "b\n"));
+        assert_eq!(one.result(&json!({})), "a\nb\n");
+        assert_eq!(one.result(&json!({ "rawOutput": "whole" })), "whole");
+        one.merge(piece("terminal_output", "c\n"));
+        assert_eq!(one.result(&json!({})), "c\n");
+        for _ in 0..3 {
+            one.merge(piece("terminal_output_delta", &"ü".repeat(MAX_OUTPUT_BYTES)));
+        }
+        assert!((MAX_OUTPUT_BYTES - 1..=MAX_OUTPUT_BYTES).contains(&one.result(&json!({})).len()));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The file to which a step of a GitHub workflow appends its summary.
 pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+/// What telemetry by OpenTelemetry is about; a launch adds the session with its lane and task.
+pub const OTEL_RESOURCE_ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";
 /// The width of the terminal, when the terminal itself does not tell.
 pub const COLUMNS: &str = "COLUMNS";
 /// The height of the terminal, when the terminal itself does not tell.

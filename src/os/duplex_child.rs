@@ -11,8 +11,9 @@ use std::{
 
 use super::{capture::set_nonblocking, child::Running, command::Program};
 
-/// How much of a stream is read in one turn, in bytes: a flood must delay neither requests nor the end.
-const MAX_READ_BYTES: usize = 1 << 20;
+/// How much of a stream is read in one turn, in bytes: a flood must delay neither requests nor the end, and what it becomes is in
+/// memory at a time.
+const MAX_READ_BYTES: usize = 64 << 10;
 
 /// A child in a process group of its own.
 #[derive(Debug)]

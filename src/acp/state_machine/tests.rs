@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::{acp::tool_call::PermissionChoice, domain::usage::Usage};
 
 fn config() -> StateMachineConfig {
     StateMachineConfig {

@@ -383,12 +383,22 @@ impl StructuredSink for StoreSink {
     }
 }
 
-/// The input as a person sees it, with the answers that the agent offers.
+/// The input as a person sees it, with what the call changes and the answers that the agent offers.
 fn with_options(input: Value, request: &PermissionRequest) -> Value {
     let options: Vec<&str> = request.options.iter().map(|option| option.name.as_str()).collect();
+    let more = [
+        ("diff", request.call.diff().map(Value::from)),
+        ("options", Some(json!(options))),
+        (approval::ALWAYS_FIELD, request.lasting_option().map(Value::from)),
+    ];
     match input {
-        Value::Object(mut fields) if !fields.contains_key("options") => {
-            fields.insert("options".to_owned(), json!(options));
+        Value::Object(mut fields) => {
+            for (name, value) in more {
+                // A field of the agent's own stays.
+                if let (false, Some(value)) = (fields.contains_key(name), value) {
+                    fields.insert(name.to_owned(), value);
+                }
+            }
             Value::Object(fields)
         }
         other => other,

@@ -32,6 +32,9 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
     Ok(())
 }
 
+/// The field of a request's input with the agent's own option for further calls, in its words.
+pub const ALWAYS_FIELD: &str = "always";
+
 /// The field of the event about an answer that is for further calls too.
 pub(in crate::actions) const LASTS: &str = "always";
 

@@ -42,6 +42,8 @@ const PROMPT_SOURCE: &str = "nudge";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
+    /// The agent's own option for further calls too.
+    AllowAlways(i64),
     Answer(QuestionId),
     Prompt(SessionId),
     Stop(SessionId),
@@ -69,6 +71,7 @@ impl PageCommand {
         let words = words.strip_prefix(&["fairway"])?;
         match words {
             ["approvals", "answer", id, decision] => Some(Self::Approval(number(id)?, Decision::parse(decision)?)),
+            ["approvals", "answer", id, "allow", "--always"] => Some(Self::AllowAlways(number(id)?)),
             ["answer", item, TEXT] => QuestionId::parse(item).ok().map(Self::Answer),
             ["prompt", id, TEXT] => session(id).map(Self::Prompt),
             ["session", "stop", id] => session(id).map(Self::Stop),
@@ -101,6 +104,9 @@ impl PageCommand {
     /// The question before a command that cannot be undone.
     pub(super) fn question(&self) -> Option<&'static str> {
         match self {
+            Self::AllowAlways(_) => Some(
+                "The agent keeps this rule of its own, and asks no more about such calls. The guard sees them when they have run.",
+            ),
             Self::Stop(_) => Some("All processes of the session are ended. What they have not saved is lost."),
             Self::Release(_) => Some("The claim ends, and the task goes back to the queue."),
             Self::Done(_) => Some("The task is finished, if its gates are met."),
@@ -140,6 +146,7 @@ impl PageCommand {
         let force = || needed().map(|reason| ForceReason { reason });
         match self {
             Self::Approval(id, decision) => approval::answer(app, *id, *decision, false, text),
+            Self::AllowAlways(id) => approval::answer(app, *id, Decision::Allow, true, text),
             Self::Answer(item) => answer::answer(app, item, &needed()?),
             Self::Prompt(to) => {
                 let prompt = NewPrompt {
@@ -208,6 +215,7 @@ mod tests {
         let job = || JobId::parse("01900000-0000-7000-8000-000000000001").unwrap();
         for (text, command) in [
             ("fairway approvals answer 3 allow", PageCommand::Approval(3, Decision::Allow)),
+            ("fairway approvals answer 3 allow --always", PageCommand::AllowAlways(3)),
             ("fairway answer question:s-1:3 TEXT", PageCommand::Answer(QuestionId::activity(session(), 3))),
             ("fairway prompt s-1 TEXT", PageCommand::Prompt(session())),
             ("fairway session stop s-1", PageCommand::Stop(session())),
@@ -228,6 +236,7 @@ mod tests {
             "fairway trust",
             "fairway approvals answer x allow",
             "fairway approvals answer 3 maybe",
+            "fairway approvals answer 3 deny --always",
             "fairway prompt s-1 other words",
             "fairway answer question:s-1 TEXT",
             "fairway answer approval:3 TEXT",

@@ -11,8 +11,11 @@ use super::{
     html::Html,
     labels::{claim_doing, class_of, doing, is_cut},
 };
-use crate::wire::{
-    ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView, short_job_id,
+use crate::{
+    actions::boundary::approval::ALWAYS_FIELD,
+    wire::{
+        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView, short_job_id,
+    },
 };
 
 /// An item of a part.
@@ -140,6 +143,7 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
             let is_seen = approval.is_some_and(|approval| !is_cut(&approval.input));
             let command = PageCommand::parse(&next.command).filter(|command| match command {
                 PageCommand::Approval(_, decision) => is_seen || *decision == crate::domain::approval::Decision::Deny,
+                PageCommand::AllowAlways(_) => is_seen,
                 // Only an expired lease lets a person take over.
                 PageCommand::Claim(_) => need.kind == "lease",
                 // A verdict belongs to a commit that was looked at: the page of reviews shows it.
@@ -148,7 +152,9 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
             });
             match command.filter(|_| access == Access::Full) {
                 Some(command) => {
-                    form(html, (&next.purpose, &subject), &next.command, &command, |html| about(html, need, &command));
+                    let rule = approval.and_then(|approval| approval.input.get(ALWAYS_FIELD));
+                    let fields = |html: &mut Html| about(html, need, &command, rule);
+                    form(html, (&next.purpose, &subject), &next.command, &command, fields);
                 }
                 None => written(html, &next.purpose, &next.command),
             }
@@ -157,11 +163,16 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
     })
 }
 
-/// The item of a form, and above the field of an answer its whole question.
-fn about(html: &mut Html, need: &NeedView, command: &PageCommand) {
+/// The item of a form, and above the field of an answer its whole question, or the rule that it has an agent keep.
+fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&Value>) {
     hidden(html, "item", &need.id);
-    if matches!(command, PageCommand::Answer(_)) {
-        html.markup("<p class=\"asked\">").text(&need.line).markup("</p>");
+    let asked = match command {
+        PageCommand::Answer(_) => Some(need.line.as_str()),
+        PageCommand::AllowAlways(_) => rule.and_then(Value::as_str),
+        _ => None,
+    };
+    if let Some(asked) = asked {
+        html.markup("<p class=\"asked\">").text(asked).markup("</p>");
     }
 }
 

@@ -10,7 +10,7 @@ mod limits;
 mod openapi;
 mod page_access;
 mod page_changes;
-mod page_client;
+pub(crate) mod page_client;
 mod page_in_chromium;
 mod page_not_live;
 mod page_stream;

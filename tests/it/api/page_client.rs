@@ -3,35 +3,35 @@
 use super::*;
 
 /// A client of the page.
-pub(super) struct Client {
-    pub(super) port: u16,
-    pub(super) origin: String,
+pub(crate) struct Client {
+    pub(crate) port: u16,
+    pub(crate) origin: String,
     /// The name and value of its cookie.
-    pub(super) cookie: String,
+    pub(crate) cookie: String,
 }
 
-pub(super) struct Page {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Page {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")))
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
     /// The code of a refusal.
-    pub(super) fn code(&self) -> (u16, String) {
+    pub(crate) fn code(&self) -> (u16, String) {
         (self.status, self.json()["error"]["code"].as_str().unwrap().to_owned())
     }
 }
 
-pub(super) fn request(port: u16, method: &str, path: &str, headers: &str, body: &str) -> Page {
+pub(crate) fn request(port: u16, method: &str, path: &str, headers: &str, body: &str) -> Page {
     let length = body.len();
     let text =
         format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
@@ -41,16 +41,16 @@ pub(super) fn request(port: u16, method: &str, path: &str, headers: &str, body: 
 }
 
 /// The path with the code of an address that can be opened once.
-pub(super) fn code_path(url: &str) -> String {
+pub(crate) fn code_path(url: &str) -> String {
     format!("/{}", url.splitn(4, '/').nth(3).unwrap())
 }
 
 impl Client {
-    pub(super) fn new(server: &Server) -> Self {
+    pub(crate) fn new(server: &Server) -> Self {
         Self::with_url(server, server.at["open_url"].as_str().unwrap())
     }
 
-    pub(super) fn with_url(server: &Server, url: &str) -> Self {
+    pub(crate) fn with_url(server: &Server, url: &str) -> Self {
         let origin = server.at["page"].as_str().unwrap().to_owned();
         let mut client = Self { port: server.port(), origin, cookie: String::new() };
         let opened = client.get(&code_path(url));
@@ -59,30 +59,30 @@ impl Client {
         client
     }
 
-    pub(super) fn headers(&self) -> String {
+    pub(crate) fn headers(&self) -> String {
         let host = self.origin.strip_prefix("http://").unwrap();
         let cookie = if self.cookie.is_empty() { String::new() } else { format!("cookie: a=b; {}\r\n", self.cookie) };
         format!("host: {host}\r\n{cookie}")
     }
 
-    pub(super) fn get(&self, path: &str) -> Page {
+    pub(crate) fn get(&self, path: &str) -> Page {
         request(self.port, "GET", path, &self.headers(), "")
     }
 
-    pub(super) fn post_with(&self, path: &str, headers: &str, fields: &[(&str, &str)]) -> Page {
+    pub(crate) fn post_with(&self, path: &str, headers: &str, fields: &[(&str, &str)]) -> Page {
         let body: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let form = "content-type: application/x-www-form-urlencoded\r\n";
         request(self.port, "POST", path, &format!("{}{form}{headers}", self.headers()), &body.join("&"))
     }
 
     /// Sends a form as the page's script does.
-    pub(super) fn act(&self, fields: &[(&str, &str)]) -> Page {
+    pub(crate) fn act(&self, fields: &[(&str, &str)]) -> Page {
         let own = format!("origin: {}\r\nsec-fetch-site: same-origin\r\naccept: application/json\r\n", self.origin);
         self.post_with("/act", &own, fields)
     }
 
     /// The stream of changes from a version on.
-    pub(super) fn events(&self, since: &str) -> Events {
+    pub(crate) fn events(&self, since: &str) -> Events {
         let mut stream = local(self.port);
         let head = format!("GET /events HTTP/1.1\r\n{}last-event-id: {since}\r\n\r\n", self.headers());
         stream.write_all(head.as_bytes()).unwrap();
@@ -94,18 +94,18 @@ impl Client {
     }
 }
 
-pub(super) fn encoded(value: &str) -> String {
+pub(crate) fn encoded(value: &str) -> String {
     value.bytes().map(|byte| format!("%{byte:02x}")).collect()
 }
 
 /// A reader of the page's stream.
-pub(super) struct Events {
-    pub(super) lines: BufReader<TcpStream>,
+pub(crate) struct Events {
+    pub(crate) lines: BufReader<TcpStream>,
 }
 
 impl Events {
     /// The id and the parts of the next change.
-    pub(super) fn next(&mut self) -> (String, Value) {
+    pub(crate) fn next(&mut self) -> (String, Value) {
         let mut id = String::new();
         let mut is_board = false;
         loop {
@@ -122,7 +122,7 @@ impl Events {
     }
 
     /// The next beat.
-    pub(super) fn beat(&mut self) -> Value {
+    pub(crate) fn beat(&mut self) -> Value {
         let mut is_beat = false;
         loop {
             let mut line = String::new();
@@ -136,7 +136,7 @@ impl Events {
     }
 
     /// The changes until one contains this text; all of them.
-    pub(super) fn until(&mut self, text: &str) -> Vec<(String, Value)> {
+    pub(crate) fn until(&mut self, text: &str) -> Vec<(String, Value)> {
         let mut seen = Vec::new();
         loop {
             seen.push(self.next());
@@ -148,7 +148,7 @@ impl Events {
 }
 
 /// Opens the page of a server with these further flags.
-pub(super) fn open(world: &TestProject, args: &[&str]) -> (Server, Client) {
+pub(crate) fn open(world: &TestProject, args: &[&str]) -> (Server, Client) {
     let server = Server::start(world, &[&["--http", "--open"], args].concat());
     let client = Client::new(&server);
     (server, client)

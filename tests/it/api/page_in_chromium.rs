@@ -107,7 +107,8 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
     shows(&browser, "document.getElementById('connection').textContent.includes('not current')");
 }
 
-/// What a person writes for a question stays when another one is asked, and cannot be sent any more.
+/// What a person writes for a question stays when another one is asked, and cannot be sent any more. A structured agent is allowed
+/// for good by a button that shows the agent's own rule.
 #[test]
 fn answer_is_locked_with_its_text_when_the_question_changes() {
     if !require::program("chromedriver") || !require::program("chromium") {
@@ -115,6 +116,8 @@ fn answer_is_locked_with_its_text_when_the_question_changes() {
     }
     let world = TestProject::new();
     world.real_time();
+    let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/acp_agent.py");
+    configure(&world, &format!("[providers.fake.acp]\ncommand = [{agent:?}]"));
     world.run(["session", "launch", "--role", "dev", "--name", "q1", "--", "sleep", "300"]).exits(0);
     let ask = |question: &str| {
         let beat = ["session", "heartbeat", "q1", "--activity", "requires_action", "--waiting-for", question];
@@ -152,7 +155,24 @@ fn answer_is_locked_with_its_text_when_the_question_changes() {
     assert_eq!(browser.run(&format!("return document.querySelector('{locked} textarea').value")), json!("yes, go on"));
     browser.run(&format!("document.querySelector('{locked} > button').click()"));
     shows(&browser, "document.querySelectorAll('#needs li').length === 0");
-    world.run(["session", "stop", "q1"]).exits(0);
+    world.run(["session", "launch", "--role", "dev", "--name", "a1", "--structured", "--provider", "fake"]).exits(0);
+    world.run(["prompt", "a1", "RUN[[echo it ran]]"]).exits(0);
+    let summary = "#needs summary[aria-label='allow it always… a1']";
+    shows(&browser, &format!("document.querySelector(\"{summary}\") !== null"));
+    browser.click(summary);
+    assert_eq!(
+        browser.run("return document.querySelector('#needs details[open] .asked').textContent"),
+        json!("Always")
+    );
+    let question = browser.run("return document.querySelector('#needs details[open] .question').textContent");
+    assert!(question.as_str().unwrap().contains("asks no more"), "{question}");
+    browser.click("#needs details[open] button");
+    shows(&browser, "document.getElementById('result').textContent.includes('allowed Bash of a1')");
+    let peek = || world.run(["session", "peek", "a1"]).exits(0).stdout;
+    eventually("it runs", || peek().contains("[allowed always]\n  it ran\n").then_some(()));
+    for session in ["q1", "a1"] {
+        world.run(["session", "stop", session]).exits(0);
+    }
 }
 
 #[test]

@@ -70,6 +70,8 @@ fn every_value_names_its_source() {
     providers.claude.interrupt_keys       ["Escape"]                                                                                                 built in
     providers.codex.interrupt_keys        ["Escape"]                                                                                                 built in
     providers.gemini.interrupt_keys       ["Escape"]                                                                                                 built in
+    providers.opencode.interrupt_keys     ["Escape", "Escape"]                                                                                       built in
+    providers.qwen.interrupt_keys         ["Escape"]                                                                                                 built in
     providers.claude.session_variable     "CLAUDE_CODE_SESSION_ID"                                                                                   built in
     providers.codex.session_variable      "CODEX_THREAD_ID"                                                                                          built in
     providers.claude.trust_question       ["Yes, I trust this", "Do you want to use this API key?"]                                                  built in

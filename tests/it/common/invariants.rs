@@ -86,7 +86,7 @@ const NEVER: &[(&str, &str)] = &[
     (
         "a final session without its event, or an event of an end without a final session",
         "SELECT id FROM agent_sessions s WHERE (s.ended_at IS NOT NULL) <> EXISTS (SELECT 1 FROM events e \
-         WHERE e.session_id = s.id AND e.kind IN ('session.ended', 'session.failed'))",
+         WHERE e.session_id = s.id AND e.run_id = s.run_id AND e.kind IN ('session.ended', 'session.failed'))",
     ),
     (
         "a background run without its first event",

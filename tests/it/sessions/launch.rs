@@ -52,6 +52,7 @@ fn environment_is_the_callers_with_ours_over_it() {
         ("FAIRWAY_TRANSCRIPT", "/outer"),
         ("FAIRWAY_CLAIMS_LEASE", "30m"),
         ("OUTSIDE", "stays"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "service.name=x,fairway.session=outer"),
         ("GONE", "soon"),
     ] {
         world.set(name, value);
@@ -81,7 +82,9 @@ fn environment_is_the_callers_with_ours_over_it() {
         .filter(|entry| !entry.is_empty())
         .map(|entry| String::from_utf8(entry.to_vec()).unwrap())
         .map(|entry| entry.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).unwrap())
-        .filter(|(name, _)| name.starts_with("FAIRWAY_") || name.contains("STATE") || name.len() < 8)
+        .filter(|(name, _)| {
+            name.starts_with("FAIRWAY_") || name.starts_with("OTEL_") || name.contains("STATE") || name.len() < 8
+        })
         .filter(|(name, _)| {
             !["PWD", "OLDPWD", "SHLVL", "_", "HOME", "LANG", "TMPDIR", "TZ", "PATH"].contains(&name.as_str())
         })
@@ -102,6 +105,7 @@ fn environment_is_the_callers_with_ours_over_it() {
         ("FAIRWAY_SOCKET", format!("{root}/.fairway/runtime/worker.sock")),
         ("FAIRWAY_PORT_FILE", format!("{root}/.fairway/runtime/worker.port")),
         ("FAIRWAY_TOKEN_FILE", format!("{root}/.fairway/runtime/worker.token")),
+        ("OTEL_RESOURCE_ATTRIBUTES", "service.name=x,fairway.task=T-1,fairway.session=s1".into()),
         ("MINE", "a b\n'\"$(x)".into()),
         ("OUTSIDE", "stays".into()),
     ]

@@ -1,5 +1,6 @@
 //! Structured sessions: an agent that speaks the Agent Client Protocol, from the launch to its end.
 
+mod day;
 mod frames;
 mod launch;
 mod misbehaviour;

@@ -16,7 +16,10 @@ fn person_allows_and_denies() {
     scene.prompt("RUN[[touch allowed; echo made]]");
     let asked = scene.asked();
     assert_eq!((&asked["tool"], &asked["provider"]), (&json!("Bash"), &json!("fake")));
-    assert_eq!(asked["input"], json!({ "command": "touch allowed; echo made", "options": ["Always", "Yes", "No"] }));
+    assert_eq!(
+        asked["input"],
+        json!({ "command": "touch allowed; echo made", "options": ["Always", "Yes", "No"], "always": "Always" })
+    );
     let session = scene.session("s");
     assert_eq!(
         (session["activity"].as_str(), session["waiting_for"].as_str()),

@@ -9,7 +9,7 @@ mod wait;
 mod watch;
 mod withdraw;
 
-pub use crate::actions::core::approval_state::expire_pending;
+pub use crate::actions::core::approval_state::{ALWAYS_FIELD, expire_pending};
 pub use answer::answer;
 pub use list::list;
 pub use request::request;

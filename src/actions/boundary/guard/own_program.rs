@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::call::ToolCall;
 use crate::{
@@ -37,7 +37,7 @@ pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
     if !is_shell {
         return None;
     }
-    own_verb_programs(only_command(call.input.as_object()?)?)
+    own_verb_programs(only_command(call)?)
 }
 
 /// Whether a call of Fairway's own server is one of an agent's own commands: it runs no command that the agent has written.
@@ -50,9 +50,15 @@ fn is_own_tool_call(tool: &str, input: &Value) -> bool {
     }
 }
 
-fn only_command(input: &Map<String, Value>) -> Option<&str> {
-    let is_harmless = |name: &String| name == "command" || HARMLESS_FIELDS.contains(&name.as_str());
-    input.keys().all(is_harmless).then(|| input.get("command")?.as_str()).flatten()
+fn only_command(call: &ToolCall) -> Option<&str> {
+    let input = call.input.as_object()?;
+    let is_harmless = |(name, value): (&String, &Value)| match name.as_str() {
+        "command" => true,
+        // The directory in which the call would run without it.
+        "cwd" => call.cwd.as_deref().is_some_and(|cwd| value.as_str().map(Path::new) == Some(cwd)),
+        name => HARMLESS_FIELDS.contains(&name),
+    };
+    input.iter().all(is_harmless).then(|| input.get("command")?.as_str()).flatten()
 }
 
 /// Whether a shell finds this executable under the name.
@@ -72,4 +78,33 @@ fn runs(env: &Env, program: &str, own: &Path) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn own_command_in_another_directory_is_an_ordinary_one() {
+        let programs = |input: Value| {
+            let call = ToolCall {
+                tool: "Bash".to_owned(),
+                aliases: Vec::new(),
+                input,
+                cwd: Some("/w".into()),
+                role: None,
+                runs_own_program: false,
+                context: serde_json::Map::new(),
+            };
+            own_programs(&call)
+        };
+        let fairway = Some(vec!["fairway".to_owned()]);
+        assert_eq!(programs(json!({ "command": "fairway claim", "description": "x" })), fairway);
+        assert_eq!(programs(json!({ "command": "fairway claim", "cwd": "/w" })), fairway);
+        assert_eq!(programs(json!({ "command": "fairway claim", "cwd": "/x" })), None);
+        assert_eq!(programs(json!({ "command": "fairway claim", "cwd": 7 })), None);
+        assert_eq!(programs(json!({ "command": "fairway claim", "directory": "/w" })), None);
+    }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{facts::Facts, need::Need};
 use crate::{
+    actions::core::approval_state::ALWAYS_FIELD,
     domain::{approval::Approval, need::NeedKind},
     wire::tool_input,
 };
@@ -22,8 +23,15 @@ fn item(facts: &Facts, approval: &Approval) -> Option<Need> {
     let need = Need::new(NeedKind::Approval, &id.to_string(), Some(approval.asked_at), line, evidence).session(one);
     let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
     Some(if approval.answerable {
-        need.then("allow it", format!("fairway approvals answer {id} allow"))
-            .then("deny it", format!("fairway approvals answer {id} deny"))
+        let need = need
+            .then("allow it", format!("fairway approvals answer {id} allow"))
+            .then("deny it", format!("fairway approvals answer {id} deny"));
+        // Last: it is the answer with the most consequences.
+        if one.session.is_structured() && input.get(ALWAYS_FIELD).is_some() {
+            need.then("allow it always", format!("fairway approvals answer {id} allow --always"))
+        } else {
+            need
+        }
     } else if one.session.adapter_script.is_some() {
         need.then("answer it in its own window", format!("fairway session attach {}", one.session.id))
     } else {

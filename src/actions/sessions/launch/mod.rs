@@ -18,6 +18,7 @@ pub mod program;
 pub mod provider_hooks;
 pub mod purpose;
 pub mod request;
+mod resource_attributes;
 pub(crate) mod rollback;
 pub(crate) mod sandbox;
 pub(crate) mod session_id;

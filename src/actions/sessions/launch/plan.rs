@@ -19,6 +19,7 @@ use super::{
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
     purpose::Purpose,
+    resource_attributes,
     sandbox::{self, SandboxedWork},
     session_id, structured,
 };
@@ -504,7 +505,10 @@ fn requested_env(
 fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     let mut all: BTreeMap<String, String> =
         adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
+    let present = requested.get(vars::OTEL_RESOURCE_ATTRIBUTES).map(String::as_str);
+    let attributes = resource_attributes::of(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
     all.extend(requested);
+    all.insert(vars::OTEL_RESOURCE_ATTRIBUTES.to_owned(), attributes);
     let root = path_text("the project's root", &app.project.root)?;
     let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;

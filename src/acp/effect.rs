@@ -1,0 +1,66 @@
+//! What a structured session does, and what it reports.
+
+use serde_json::Value;
+
+use crate::{
+    acp::{
+        session_setup::{AgentInfo, GuardMode},
+        tool_call::{PermissionRequest, ToolCall},
+    },
+    domain::usage::Usage,
+};
+
+/// A fact about the session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// The session is open and idle.
+    Ready {
+        agent: AgentInfo,
+        /// The agent's own id of the conversation.
+        conversation: String,
+        guard: GuardMode,
+        /// Whether an earlier conversation goes on.
+        is_resumed: bool,
+    },
+    TurnStarted,
+    /// A tool has ended.
+    ToolEnded {
+        call: ToolCall,
+        /// Whether the agent had asked about this call.
+        was_asked: bool,
+    },
+    /// The turn has ended.
+    TurnEnded {
+        /// `end_turn`, `cancelled` and others.
+        stop_reason: String,
+        /// The tokens, where the agent tells them.
+        usage: Option<Usage>,
+    },
+    /// The turn ended with an error.
+    TurnFailed(String),
+    /// How full the context is, 0 to 1.
+    ContextUsage(f64),
+    /// The mode has changed.
+    Guard(GuardMode),
+}
+
+/// An output of the machine.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Write a frame to the agent.
+    Send(Value),
+    /// Add a text to the conversation.
+    Print(String),
+    /// Report a fact.
+    Report(Report),
+    /// Have a question judged, and answer with [`Event::Decided`](super::event::Event::Decided).
+    Ask { question: u64, request: PermissionRequest },
+    /// A question needs no answer any more; the reason.
+    Withdraw { question: u64, why: &'static str },
+    /// Reply to a request; the error is its reason.
+    Reply(u64, Result<(), String>),
+    /// The session is open.
+    Ready,
+    /// End the agent: the session cannot go on.
+    Fail(String),
+}

@@ -1,0 +1,84 @@
+//! What the agent tells of a turn: text, tool calls, usage.
+
+use serde_json::Value;
+
+use super::{Effect, MAX_TOOL_CALLS, Phase, Report, StateMachine};
+use crate::acp::tool_call::ToolCall;
+
+impl StateMachine {
+    pub(super) fn update(&mut self, params: &Value, effects: &mut Vec<Effect>) {
+        let Some(update) = params.get("update") else { return };
+        if !self.session.is_empty() && params.get("sessionId").and_then(Value::as_str) != Some(&self.session) {
+            return;
+        }
+        match update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default() {
+            "tool_call" | "tool_call_update" => self.tool_update(update, effects),
+            "current_mode_update" | "config_option_update" => self.mode_update(update, effects),
+            "usage_update" => self.usage_update(update, effects),
+            _ => {
+                let text = self.conversation.update(update);
+                if !text.is_empty() {
+                    effects.push(Effect::Print(text));
+                }
+            }
+        }
+    }
+
+    pub(super) fn usage_update(&mut self, update: &Value, effects: &mut Vec<Effect>) {
+        let number = |key: &str| update.get(key).and_then(Value::as_f64);
+        if let (Some(used), Some(size)) = (number("used"), number("size"))
+            && size > 0.0
+        {
+            self.context_usage = Some((used / size).clamp(0.0, 1.0));
+        }
+        let cost = update.pointer("/cost/amount").and_then(Value::as_f64);
+        let is_usd = update.pointer("/cost/currency").and_then(Value::as_str) == Some("USD");
+        if let Some(total) = cost.filter(|cost| is_usd && cost.is_finite()) {
+            self.total_cost = self.total_cost.max(total);
+        }
+        // Agents tell it several times in a turn; its last word is reported with the turn's end.
+        if self.phase == Phase::Idle
+            && let Some(share) = self.context_usage.take()
+        {
+            effects.push(Effect::Report(Report::ContextUsage(share)));
+        }
+    }
+
+    /// The cost since the last turn, where the agent tells costs.
+    pub(super) fn take_cost(&mut self) -> Option<f64> {
+        let cost = self.total_cost - self.reported_cost;
+        self.reported_cost = self.total_cost;
+        (self.total_cost > 0.0).then_some(cost)
+    }
+
+    pub(super) fn tool_update(&mut self, update: &Value, effects: &mut Vec<Effect>) {
+        let Some(news) = ToolCall::from_json(update) else { return };
+        let is_turn = matches!(self.phase, Phase::Prompting { .. });
+        let Some((call, was_asked)) = self.call(&news.id) else { return };
+        let had_ended = call.has_ended();
+        call.merge(news);
+        let (known, was_asked) = (call.clone(), *was_asked);
+        if known.has_ended() {
+            call.forget_input();
+        }
+        let text = self.conversation.tool(&known, update);
+        if !text.is_empty() {
+            effects.push(Effect::Print(text));
+        }
+        // A conversation that is loaded repeats its calls outside of a turn.
+        if is_turn && !had_ended && known.has_ended() {
+            effects.push(Effect::Report(Report::ToolEnded { call: known, was_asked }));
+        }
+    }
+
+    /// The call of this id, known or new; `None` when a turn has too many.
+    pub(super) fn call(&mut self, id: &str) -> Option<&mut (ToolCall, bool)> {
+        if !self.calls.contains_key(id) {
+            if self.calls.len() >= MAX_TOOL_CALLS {
+                return None;
+            }
+            self.calls.insert(id.to_owned(), (ToolCall::new(id), false));
+        }
+        self.calls.get_mut(id)
+    }
+}
