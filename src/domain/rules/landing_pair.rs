@@ -11,7 +11,7 @@ pub enum PairStep {
     Nothing,
     /// The work fails with the landing at this place.
     Landing(usize),
-    /// It cannot be told.
+    /// The checks do not say which.
     Unknown,
 }
 
