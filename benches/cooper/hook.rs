@@ -1,4 +1,4 @@
-//! The share of overlap in the hook after a tool call, with twenty lanes of a thousand files.
+//! The share of overlap in the hook after a tool call that names its file, with twenty lanes.
 
 use std::{
     fs,
@@ -8,12 +8,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::program;
+
 const LANES: usize = 20;
-const FILES: usize = 1000;
+/// The files of each lane, in the two tables.
+const FILES: [usize; 2] = [1000, 15000];
 const ROUNDS: usize = 60;
 
-/// Prints the row.
+/// Prints the tables.
 pub fn report() {
+    FILES.into_iter().for_each(table);
+}
+
+fn table(files: usize) {
     let home = tempfile::tempdir().unwrap();
     let root = home.path().join("project");
     fs::create_dir(&root).unwrap();
@@ -23,9 +30,10 @@ pub fn report() {
         command.env_remove("FAIRWAY_ROOT").stdin(Stdio::null()).stdout(Stdio::null());
         assert!(command.status().unwrap().success(), "{program} {args:?}");
     };
-    let fairway = env!("CARGO_BIN_EXE_fairway");
+    let fairway = program();
+    let fairway = fairway.to_str().unwrap();
     let text: String = (0..40).map(|line| format!("line {line}\n")).collect();
-    for place in 0..FILES {
+    for place in 0..files {
         let dir = root.join(format!("src/{}", place / 50));
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join(format!("f{place}.txt")), &text).unwrap();
@@ -42,9 +50,13 @@ pub fn report() {
         run(&root, fairway, &["session", "upsert", "--id", &name, "--role", "dev", "--lane", &name, "--quiet"]);
     }
     let tree = |lane: usize| root.join(format!(".fairway/worktrees/lane{lane}"));
-    let hook = |lane: usize, tool: &str| {
+    let file = |lane: usize, round: usize| {
+        tree(lane).join(format!("src/{}/f{}.txt", round % 20, (round % 20) * 50 + lane % 3))
+    };
+    let hook = |lane: usize, tool: &str, file: &Path| {
         let payload = format!(
-            r#"{{"session_id":"s{lane}","hook_event_name":"PostToolUse","tool_name":"{tool}","tool_input":{{}},"tool_response":{{}},"cwd":"{}"}}"#,
+            r#"{{"session_id":"s{lane}","hook_event_name":"PostToolUse","tool_name":"{tool}","tool_input":{{"file_path":"{}"}},"tool_response":{{}},"cwd":"{}"}}"#,
+            file.display(),
             tree(lane).display()
         );
         let mut command = Command::new(fairway);
@@ -57,25 +69,25 @@ pub fn report() {
         start.elapsed()
     };
     let edit = |lane: usize, round: usize| {
-        let path = tree(lane).join(format!("src/{}/f{}.txt", round % 20, (round % 20) * 50 + lane % 3));
-        fs::write(path, text.replace(&format!("line {}\n", lane + 1), &format!("lane {lane} {round}\n"))).unwrap();
+        fs::write(file(lane, round), text.replace(&format!("line {}\n", lane + 1), &format!("lane {lane} {round}\n")))
+            .unwrap();
     };
     for lane in 0..LANES {
         edit(lane, 0);
-        hook(lane, "Edit");
+        hook(lane, "Edit", &file(lane, 0));
     }
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
         let lane = round % LANES;
         edit(lane, round);
-        with.push(hook(lane, "Edit"));
-        without.push(hook(lane, "Read"));
+        with.push(hook(lane, "Edit", &file(lane, round)));
+        without.push(hook(lane, "Read", &file(lane, round)));
     }
     with.sort_unstable();
     without.sort_unstable();
     let ms = |span: Duration| span.as_secs_f64() * 1000.0;
     let (with_median, without_median) = (ms(with[ROUNDS / 2]), ms(without[ROUNDS / 2]));
-    println!("| the hook after a tool call, {LANES} lanes of {FILES} files | measured | goal |\n|---|---|---|");
+    println!("| the hook after a tool call, {LANES} lanes of {files} files | measured | goal |\n|---|---|---|");
     println!("| overlap's share, median | {:.0} ms | ≤ 60 ms |", with_median - without_median);
     println!(
         "| the whole hook after a write: median, worst | {with_median:.0} ms, {:.0} ms | – |",

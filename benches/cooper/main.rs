@@ -2,7 +2,7 @@
 //! section of `BENCHMARKS.md`.
 //!
 //! `cargo bench --bench cooper`; `FAIRWAY_COOPER_DATA` names another data directory of the same form. `cargo bench --bench cooper
-//! -- hook` prints one table only: `warnings`, `arms`, `lanes` or `hook`.
+//! -- hook` prints one table only: `warnings`, `arms`, `lanes`, `hook` or `looks`.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -17,6 +17,7 @@ mod arms;
 mod features;
 mod hook;
 mod lanes;
+mod looks;
 mod radar;
 mod trees;
 mod workers;
@@ -44,6 +45,14 @@ fn main() {
     if words.is_empty() || words.iter().any(|word| word == "hook") {
         hook::report();
     }
+    if words.is_empty() || words.iter().any(|word| word == "looks") {
+        looks::report();
+    }
+}
+
+/// The program of the build that this one belongs to: it is `target/release/deps/cooper-…`.
+fn program() -> PathBuf {
+    env::current_exe().unwrap().ancestors().nth(2).unwrap().join("fairway")
 }
 
 fn warnings(data: &std::path::Path) {

@@ -25,6 +25,7 @@ use crate::{
         Env,
         debug_log::{self, WithoutFile},
     },
+    os::command_words,
     render::{Out, OutError, Style},
 };
 
@@ -46,6 +47,7 @@ pub fn main(env: Env) -> Exit {
         out.note(&format!("warning: {why}"));
     }
     let _span = tracing::debug_span!("command", path).entered();
+    command_words::set(&path);
     let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
     let result = match cli.verb {
         Some(verb) => verb.run(&ctx),

@@ -194,6 +194,7 @@ pub const KEYS: &[Key] = &[
         "how many tasks or lanes share one check of the merged tree; 1: each commit has its own",
     ),
     key("land.width", "1", None, "how many merged trees are checked at once, each in a worktree of its own"),
+    key("land.find_pair", "true", None, "look for the landed work with which work that was sent back breaks"),
     key(
         "land.order",
         "\"least-conflict\"",

@@ -34,6 +34,8 @@ pub struct LandSettings {
     /// So many trees are checked at once, each in a worktree of its own.
     #[serde(deserialize_with = "at_least_one")]
     pub width: usize,
+    /// Whether the other half of what breaks only together is looked for.
+    pub find_pair: bool,
     /// What comes first.
     #[serde(deserialize_with = "values::word")]
     pub order: LandOrder,
@@ -58,6 +60,7 @@ impl Default for LandSettings {
             retries: 1,
             batch: 4,
             width: 1,
+            find_pair: true,
             order: LandOrder::LeastConflict,
             shared: true,
             clean: false,
@@ -113,6 +116,7 @@ mod tests {
         for (text, key) in [
             ("land.order = 'age'", "land.order"),
             ("land.clean = 1", "land.clean"),
+            ("land.find_pair = 'no'", "land.find_pair"),
             ("land.shared = 'no'", "land.shared"),
             ("land.batch = 0", "land.batch"),
             ("land.batch = -1", "land.batch"),

@@ -22,6 +22,7 @@ pub mod issue;
 pub mod job;
 pub mod job_output;
 pub mod landing;
+pub mod landing_failure;
 pub mod lane;
 pub mod lifecycle;
 pub mod message;

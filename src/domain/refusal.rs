@@ -1,7 +1,5 @@
 //! Every refusal by a rule, with its message and code. Exit codes and hints are in `actions::core::errors`.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::{
@@ -10,6 +8,7 @@ use super::{
     commit_id,
     excerpt::excerpt,
     invalid_value::InvalidValue,
+    landing_failure::{FailedLandCheck, StopCause, StoppedLanding, landed_with},
     not_ready::NotReadyReason,
     plural,
     prompt_wait::PromptWait,
@@ -239,7 +238,7 @@ pub enum Refusal {
     #[error("{of} was sent back at this commit and base, and is not tried again until one of them changes: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
     /// The work that was to land fails a check on the merged tree.
-    #[error("{} fails the check '{}' on the merged tree of {} at {} ({}){}", .0.of, .0.check, .0.base, commit_id::short(&.0.base_commit), .0.how, landed_with(&.0.with))]
+    #[error("{0}")]
     LandCheckFailed(Box<FailedLandCheck>),
     /// The commit is not one with which the lane was to land.
     #[error("{commit} is no candidate of a landing of the lane {lane}, or git has removed it")]
@@ -247,6 +246,9 @@ pub enum Refusal {
     /// Landing is paused.
     #[error("landing is paused by {by} since {since}{}", .reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     LandPaused { by: String, since: String, reason: Option<String> },
+    /// A process that runs the checks of a tree did not come to its end.
+    #[error("{why}")]
+    ChecksEnded { why: String },
     /// A command of a landing failed, and not because of the work.
     #[error("{0}")]
     LandStopped(Box<StoppedLanding>),
@@ -494,78 +496,6 @@ pub enum Refusal {
     TrackedByGit { path: String },
 }
 
-/// A check that what was to land fails on the merged tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedLandCheck {
-    /// The work that was to land.
-    pub of: String,
-    pub base: String,
-    /// The commit of the base, after which it fails.
-    pub base_commit: String,
-    /// The commit that was checked.
-    pub candidate: String,
-    /// The name of the check, else its command.
-    pub check: String,
-    /// How the check ended.
-    pub how: String,
-    /// The work that landed since the lane last had the base.
-    pub with: Vec<String>,
-    /// The number of its evidence, if a task has it.
-    pub evidence: Option<i64>,
-    /// The file with the check's output.
-    pub output: String,
-    pub lane: Option<LaneName>,
-    /// Whether the base has commits that the work lacks.
-    pub is_behind: bool,
-}
-
-/// What kept work from landing that is not the work itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopCause {
-    /// The base alone fails a check.
-    BaseRed,
-    /// A check finds no program.
-    ProgramMissing,
-    /// A command that prepares the tree for the checks fails.
-    PrepareFailed,
-}
-
-/// A command of a landing that failed, and not because of the work that was to land.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoppedLanding {
-    /// The work that was to land.
-    pub of: String,
-    pub base: String,
-    pub command: String,
-    pub cause: StopCause,
-    /// How the command ended.
-    pub how: String,
-    /// Whether it failed on the base alone.
-    pub is_base: bool,
-    /// Whether every other landing would fail too.
-    pub stops_all: bool,
-    /// The file with the command's output.
-    pub output: String,
-}
-
-impl fmt::Display for StoppedLanding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { of, base, command, how, .. } = self;
-        match (self.cause, self.is_base) {
-            (StopCause::PrepareFailed, true) => write!(f, "the preparation '{command}' fails on {base} alone ({how})")?,
-            (StopCause::PrepareFailed, false) => write!(
-                f,
-                "the preparation '{command}' fails on the merged tree of {of} and {base} ({how}), and passes on {base} alone"
-            )?,
-            (StopCause::ProgramMissing, _) => {
-                write!(f, "the check '{command}' finds no program ({how}), on {base} alone neither")?;
-            }
-            (StopCause::BaseRed, _) => write!(f, "{base} alone fails the check '{command}' ({how})")?,
-        }
-        write!(f, "; {of} is not sent back{}", if self.stops_all { ", and nothing more lands" } else { "" })
-    }
-}
-
 /// The first files of a list, and how many more there are.
 fn list_files(files: &[String]) -> String {
     const MAX_LISTED: usize = 5;
@@ -573,17 +503,6 @@ fn list_files(files: &[String]) -> String {
     match files.len().saturating_sub(MAX_LISTED) {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
-    }
-}
-
-/// The names of the work that landed since a lane last had the base.
-fn landed_with(with: &[String]) -> String {
-    const MAX_LISTED: usize = 3;
-    let listed = with.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match with.len().saturating_sub(MAX_LISTED) {
-        _ if with.is_empty() => String::new(),
-        0 => format!("; landed since: {listed}"),
-        more => format!("; landed since: {listed} and {more} more"),
     }
 }
 
@@ -667,6 +586,7 @@ impl Refusal {
             Self::LandPaused { .. } => "land_paused",
             Self::SentBackBefore { .. } => "sent_back_before",
             Self::LandCheckFailed(_) => "land_check_failed",
+            Self::ChecksEnded { .. } => "program_failed",
             Self::LandStopped(stopped) => match stopped.cause {
                 StopCause::BaseRed => "land_base_red",
                 StopCause::ProgramMissing => "land_program_missing",

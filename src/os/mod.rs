@@ -6,6 +6,7 @@ pub mod browser;
 pub mod capture;
 pub mod child;
 pub mod command;
+pub mod command_words;
 pub mod confirm;
 pub mod core_dumps;
 pub mod debug_log;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    domain::{Refusal, Role, TaskId, message::Channel, review::OpenReview},
+    domain::{LaneName, Refusal, Role, TaskId, landing_failure::FailsWith, message::Channel, review::OpenReview},
     wire::{GateReportView, WaitingView},
 };
 
@@ -114,6 +114,8 @@ pub(super) fn details(refusal: &Refusal) -> Value {
             "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
             "output": failed.output, "base_commit": failed.base_commit,
             "candidate": failed.candidate,
+            "fails_alone": (failed.fails_with != FailsWith::Unknown).then_some(failed.fails_with == FailsWith::Nothing),
+            "fails_with": fails_with(&failed.fails_with),
         }),
         Refusal::LandStopped(stopped) => json!({
             "base": stopped.base, "command": stopped.command, "on_base": stopped.is_base,
@@ -169,5 +171,14 @@ pub(super) fn details(refusal: &Refusal) -> Value {
                 .collect::<Vec<_>>(),
         }),
         _ => Value::Null,
+    }
+}
+
+fn fails_with(found: &FailsWith) -> Value {
+    match found {
+        FailsWith::Other { of, lane, commit } => {
+            json!({ "of": of, "lane": lane.as_ref().map(LaneName::as_str), "commit": commit })
+        }
+        FailsWith::Unknown | FailsWith::Nothing => Value::Null,
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    domain::{LaneName, Refusal, TaskId, commit_id, message::MessageStatus, refusal::NOT_EXECUTABLE, task::TaskStatus},
+    domain::{
+        LaneName, Refusal, TaskId, commit_id, landing_failure::FailsWith, message::MessageStatus,
+        refusal::NOT_EXECUTABLE, task::TaskStatus,
+    },
     wire::FailureKind,
 };
 
@@ -238,8 +241,25 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
                 }
                 None => format!("\nmake the merged tree: git merge {}", shell_words::quote(&failed.base)),
             };
-            (Refused, Some(format!("{output}{tree}")))
+            let author = match &failed.fails_with {
+                FailsWith::Other { lane: Some(lane), .. } => {
+                    format!("\nagree with its author: fairway send lane:{lane} TEXT")
+                }
+                FailsWith::Other { commit, .. } => {
+                    format!("\nsee the other work: git show {}", commit_id::short(commit))
+                }
+                FailsWith::Unknown | FailsWith::Nothing => String::new(),
+            };
+            (Refused, Some(format!("{output}{tree}{author}")))
         }
+        Refusal::ChecksEnded { .. } => (
+            External,
+            Some(
+                "land again: fairway land --queue\nif it ends again, check one tree at a time: `width = 1` below [land] in \
+                 .fairway.toml"
+                    .into(),
+            ),
+        ),
         Refusal::LandStopped(stopped) => {
             let output = shell_words::quote(&stopped.output);
             let again = if stopped.stops_all { "fairway land --queue" } else { "fairway land --all" };

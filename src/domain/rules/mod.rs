@@ -15,6 +15,7 @@ pub mod health;
 pub mod initial_prompt;
 pub mod landing_batch;
 pub mod landing_order;
+pub mod landing_pair;
 pub mod liveness;
 pub mod notifications;
 pub mod open_question;

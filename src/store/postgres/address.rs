@@ -10,7 +10,7 @@ use tokio_postgres::{
 use super::password;
 use crate::{
     env::Env,
-    os::host,
+    os::{command_words, host},
     store::{StoreError, server_scheme, sql::reason},
 };
 
@@ -99,7 +99,7 @@ impl StoreAddress {
         config.ssl_mode(if tls == TlsMode::Off { SslMode::Disable } else { SslMode::Require }).options(SETTINGS);
         if !given("application_name") {
             // A process that waits for this one is told which one it is.
-            config.application_name(format!("fairway {} {}", host::name(), std::process::id()));
+            config.application_name(own_name());
         }
         if !given("connect_timeout") {
             config.connect_timeout(CONNECT_TIMEOUT);
@@ -151,6 +151,13 @@ impl StoreAddress {
 
 fn refuse(why: impl Into<String>) -> StoreError {
     StoreError::Address { why: why.into() }
+}
+
+/// The name of this process on the server, which keeps 63 bytes: host, pid and command.
+fn own_name() -> String {
+    const MAX_HOST: usize = 24;
+    let host: String = host::name().chars().filter(char::is_ascii_graphic).take(MAX_HOST).collect();
+    format!("fairway {host} {} {}", std::process::id(), command_words::get()).trim_end().to_owned()
 }
 
 fn check_schema(schema: &str) -> Result<(), StoreError> {

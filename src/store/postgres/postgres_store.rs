@@ -288,8 +288,9 @@ impl PostgresStore {
         let found = self.connection.batch_within(self.address.answer_limit(), &holder).unwrap_or_default();
         let Some(row) = found.first() else { return error };
         let name = row.get(0).unwrap_or_default().to_owned();
-        let who = match name.split(' ').collect::<Vec<_>>().as_slice() {
+        let who = match name.splitn(4, ' ').collect::<Vec<_>>().as_slice() {
             ["fairway", host, pid] => format!("fairway on {host}, pid {pid}"),
+            ["fairway", host, pid, command] => format!("`fairway {}` on {host}, pid {pid}", excerpt(command)),
             _ => format!("the program {}", excerpt(&name)),
         };
         let from = row.get(1).map(|address| format!(" at {address}")).unwrap_or_default();

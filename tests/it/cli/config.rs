@@ -49,6 +49,7 @@ fn every_value_names_its_source() {
     land.retries                          1                                                                                                          default
     land.batch                            4                                                                                                          default
     land.width                            1                                                                                                          default
+    land.find_pair                        true                                                                                                       default
     land.order                            "least-conflict"                                                                                           default
     land.shared                           true                                                                                                       default
     land.clean                            false                                                                                                      default

@@ -503,6 +503,19 @@ fn checks_at_once_end_with_the_landing_that_is_interrupted_or_killed() {
         wait_for(none_left, "no process is left");
         runs(&world);
     }
+    // A worker alone is killed, as by a system without memory.
+    let mut command = world.fairway(["land", "--all", "--json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = || (fs::read_to_string(world.dir().join("log")).ok()?.lines().count() == 2).then_some(());
+    wait_for(begun, "two checks run");
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    let worker: i32 = children.split_whitespace().next().unwrap().parse().unwrap();
+    kill(Pid::from_raw(worker), Signal::SIGKILL).unwrap();
+    let run = CommandOutput::from(child.wait_with_output().unwrap()).exits(7);
+    let error = &run.json()["landings"][0]["error"];
+    assert_eq!(error["code"], "program_failed", "{run:?}");
+    assert!(error["message"].as_str().unwrap().starts_with("the process that runs the checks ended early"), "{error}");
+    assert!(error["hint"].as_str().unwrap().starts_with("land again: fairway land --queue\n"), "{error}");
     assert_eq!(statuses(&world, [&a, &b]), ["review", "review"]);
 }
 

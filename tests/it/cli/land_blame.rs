@@ -371,39 +371,103 @@ fn lane_whose_worktree_is_gone_is_unknown_and_land_says_what_lands() {
     assert!(world.root().join("x.txt").exists());
 }
 
+/// What the sessions of a lane were told of landings, the oldest first.
+fn told(world: &TestProject, recipient: &str) -> Vec<String> {
+    let query = format!(
+        "SELECT coalesce(json_group_array(content), '[]') FROM (SELECT content FROM messages WHERE to_session = '{recipient}' OR \
+         to_lane = '{recipient}' ORDER BY id)"
+    );
+    serde_json::from_str(&world.value(&query)).unwrap()
+}
+
 #[test]
-fn sessions_of_the_landed_work_are_told_that_other_work_was_sent_back_after_it() {
-    let world = trusted("checks = [\"test ! -f api.txt -o ! -f ui.txt\"]");
-    let names: Vec<String> = (1..=4).map(|number| format!("l{number}")).collect();
-    world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
-    for name in &names {
-        lane(&world, name, &[(&format!("{name}.txt"), "x\n")]);
+fn other_half_of_a_pair_is_found_among_all_that_landed_since_and_only_its_author_is_told() {
+    let world = project(NO_GATES);
+    let (file, log) = (world.root().join(".fairway.toml"), world.dir().join("log"));
+    let check = format!("echo ran >>'{}'; test ! -f bad.txt && test ! -f api.txt -o ! -f ui.txt", log.display());
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}[land]\nretries = 0\nchecks = [\"{check}\"]\n")).unwrap();
+    world.run(["trust"]).exits(0);
+    world.git(&world.root(), &["commit", "--quiet", "--all", "--message=check"]);
+    let names: Vec<String> = (1..=5).map(|number| format!("l{number}")).collect();
+    for name in ["ui", "bad"].into_iter().chain(names.iter().map(String::as_str)) {
+        world.run(["lane", "add", name, "--create-worktree"]).exits(0);
     }
     let api = submitted(&world, "api", &[("api.txt", "api\n")]);
-    fixtures::add_session(&world, "s-api", "worker", Some("api"));
+    // The one that breaks it is older than the last landings.
+    world.run(["land", &api]).exits(0);
     for name in &names {
+        commit(&world, name, &[(&format!("{name}.txt"), "x\n")]);
         world.run(["land", name]).exits(0);
     }
-    world.run(["land", &api]).exits(0);
+    let landed = world.json(["task", "show", &api])["landed_commit"].as_str().unwrap().to_owned();
     let task = world.json(["task", "add", "Work on ui", "--lane", "ui"])["id"].as_str().unwrap().to_owned();
     world.run(["claim", &task]).exits(0);
     let tip = commit(&world, "ui", &[("ui.txt", "ui\n")]);
     world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
+
+    // Without a session that could be told it is not looked for.
     let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
     let message = error["message"].as_str().unwrap();
-    assert!(message.ends_with(&format!("; landed since: {api}, l4, l3 and 2 more")), "{message}");
-    assert_eq!(error["details"]["landed_since"].as_array().unwrap().len(), 5);
-    let told = world.value("SELECT group_concat(content) FROM messages WHERE to_session = 's-api'");
+    assert!(message.ends_with("; landed since: l5, l4, l3 and 3 more"), "{message}");
+    assert_eq!(error["details"]["landed_since"].as_array().unwrap().len(), 6);
+    assert_eq!((&error["details"]["fails_with"], &error["details"]["fails_alone"]), (&Value::Null, &Value::Null));
+
+    fixtures::add_session(&world, "s-api", "worker", Some("api"));
+    fixtures::add_session(&world, "s-l5", "worker", Some("l5"));
+    world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
+    let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
+    let message = error["message"].as_str().unwrap();
+    let short = &landed[..12];
     assert!(
-        told.starts_with(&format!("The work of your lane api landed in main. {task} was sent back after it:")),
-        "{told}"
+        message.ends_with(&format!("; it passes without {api}, which landed as {short}, and fails with it")),
+        "{message}"
     );
-    assert!(told.ends_with("Talk to its author: fairway send lane:ui TEXT"), "{told}");
-    assert_eq!(world.value("SELECT count(*) FROM messages WHERE to_session = 's-api'"), "1");
+    assert!(
+        error["hint"].as_str().unwrap().ends_with("\nagree with its author: fairway send lane:api TEXT"),
+        "{error:#}"
+    );
+    assert_eq!(error["details"]["fails_with"], json!({ "of": api, "lane": "api", "commit": landed }));
+    let expected =
+        format!("The work of your lane api landed in main as {short}. {task} was sent back: it passes the check '");
+    assert_eq!(told(&world, "s-l5"), Vec::<String>::new());
+    let [of_api] = &told(&world, "s-api")[..] else { panic!("{:?}", told(&world, "s-api")) };
+    assert!(of_api.starts_with(&expected), "{of_api}");
+    let end = "The two break only together.\nSee the other work: fairway lane diff ui\nAgree with its author: fairway send lane:ui TEXT";
+    assert!(of_api.ends_with(end), "{of_api}");
+    let of_ui = told(&world, "ui");
+    let last = of_ui.last().unwrap();
+    assert!(last.starts_with(&format!("{task} passes the check '")), "{of_ui:?}");
+    assert!(
+        last.ends_with(&format!("git show {short}\nAgree with its author: fairway send lane:api TEXT")),
+        "{of_ui:?}"
+    );
+
+    // Work that is broken by itself is no half of anything: one more check, and only its own author is told.
+    commit(&world, "bad", &[("bad.txt", "x\n")]);
+    let ran_before = ran(&world, "log");
+    let error = world.run(["land", "bad", "--json"]).refuses(5, "land_check_failed").error();
+    assert!(error["message"].as_str().unwrap().ends_with("; it fails without what landed since, too"), "{error:#}");
+    assert_eq!((&error["details"]["fails_with"], &error["details"]["fails_alone"]), (&Value::Null, &json!(true)));
+    // The merged tree, the base, and the work without what landed since.
+    assert_eq!(ran(&world, "log") - ran_before, 3);
+    assert_eq!((told(&world, "s-api").len(), told(&world, "s-l5").len()), (1, 0));
+    assert!(told(&world, "bad").last().unwrap().ends_with("too: the cause is in its own commits."));
 
     // Nothing has changed: the queue says that it does not try again.
     world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
     let again = world.run(["land", "--queue"]).exits(0).stdout;
     let reason = "was sent back at this commit and base, and is not tried again until one of them changes";
     assert!(again.contains(&format!("skipped {task} (lane ui): {task} {reason}")), "{again}");
+
+    // Without the search the sessions of the last landings are told.
+    fs::write(world.root().join(".fairway/local.toml"), "[land]\nfind_pair = false\n").unwrap();
+    world.run(["trust"]).exits(0);
+    world.run(["land", &task, "--json"]).refuses(5, "land_check_failed");
+    assert_eq!((told(&world, "s-api").len(), told(&world, "s-l5").len()), (1, 1));
+    let of_l5 = &told(&world, "s-l5")[0];
+    assert!(
+        of_l5.starts_with(&format!("The work of your lane l5 landed in main. {task} was sent back after it:")),
+        "{of_l5}"
+    );
 }

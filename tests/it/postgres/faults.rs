@@ -225,7 +225,8 @@ fn write_that_waits_too_long_is_told_which_process_holds_the_store() {
     let Some(world) = TestProject::on_postgres() else { return };
     let (server, schema) = world.on_server.as_ref().unwrap();
     let turn = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
-    let hold = format!("SET application_name = 'fairway build1 4711'; BEGIN; {turn}; SELECT pg_sleep(9); COMMIT");
+    let hold =
+        format!("SET application_name = 'fairway build1 4711 task import'; BEGIN; {turn}; SELECT pg_sleep(9); COMMIT");
     let waiting = "FROM pg_locks WHERE locktype = 'advisory' AND objid = 'project'::regclass::oid AND NOT granted";
     let ask = |query: &str| server.query(schema, query);
     thread::scope(|scope| {
@@ -243,7 +244,10 @@ fn write_that_waits_too_long_is_told_which_process_holds_the_store() {
             }
             let error = add.join().unwrap().refuses(8, "store_busy").error();
             let message = error["message"].as_str().unwrap();
-            assert!(message.starts_with("the store is locked by fairway on build1, pid 4711"), "{message}");
+            assert!(
+                message.starts_with("the store is locked by `fairway task import` on build1, pid 4711"),
+                "{message}"
+            );
             assert_eq!(error["retryable"], true);
         }
     });

@@ -143,6 +143,9 @@ fn landing_is_pushed_and_opens_dependents_where_it_has_arrived() {
         assert!(error["message"].as_str().unwrap().ends_with(&format!(" as {short}, not here")), "{error:#}");
         assert_eq!(error["hint"], "fetch it: git fetch origin");
     }
+    // What waits for a fetch is not counted as ready.
+    let counted = |host: &TestProject| host.json(["status"])["counts"]["ready"].clone();
+    assert_eq!((counted(a), counted(b)), (2.into(), 1.into()));
     let explained = b.run(["explain", "next"]).exits(0).stdout;
     assert!(explained.contains("not here"), "{explained}");
     let (needs, findings) = told(b);
@@ -185,6 +188,14 @@ fn landing_is_pushed_and_opens_dependents_where_it_has_arrived() {
     a.run(["task", "add", "--id", "last", "last", "--depends-on", &alone]).exits(0);
     let error = a.run(["claim", "last", "--json"]).refuses(5, "deps_open").error();
     assert_eq!(error["hint"], "push main there, then fetch it: git fetch");
+    // Work that was done before it needed that does not land without it.
+    let early = submitted(a, "early", &[]);
+    a.run(["task", "edit", &early, "--depends-on", &alone]).exits(0);
+    let error = a.run(["land", &early, "--json"]).refuses(5, "gate_blocked").error();
+    let blocker = &error["details"]["blockers"][0];
+    assert!(blocker["message"].as_str().unwrap().starts_with(&format!("{alone} is landed on ")), "{error:#}");
+    assert_eq!(blocker["fix"], "push main there, then fetch it: git fetch");
+    assert_eq!((status(a, &early), a.root().join("early.txt").exists()), ("review".to_owned(), false));
 
     // Both go on from there.
     fs::remove_file(b.root().join(".fairway/local.toml")).unwrap();

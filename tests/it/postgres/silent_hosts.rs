@@ -1,7 +1,10 @@
 //! Sessions of another host, and hosts that fall silent. Both hosts run on this machine, so that a wrong look at a process would
 //! find it.
 
-use std::process::{Child, Command, Stdio};
+use std::{
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
 
 use serde_json::Value;
 
@@ -153,6 +156,22 @@ fn number_of_exchanges_of_a_look_does_not_grow_with_the_held_tasks() {
     assert!(few.iter().all(|count| *count > 1), "the log has no statements: {few:?}");
     assert_eq!(few, many);
     assert!(many.iter().all(|count| count + AROUND <= 6), "{many:?}");
+    // Copies of the last one, up to 400 held tasks.
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let copy = |table: &str, row: &str, changes: &str| {
+        let new = format!("jsonb_populate_record(old, jsonb_build_object({changes}))");
+        server.query(
+            schema,
+            &format!("INSERT INTO {table} SELECT ({new}).* FROM {table} old, generate_series(13, 400) n WHERE {row}"),
+        );
+    };
+    copy("tasks", "id = 'T-11'", "'id', 'M-' || n");
+    copy("checkpoints", "task_id = 'T-11' AND origin IS NULL", "'id', 100000 + n, 'task_id', 'M-' || n");
+    assert_eq!(LOOKS.map(exchanges), many);
+    let start = Instant::now();
+    let board = world.json(["status"]);
+    println!("status with 400 held tasks: {} ms", start.elapsed().as_millis());
+    assert_eq!(board["counts"]["held"], 400);
     // They say the same as those that were read one by one.
     let listed = world.json(["session", "list"]);
     for (number, one) in listed.as_array().unwrap().iter().enumerate() {

@@ -1,5 +1,7 @@
 //! Bases that are not those of the other hosts.
 
+use std::collections::BTreeSet;
+
 use super::{facts::Facts, need::Need};
 use crate::{
     actions::project::shared_base::{Diverged, MissingLanding},
@@ -11,6 +13,11 @@ use crate::{
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let waited_for = facts.shared_base.missing.iter().filter(|one| !one.waiting.is_empty());
     facts.shared_base.diverged.iter().map(of_diverged).chain(waited_for.filter_map(of_missing)).collect()
+}
+
+/// How many tasks would be ready here if what other hosts have landed were here.
+pub(super) fn waiting(facts: &Facts) -> usize {
+    facts.shared_base.missing.iter().flat_map(|one| &one.waiting).collect::<BTreeSet<_>>().len()
 }
 
 fn of_diverged(one: &Diverged) -> Need {

@@ -59,7 +59,7 @@ fn counts(facts: &Facts) -> BoardCountsView {
     let with_status = |status| number(facts.held.iter().filter(|held| held.status == status).count());
     let dead = facts.sessions.iter().filter(|one| one.is_over()).count();
     BoardCountsView {
-        ready: facts.counts.all.ready,
+        ready: facts.counts.all.ready - number(shared_base::waiting(facts)),
         held: number(facts.held.len()),
         in_progress: with_status(TaskStatus::InProgress),
         blocked: with_status(TaskStatus::Blocked),

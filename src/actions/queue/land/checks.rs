@@ -26,7 +26,7 @@ use crate::{
     domain::{
         TaskId,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
-        refusal::{StopCause, StoppedLanding},
+        landing_failure::{StopCause, StoppedLanding},
     },
     env::Timestamp,
     os::{
@@ -58,6 +58,10 @@ pub(super) struct FailedCheck {
     pub(super) name: String,
     /// Its end: the exit code, the signal or the time limit.
     pub(super) how: String,
+    /// Shell text.
+    pub(super) command: String,
+    /// The task whose check it is, if that is other work.
+    pub(super) of_other: Option<TaskId>,
     /// The number of its evidence, if a task has it.
     pub(super) evidence: Option<i64>,
     /// The file with its output.
@@ -235,6 +239,20 @@ impl<'a> Checks<'a> {
         self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
     }
 
+    /// Whether a tree passes one command, after what prepares it; `None` where it cannot be prepared. `why` announces it.
+    ///
+    /// # Errors
+    /// `git_failed`, `interrupted`.
+    pub(super) fn passes(&self, candidate: &str, command: &str, why: &str) -> Result<Option<bool>> {
+        let dir = check_out(self.app, candidate, 0)?;
+        let prepare = &self.app.settings.land.prepare;
+        let step = |command: &str| CheckStep { announcement: format!("{why}: {command}"), command: command.to_owned() };
+        let steps: Vec<CheckStep> = prepare.iter().map(String::as_str).chain([command]).map(step).collect();
+        let runs = self.run_steps(&dir, &steps)?;
+        let is_prepared = runs.iter().take(prepare.len()).all(CommandRun::passed);
+        Ok(runs.last().filter(|_| is_prepared).map(CommandRun::passed))
+    }
+
     /// Runs the commands of each tree in a worktree of its own.
     fn run_at_once(&self, trees: &[Tree<'_>], all: &[Vec<CheckCommand>]) -> Result<Vec<TreeResult>> {
         let parent = i32::try_from(std::process::id())?;
@@ -332,8 +350,14 @@ impl<'a> Checks<'a> {
                     Some((task, name)) => format!("{name} of {task}"),
                     None => check.command.clone(),
                 };
-                failed =
-                    Some(FailedCheck { name, how: ran.run.how.clone(), evidence: numbers.first().copied(), output });
+                failed = Some(FailedCheck {
+                    name,
+                    how: ran.run.how.clone(),
+                    command: check.command.clone(),
+                    of_other: check.of.as_ref().map(|(task, _)| task.clone()).filter(|_| !is_own),
+                    evidence: numbers.first().copied(),
+                    output,
+                });
             }
         }
         Ok((views, failed))

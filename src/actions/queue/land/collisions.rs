@@ -22,14 +22,14 @@ use crate::{
     },
     config::OverlapAction,
     domain::{
-        LaneName, SessionId,
+        LaneName,
         landing::Landing,
         lane::{Lane, LaneStatus},
         message::{Priority, Recipient},
         overlap::LaneSnapshot,
     },
     os::git::MergeOutcome,
-    store::{WriteTx, lanes, sessions},
+    store::{WriteTx, lanes},
     wire::LandToldView,
 };
 
@@ -39,11 +39,8 @@ const LOOK_LIMIT: Duration = Duration::from_secs(20);
 /// The time limit of all merges together.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The sessions of so many landings are told that other work was sent back after them.
-const MAX_TOLD: usize = 3;
-
 /// The source of messages about landings.
-const SOURCE: &str = "land";
+pub(super) const SOURCE: &str = "land";
 
 /// A move of a base by a landing.
 #[derive(Debug, Clone)]
@@ -224,51 +221,4 @@ impl Collision {
             command: self.command.clone(),
         }
     }
-}
-
-/// Leaves a message for those who work on what was sent back: each claiming session, else the next session of the lane.
-pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, hint: &str) -> Result<()> {
-    let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
-    let text = format!("{} was sent back: {error}. Next: {}", unit.label(), hint.replace('\n', "; "));
-    let mut is_told = false;
-    for member in &unit.members {
-        let Some(session) = member.task.state.claim().and_then(|claim| claim.session.clone()) else { continue };
-        let key = format!("landing {landing} {}", member.task.id);
-        is_told |=
-            send_system(tx, &Recipient::Session(session), (SOURCE, Priority::Normal), text.clone(), &metadata, &key)?;
-    }
-    if let (Some(lane), false) = (unit.lane_name(), is_told) {
-        let key = format!("landing {landing} {lane}");
-        send_system(tx, &Recipient::Lane(lane.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
-    }
-    Ok(())
-}
-
-/// Leaves a message for each live session whose lane's work landed lately and with which the unit's work does not go together.
-pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, since: &[Landing]) -> Result<()> {
-    let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
-    let next = match (unit.lane_name(), &unit.task) {
-        (Some(lane), _) => format!("fairway send lane:{lane} TEXT"),
-        (None, Some(task)) => format!("fairway task show {task}"),
-        (None, None) => return Ok(()),
-    };
-    let live = sessions::live(tx)?;
-    let mut told: Vec<&SessionId> = Vec::new();
-    for lane in since.iter().take(MAX_TOLD).filter_map(|one| one.lane.as_ref()) {
-        for session in live.iter().filter(|one| one.lane.as_ref() == Some(lane)).map(|one| &one.id) {
-            if unit.lane_name() == Some(lane) || told.contains(&session) {
-                continue;
-            }
-            told.push(session);
-            let text = format!(
-                "The work of your lane {lane} landed in {}. {} was sent back after it: {error}. Talk to its \
-                 author: {next}",
-                unit.base,
-                unit.label()
-            );
-            let key = format!("landing {landing} {session}");
-            send_system(tx, &Recipient::Session(session.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
-        }
-    }
-    Ok(())
 }

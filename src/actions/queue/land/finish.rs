@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use super::{
     base::{Base, full_name},
-    collisions::{self, Collision},
+    collisions::Collision,
+    sent_back,
     unit::{Unit, project_git},
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     domain::{
         Event, EventKind,
         landing::{Landing, LandingState},
-        refusal::StoppedLanding,
+        landing_failure::StoppedLanding,
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
     },
@@ -152,8 +153,8 @@ pub(super) fn sent_back(
                 transition::apply(tx, &task, &task.resumed()?, &verb)?;
             }
         }
-        collisions::tell_sent_back(tx, unit, landing.id, error, hint)?;
-        collisions::tell_landed(tx, unit, landing.id, error, since)?;
+        sent_back::tell_sent_back(tx, unit, landing.id, error, hint)?;
+        sent_back::tell_landed(tx, unit, landing.id, error, since)?;
         end(tx, landing, LandingState::SentBack, Some(error.to_owned()))
     })?;
     drop_ref(app, landing);

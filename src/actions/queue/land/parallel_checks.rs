@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     actions::App,
+    domain::Refusal,
     os::{
         executable, exit_reason::ExitReason, piped_child::PipedChild, readable, run_streaming::StreamError,
         signals::SignalPipe,
@@ -56,7 +57,7 @@ impl Worker {
     }
 
     /// The result of one that has ended. What ended early has decided nothing.
-    fn result(self, exit: ExitReason) -> Result<TreeResult, StreamError> {
+    fn result(self, exit: ExitReason) -> Result<TreeResult, Refusal> {
         if self.is_cancelled {
             return Ok(TreeResult::Cancelled);
         }
@@ -65,9 +66,8 @@ impl Worker {
             return Ok(TreeResult::Ended(self.runs));
         }
         let told = String::from_utf8_lossy(&self.errors);
-        let why =
-            self.failed.unwrap_or_else(|| format!("the process that runs the checks ended early: {}", told.trim()));
-        Err(StreamError::Watch(io::Error::other(why)))
+        let ended = || format!("the process that runs the checks ended early: {}", told.trim());
+        Err(Refusal::ChecksEnded { why: self.failed.unwrap_or_else(ended) })
     }
 }
 
@@ -144,7 +144,7 @@ fn start(app: &App, job: &CheckJob) -> io::Result<Worker> {
 }
 
 /// Takes what a worker has told; its result, once it has ended.
-fn look(slot: &mut Option<Worker>, say: &dyn Fn(&str)) -> Result<Option<TreeResult>, StreamError> {
+fn look(slot: &mut Option<Worker>, say: &dyn Fn(&str)) -> Result<Option<TreeResult>> {
     let Some(worker) = slot else { return Ok(None) };
     let mut arrived = worker.child.look().map_err(StreamError::Watch)?;
     let exit = arrived.exit;
@@ -167,5 +167,5 @@ fn look(slot: &mut Option<Worker>, say: &dyn Fn(&str)) -> Result<Option<TreeResu
         }
     }
     let Some(exit) = exit else { return Ok(None) };
-    slot.take().map(|worker| worker.result(exit)).transpose()
+    Ok(slot.take().map(|worker| worker.result(exit)).transpose()?)
 }

@@ -18,7 +18,7 @@ use crate::{
     actions::core::errors,
     domain::{
         Refusal,
-        refusal::StoppedLanding,
+        landing_failure::StoppedLanding,
         rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep},
     },
     wire::LandingView,

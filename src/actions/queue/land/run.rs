@@ -52,7 +52,8 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     let what = if app.settings.shares_base() { UpstreamUse::Push } else { request.upstream };
     let (fresh, moves) = (RefCell::default(), RefCell::default());
     let upstreams = Upstreams { app, git, lock: &lock, say, may_push, what, fresh, moves };
-    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, say };
+    let suspects = RefCell::default();
+    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, suspects, say };
     let mut order = Vec::new();
     // The last pass tells what is left out.
     let mut notes;
@@ -68,7 +69,8 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
         }
         order.extend(places);
         let is_tried = |commit: &str| landings.iter().any(|known| known.id.is_some() && known.commit == commit);
-        let pass = Pass::new(&locked, &ordered, &is_tried).run()?;
+        let mut pass = Pass::new(&locked, &ordered, &is_tried).run()?;
+        locked.find_pairs(!pass.is_stopped, &mut pass.outcomes)?;
         let has_landed = pass.outcomes.iter().any(|one| one.view.state == "landed");
         let has_landed_before = landings.iter().any(|one| one.state == "landed");
         for outcome in pass.outcomes {

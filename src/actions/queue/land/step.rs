@@ -1,5 +1,7 @@
 //! The steps of a landing, from the candidate to the end of the lane.
 
+use std::cell::RefCell;
+
 use anyhow::Result;
 
 use super::{
@@ -7,7 +9,9 @@ use super::{
     candidate,
     checks::{CheckRun, Checks},
     earlier::{has_landed, landed_since, names},
-    finish, readiness, submodules,
+    finish,
+    pair::Suspect,
+    readiness, submodules,
     unit::{self, Unit},
     upstream::{Pushed, Upstreams},
 };
@@ -16,7 +20,7 @@ use crate::{
     domain::{
         Refusal, TaskId,
         landing::{Landing, LandingState},
-        refusal::FailedLandCheck,
+        landing_failure::{FailedLandCheck, FailsWith},
     },
     os::{
         git::{CandidateMaker, Git, Integration},
@@ -35,6 +39,8 @@ pub(super) struct LockedLand<'a> {
     pub(super) lock: &'a FileLock,
     pub(super) checks: &'a Checks<'a>,
     pub(super) upstreams: &'a Upstreams<'a>,
+    /// What was sent back and may break only together with other work.
+    pub(super) suspects: RefCell<Vec<Suspect>>,
     /// Takes lines about the progress.
     pub(super) say: &'a dyn Fn(&str),
 }
@@ -325,7 +331,7 @@ impl LockedLand<'_> {
         view.checks = checks;
         let Some(failed) = failed else { return Ok(Refusal::BaseMoved { base: base.name.clone() }) };
         let since = landed_since(self.app, &self.git, unit, base)?;
-        let refusal = Refusal::LandCheckFailed(Box::new(FailedLandCheck {
+        let refused = FailedLandCheck {
             of: unit.label(),
             base: unit.base.clone(),
             base_commit: base.commit.clone(),
@@ -333,15 +339,24 @@ impl LockedLand<'_> {
             check: failed.name,
             how: failed.how,
             with: names(&since),
+            fails_with: FailsWith::Unknown,
             evidence: failed.evidence,
             output: failed.output,
             lane: unit.lane_name().cloned(),
             is_behind: self.git.is_ancestor(&base.commit, &unit.commit) == Some(false),
-        }));
-        self.send_back(unit, landing, refusal, &since)
+        };
+        let refusal = Refusal::LandCheckFailed(Box::new(refused.clone()));
+        if !self.looks_for_pair(unit, &since)? {
+            return self.send_back(unit, landing, refusal, &since);
+        }
+        let (command, of_other) = (failed.command, failed.of_other);
+        let refusal = self.send_back(unit, landing, refusal, &[])?;
+        let (unit, landing) = (unit.clone(), landing.id);
+        self.suspects.borrow_mut().push(Suspect { unit, landing, failed: refused, command, of_other, since });
+        Ok(refusal)
     }
 
-    /// Sends a unit back. `since`: what landed since its commit last had the base.
+    /// Sends a unit back. `since`: what landed since its commit last had the base, whose sessions are told.
     fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal, since: &[Landing]) -> Result<Refusal> {
         let error = anyhow::Error::from(refusal);
         let failure = errors::classify(&error);

@@ -1,0 +1,126 @@
+//! The other half of a pair that breaks only together: what landed since sent-back work last had the base, and with which it fails.
+//! The checks of a queue do not tell it, since all of that has landed by then.
+
+use anyhow::Result;
+
+use super::{candidate, earlier::names, pass::Outcome, sent_back, step::LockedLand, unit::Unit};
+use crate::{
+    actions::core::errors,
+    domain::{
+        LaneName, Refusal, TaskId,
+        landing::Landing,
+        landing_failure::{FailedLandCheck, FailsWith},
+        rules::landing_pair::{PairSearch, PairStep},
+    },
+    os::git::{CandidateMaker, Integration},
+    store::sessions,
+};
+
+/// Work that was sent back because of a check, while sessions of what landed before it still run.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    pub(super) unit: Unit,
+    /// The number of its landing.
+    pub(super) landing: i64,
+    pub(super) failed: FailedLandCheck,
+    /// The check, as shell text.
+    pub(super) command: String,
+    /// The task whose check it is, if that is other work.
+    pub(super) of_other: Option<TaskId>,
+    /// What landed since it last had the base, newest first.
+    pub(super) since: Vec<Landing>,
+}
+
+impl LockedLand<'_> {
+    /// Whether the other half is looked for: that costs checks, and is of use while one of the sessions runs that can be told.
+    pub(super) fn looks_for_pair(&self, unit: &Unit, since: &[Landing]) -> Result<bool> {
+        Ok(self.app.settings.land.find_pair && since.iter().any(|one| self.is_live(unit, one).unwrap_or_default()))
+    }
+
+    /// Whether a session runs in the lane of a landing, beside the unit's own.
+    fn is_live(&self, unit: &Unit, landing: &Landing) -> Result<bool> {
+        let Some(lane) = landing.lane.as_ref().filter(|lane| unit.lane_name() != Some(lane)) else { return Ok(false) };
+        self.app.read(|tx| Ok(sessions::live(tx)?.iter().any(|session| session.lane.as_ref() == Some(lane))))
+    }
+
+    /// Looks for the other halves of what was sent back in a pass, and tells both sides. What is not found is told as far as it is
+    /// known. With `may_check` off nothing is checked.
+    pub(super) fn find_pairs(&self, mut may_check: bool, outcomes: &mut [Outcome]) -> Result<()> {
+        for suspect in self.suspects.take() {
+            let found = if may_check { self.search(&suspect) } else { Ok(FailsWith::Unknown) };
+            let fails_with = found.unwrap_or_else(|error| {
+                // A person may have stopped it: all that was to land is decided by now.
+                may_check = false;
+                (self.say)(&format!("the search for what {} fails with ended early: {error}", suspect.unit.label()));
+                FailsWith::Unknown
+            });
+            let Suspect { unit, landing, since, .. } = &suspect;
+            let failed = FailedLandCheck { fails_with, ..suspect.failed.clone() };
+            self.app.transaction(|tx| match &failed.fails_with {
+                FailsWith::Unknown => sent_back::tell_landed(tx, unit, *landing, &failed.to_string(), since),
+                FailsWith::Nothing => sent_back::tell_alone(tx, unit, *landing, &failed),
+                FailsWith::Other { commit, .. } => {
+                    let other = since.iter().find(|one| one.candidate.as_ref() == Some(commit));
+                    sent_back::tell_pair(tx, unit, *landing, &failed, other)
+                }
+            })?;
+            let Some(outcome) = outcomes.iter_mut().find(|one| one.view.id == Some(*landing)) else { continue };
+            if failed.fails_with != FailsWith::Unknown {
+                let error = Refusal::LandCheckFailed(Box::new(failed)).into();
+                outcome.view.error = Some(errors::classify(&error));
+                outcome.error = outcome.error.is_some().then_some(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn search(&self, suspect: &Suspect) -> Result<FailsWith> {
+        let Suspect { unit, since, command, .. } = suspect;
+        let oldest_first: Vec<&Landing> = since.iter().rev().collect();
+        if let Some(task) = &suspect.of_other {
+            let has_task = |one: &&&Landing| one.tasks.iter().any(|(id, _)| id == task);
+            return oldest_first.iter().find(has_task).map_or(Ok(FailsWith::Unknown), |one| self.other(unit, one));
+        }
+        let Some(fork) = self.git.merge_base(&suspect.failed.base_commit, &unit.commit)? else {
+            return Ok(FailsWith::Unknown);
+        };
+        let base_at = |below: usize| match below.checked_sub(1).and_then(|last| oldest_first.get(last)) {
+            Some(landing) => landing.candidate.clone().unwrap_or_default(),
+            None => fork.clone(),
+        };
+        let mut search = PairSearch::new(oldest_first.len());
+        loop {
+            let step = search.next_step();
+            let tree = match step {
+                PairStep::Work { below: 0 } => Some(unit.commit.clone()),
+                PairStep::Work { below } => self.merged(unit, &base_at(below))?,
+                PairStep::Base { below } => Some(base_at(below)),
+                PairStep::Nothing => return Ok(FailsWith::Nothing),
+                PairStep::Unknown => return Ok(FailsWith::Unknown),
+                PairStep::Landing(place) => {
+                    return oldest_first.get(place).map_or(Ok(FailsWith::Unknown), |one| self.other(unit, one));
+                }
+            };
+            let Some(tree) = tree else { return Ok(FailsWith::Unknown) };
+            let why = format!("looking for what {} fails with", unit.label());
+            let Some(passes) = self.checks.passes(&tree, command, &why)? else { return Ok(FailsWith::Unknown) };
+            search.answered(passes);
+        }
+    }
+
+    /// The unit on an earlier commit of its base; `None` where the two conflict.
+    fn merged(&self, unit: &Unit, base: &str) -> Result<Option<String>> {
+        let merges = candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(base);
+        let maker = CandidateMaker { project: self.git, merges: merges.git(), sign: false };
+        Ok(match candidate::make(self.app, &maker, unit, base)? {
+            Integration::Commit(commit) => Some(commit),
+            Integration::Conflict { .. } => None,
+        })
+    }
+
+    fn other(&self, unit: &Unit, landing: &Landing) -> Result<FailsWith> {
+        let lane: Option<LaneName> = landing.lane.clone().filter(|_| self.is_live(unit, landing).unwrap_or_default());
+        let of = names(std::slice::from_ref(landing)).join(", ");
+        Ok(FailsWith::Other { of, lane, commit: landing.candidate.clone().unwrap_or_default() })
+    }
+}

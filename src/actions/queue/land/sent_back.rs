@@ -1,0 +1,124 @@
+//! What sessions are told of work that was sent back: those who work on it, and those whose work landed before it.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{collisions::SOURCE, unit::Unit};
+use crate::{
+    actions::mail::send::send_system,
+    domain::{
+        SessionId, commit_id,
+        landing::Landing,
+        landing_failure::{FailedLandCheck, FailsWith},
+        message::{Priority, Recipient},
+    },
+    store::{WriteTx, sessions},
+};
+
+/// The sessions of so many landings are told that other work was sent back after them.
+const MAX_TOLD: usize = 3;
+
+/// Leaves a message for those who work on what was sent back.
+pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, hint: &str) -> Result<()> {
+    let text = format!("{} was sent back: {error}. Next: {}", unit.label(), hint.replace('\n', "; "));
+    tell_workers(tx, unit, landing, "", text)
+}
+
+/// Leaves a message for those who work on a unit: each claiming session, else the next session of the lane. `about` tells the
+/// messages of one landing apart.
+fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: String) -> Result<()> {
+    let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
+    let mut is_told = false;
+    for member in &unit.members {
+        let Some(session) = member.task.state.claim().and_then(|claim| claim.session.clone()) else { continue };
+        let key = format!("landing {landing}{about} {}", member.task.id);
+        is_told |=
+            send_system(tx, &Recipient::Session(session), (SOURCE, Priority::Normal), text.clone(), &metadata, &key)?;
+    }
+    if let (Some(lane), false) = (unit.lane_name(), is_told) {
+        let key = format!("landing {landing}{about} {lane}");
+        send_system(tx, &Recipient::Lane(lane.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
+    }
+    Ok(())
+}
+
+/// Tells those who work on a unit that it fails a check without any other work.
+pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &FailedLandCheck) -> Result<()> {
+    let text = format!(
+        "{} fails the check '{}' without what landed since, too: the cause is in its own commits.",
+        unit.label(),
+        failed.check
+    );
+    tell_workers(tx, unit, landing, " alone", text)
+}
+
+/// Tells both sides of a pair that breaks only together: those who work on the unit, and the live sessions of the lane whose work
+/// landed before it.
+pub(super) fn tell_pair(
+    tx: &WriteTx<'_>,
+    unit: &Unit,
+    landing: i64,
+    failed: &FailedLandCheck,
+    other: Option<&Landing>,
+) -> Result<()> {
+    let FailsWith::Other { of, lane, commit } = &failed.fails_with else { return Ok(()) };
+    let (label, check, commit) = (unit.label(), &failed.check, commit_id::short(commit));
+    let together = "The two break only together";
+    let agree = lane.as_ref().map(|lane| format!("\nAgree with its author: fairway send lane:{lane} TEXT"));
+    let text = format!(
+        "{label} passes the check '{check}' without {of}, and fails with it. {together}.\nSee the other work: git show \
+         {commit}{}",
+        agree.unwrap_or_default()
+    );
+    tell_workers(tx, unit, landing, " pair", text)?;
+    let Some(lane) = other.and_then(|other| other.lane.as_ref()).filter(|lane| unit.lane_name() != Some(lane)) else {
+        return Ok(());
+    };
+    let (see, agree) = match unit.lane_name() {
+        Some(own) => {
+            (format!("fairway lane diff {own}"), format!("\nAgree with its author: fairway send lane:{own} TEXT"))
+        }
+        None => (format!("git show {}", commit_id::short(&unit.commit)), String::new()),
+    };
+    let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
+    for session in sessions::live(tx)?.iter().filter(|one| one.lane.as_ref() == Some(lane)) {
+        let text = format!(
+            "The work of your lane {lane} landed in {} as {commit}. {label} was sent back: it passes the check '{check}' \
+             without yours, and fails with it. {together}.\nSee the other work: {see}{agree}",
+            unit.base
+        );
+        let key = format!("landing {landing} pair {}", session.id);
+        let (to, by) = (Recipient::Session(session.id.clone()), (SOURCE, Priority::Normal));
+        send_system(tx, &to, by, text, &metadata, &key)?;
+    }
+    Ok(())
+}
+
+/// Leaves a message for each live session whose lane's work landed lately and with which the unit's work does not go together.
+pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, since: &[Landing]) -> Result<()> {
+    let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
+    let next = match (unit.lane_name(), &unit.task) {
+        (Some(lane), _) => format!("fairway send lane:{lane} TEXT"),
+        (None, Some(task)) => format!("fairway task show {task}"),
+        (None, None) => return Ok(()),
+    };
+    let live = sessions::live(tx)?;
+    let mut told: Vec<&SessionId> = Vec::new();
+    for lane in since.iter().take(MAX_TOLD).filter_map(|one| one.lane.as_ref()) {
+        for session in live.iter().filter(|one| one.lane.as_ref() == Some(lane)).map(|one| &one.id) {
+            if unit.lane_name() == Some(lane) || told.contains(&session) {
+                continue;
+            }
+            told.push(session);
+            let text = format!(
+                "The work of your lane {lane} landed in {}. {} was sent back after it: {error}. Talk to its \
+                 author: {next}",
+                unit.base,
+                unit.label()
+            );
+            let key = format!("landing {landing} {session}");
+            send_system(tx, &Recipient::Session(session.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
+        }
+    }
+    Ok(())
+}
