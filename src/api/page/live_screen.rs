@@ -132,7 +132,9 @@ impl Watch {
     /// `None` without a screen, or where the kernel allows no more watches: then changes of the board wake.
     fn of(screens: &Screens) -> Option<Self> {
         let mut files = FileWatch::new();
-        screens.values().for_each(|one| files.watch_file(one.screen.path()));
+        for one in screens.values() {
+            files.watch_file(one.screen.path());
+        }
         let fd = files.fd().filter(|_| !screens.is_empty())?.try_clone_to_owned().ok()?;
         Some(Self { ready: register_fd(fd).ok()?, files })
     }
@@ -147,7 +149,7 @@ async fn printed(watch: Option<&Watch>) {
         }
         ready.clear_ready();
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[cfg(test)]
