@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    io::{self, Write as _},
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -9,13 +10,15 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use flate2::{Compression, write::GzEncoder};
 use hyper::body::Frame;
 use serde::Serialize;
 use tokio::{
     sync::{
+        Mutex,
         mpsc::{self, Receiver, Sender},
         watch,
     },
@@ -32,7 +35,11 @@ pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The sending end of a stream. The response ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct EventSender(Sender<Bytes>);
+pub(super) struct EventSender {
+    queue: Sender<Bytes>,
+    /// Events of one stream are much alike: compressed together, they take a tenth.
+    encoder: Option<Mutex<GzEncoder<Vec<u8>>>>,
+}
 
 struct EventBody(Receiver<Bytes>);
 
@@ -51,7 +58,15 @@ impl axum::body::HttpBody for EventBody {
 /// A streamed response and its sender.
 pub(super) fn stream() -> (Response, EventSender) {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
-    (response(Body::new(EventBody(receiver))), EventSender(sender))
+    (response(Body::new(EventBody(receiver))), EventSender { queue: sender, encoder: None })
+}
+
+/// As [`stream`], for a reader of gzip.
+pub(super) fn compressed_stream() -> (Response, EventSender) {
+    let (mut response, sender) = stream();
+    response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    let encoder = Some(Mutex::new(GzEncoder::new(Vec::new(), Compression::fast())));
+    (response, EventSender { encoder, ..sender })
 }
 
 /// The response to a `HEAD` request: a stream without a reader.
@@ -76,6 +91,13 @@ pub(super) fn format_event(id: Option<i64>, event: &str, document: &impl Seriali
     Some(text)
 }
 
+/// A text as bytes that the reader can decode at once.
+fn encode(encoder: &mut GzEncoder<Vec<u8>>, text: &str) -> io::Result<Bytes> {
+    encoder.write_all(text.as_bytes())?;
+    encoder.flush()?;
+    Ok(std::mem::take(encoder.get_mut()).into())
+}
+
 impl EventSender {
     /// Sends one event. False when the reader is gone or too slow.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
@@ -92,7 +114,17 @@ impl EventSender {
 
     /// Sends the text of an event. False as for [`EventSender::send`].
     pub(super) async fn send_text(&self, text: String) -> bool {
-        matches!(timeout(SEND_TIMEOUT, self.0.send(text.into())).await, Ok(Ok(())))
+        let Some(encoder) = &self.encoder else { return self.send_bytes(text.into()).await };
+        // Held until the bytes are queued: they are read in the order in which they were encoded.
+        let mut encoder = encoder.lock().await;
+        match encode(&mut encoder, &text) {
+            Ok(bytes) => self.send_bytes(bytes).await,
+            Err(_) => false,
+        }
+    }
+
+    async fn send_bytes(&self, bytes: Bytes) -> bool {
+        matches!(timeout(SEND_TIMEOUT, self.queue.send(bytes)).await, Ok(Ok(())))
     }
 
     /// Waits for a change, and sends comments meanwhile. False when the stream is over: the reader is gone, or the server ends.
@@ -119,6 +151,27 @@ impl EventSender {
 
     /// Returns when the reader is gone.
     pub(super) async fn closed(&self) {
-        self.0.closed().await;
+        self.queue.closed().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_event_can_be_decoded_when_it_arrives() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut decoder = flate2::write::GzDecoder::new(Vec::new());
+        let row = |number: usize| format!("data: <li data-key=\"session:s-{number}\">{}</li>\n\n", "row ".repeat(300));
+        let mut sent = 0;
+        for number in 0..50 {
+            let bytes = encode(&mut encoder, &row(number)).unwrap();
+            sent += bytes.len();
+            decoder.write_all(&bytes).unwrap();
+            decoder.flush().unwrap();
+            assert_eq!(std::mem::take(decoder.get_mut()), row(number).as_bytes());
+        }
+        assert!(sent * 10 < 50 * row(0).len(), "{sent}");
     }
 }

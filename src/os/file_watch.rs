@@ -69,11 +69,14 @@ impl FileWatch {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 
-    /// Discards what was noticed: one check of the condition answers it all.
-    pub fn drain(&self) {
+    /// Discards what was noticed: one check of the condition answers it all. Returns whether there was anything.
+    pub fn drain(&self) -> bool {
+        let mut has_news = false;
         while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))
         {
+            has_news = true;
         }
+        has_news
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sessions: launch, control, liveness, reports, prompts and the sidecar.
 
+pub mod activity_history;
 pub mod actor;
 mod adapter_endpoint;
 pub mod answer;

@@ -55,14 +55,24 @@ impl SessionDir {
 
 /// The screen once all of this was printed; at `cleared` the scrollback was cleared.
 pub(super) fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
-    let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
-    let mut parser = vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES);
+    let mut parser = parser(size);
     let (before, after) = printed.split_at(cleared.unwrap_or(0).min(printed.len()));
     parser.process(before);
     if cleared.is_some() {
         parser.screen_mut().clear_scrollback();
     }
     parser.process(after);
+    shown_lines(&mut parser, size, lines)
+}
+
+/// A terminal of this size to which nothing was printed yet.
+pub(super) fn parser(size: Size) -> vt100::Parser {
+    let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
+    vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES)
+}
+
+/// The last lines that a terminal shows and has shown, all for 0; no blank ones at their end.
+pub(super) fn shown_lines(parser: &mut vt100::Parser, size: Size, lines: usize) -> String {
     let screen = parser.screen_mut();
     let mut shown: Vec<String> = Vec::new();
     let mut joins = false;

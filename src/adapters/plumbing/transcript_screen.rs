@@ -64,7 +64,7 @@ fn last_of(printed: &[u8], sequences: &[&[u8]]) -> Option<usize> {
 }
 
 /// The text with line feeds as a terminal would get them.
-fn begin_lines(printed: &[u8]) -> Vec<u8> {
+pub(super) fn begin_lines(printed: &[u8]) -> Vec<u8> {
     let mut lines = Vec::with_capacity(printed.len() + printed.len() / 16);
     for byte in printed {
         if *byte == b'\n' {
@@ -76,7 +76,7 @@ fn begin_lines(printed: &[u8]) -> Vec<u8> {
 }
 
 /// The usual size, grown to the rows and columns that were addressed: a person may have attached with a larger terminal.
-fn assumed_size(printed: &[u8]) -> Size {
+pub(super) fn assumed_size(printed: &[u8]) -> Size {
     let usual = Terminal::default();
     let mut size = Size { rows: usual.rows, cols: usual.cols };
     let mut rest = printed;

@@ -57,12 +57,14 @@ pub(super) struct Part {
     pub(super) title: &'static str,
     /// The sentence in place of items; a part without one is hidden while it is empty.
     pub(super) none: Option<&'static str>,
+    /// The number beside the heading: a lane with two sessions has two items.
+    pub(super) count: usize,
     pub(super) items: Vec<Item>,
 }
 
 /// All parts, in their order on the page.
 pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> {
-    let part = |name, title, none, items| Part { name, title, none, items };
+    let part = |name, title, none, items: Vec<Item>| Part { name, title, none, count: items.len(), items };
     // Those in a lane are shown there.
     let claims = board.claims.iter().filter(|held| held.lane.is_none());
     vec![
@@ -73,7 +75,10 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
             board.needs_you.iter().map(|need| need_item(need, approvals)).collect(),
         ),
         part("counts", "Tasks", None, vec![counts(board)]),
-        part("lanes", "Lanes", Some("no lanes"), board.lanes.iter().map(lane).collect()),
+        Part {
+            count: board.lanes.len(),
+            ..part("lanes", "Lanes", Some("no lanes"), board.lanes.iter().flat_map(lane_rows).collect())
+        },
         part(
             "sessions",
             "Sessions without a lane",
@@ -95,10 +100,10 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
     ]
 }
 
-/// The heading and the HTML of each item of the parts of a board's page, as a reader with full access has them.
-pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, Vec<String>)> {
+/// The heading, the number beside it and the HTML of each item of the parts of a board's page, as a reader with full access has them.
+pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, usize, Vec<String>)> {
     let items = |part: Part| part.items.into_iter().map(|item| item.full.into_string()).collect();
-    parts(board, approvals).into_iter().map(|part| (part.title, items(part))).collect()
+    parts(board, approvals).into_iter().map(|part| (part.title, part.count, items(part))).collect()
 }
 
 pub(super) fn shape(html: &mut Html, shape: char, class: &'static str) {
@@ -225,44 +230,65 @@ fn counts(board: &BoardView) -> Item {
     })
 }
 
-fn lane(lane: &BoardLaneView) -> Item {
-    Item::draw(lane.name.clone(), |html, access| {
-        html.markup("><a")
-            .attribute("href", &address("/lane", &[("name", &lane.name)]))
-            .markup("><h3>")
-            .text(&lane.name);
-        html.markup("</h3></a> ");
-        if lane.status != "open" {
-            labelled(html, "state notice", lane.status);
-        }
-        if let Some(diffstat) = lane.diffstat.as_ref().filter(|diffstat| diffstat.files > 0) {
-            labelled(html, "diffstat", &diffstat.summary());
-        }
-        for overlap in &lane.overlap {
-            labelled(html, "overlap notice", &overlap.summary());
-        }
-        if let Some(cost) = lane.cost_usd {
-            labelled(html, "cost", &format!("${cost:.2}"));
-        }
-        for one in &lane.sessions {
+/// The rows of a lane: a session or claim each, and one for a free lane. What concerns the whole lane is in the first.
+fn lane_rows(lane: &BoardLaneView) -> Vec<Item> {
+    let is_shown = |held: &HeldTaskView| {
+        lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))
+    };
+    let claims: Vec<&HeldTaskView> = lane.tasks.iter().filter(|held| !is_shown(held)).collect();
+    let mut rows = Vec::new();
+    for one in &lane.sessions {
+        rows.push(lane_row(lane, rows.is_empty(), format!("session:{}", one.session.id), |html, access| {
             html.markup("<div class=\"session\">");
             session(html, one, access);
             html.markup("</div>");
-        }
-        let is_shown = |held: &HeldTaskView| {
-            lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))
-        };
-        let mut is_free = lane.sessions.is_empty();
-        for held in lane.tasks.iter().filter(|held| !is_shown(held)) {
-            is_free = false;
+        }));
+    }
+    for held in claims {
+        rows.push(lane_row(lane, rows.is_empty(), format!("claim:{}", held.task_id), |html, _| {
             html.markup("<div class=\"session\">");
             claim(html, held);
             html.markup("</div>");
+        }));
+    }
+    if rows.is_empty() {
+        rows.push(lane_row(lane, true, format!("lane:{}", lane.name), |html, _| {
+            if lane.status == "open" {
+                html.markup("<span class=\"state quiet\"><span aria-hidden=\"true\">○</span> free</span>");
+            }
+        }));
+    }
+    rows
+}
+
+fn lane_row(lane: &BoardLaneView, is_first: bool, key: String, mut inside: impl FnMut(&mut Html, Access)) -> Item {
+    Item::draw(key, |html, access| {
+        html.markup(if is_first { " class=\"first\"><a" } else { "><a" })
+            .attribute("href", &address("/lane", &[("name", &lane.name)]))
+            .attribute("data-lane", &lane.name);
+        if is_first {
+            html.markup("><h3>").text(&lane.name).markup("</h3></a> ");
+            lane_facts(html, lane);
+        } else {
+            html.markup("><span class=\"again\">").text(&lane.name).markup("</span></a> ");
         }
-        if is_free && lane.status == "open" {
-            html.markup("<span class=\"state quiet\"><span aria-hidden=\"true\">○</span> free</span>");
-        }
+        inside(html, access);
     })
+}
+
+fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
+    if lane.status != "open" {
+        labelled(html, "state notice", lane.status);
+    }
+    if let Some(diffstat) = lane.diffstat.as_ref().filter(|diffstat| diffstat.files > 0) {
+        labelled(html, "diffstat", &diffstat.summary());
+    }
+    for overlap in &lane.overlap {
+        labelled(html, "overlap notice", &overlap.summary());
+    }
+    if let Some(cost) = lane.cost_usd {
+        labelled(html, "cost", &format!("${cost:.2}"));
+    }
 }
 
 /// A session with its state, its work and its commands.

@@ -26,7 +26,7 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
         html.markup(if is_hidden { " hidden><h2" } else { "><h2" });
         html.attribute("id", &format!("{}-title", part.name)).markup(">").markup(part.title);
         if part.name != "counts" {
-            html.markup(" <span class=\"number\">").text(&part.items.len().to_string()).markup("</span>");
+            html.markup(" <span class=\"number\">").text(&part.count.to_string()).markup("</span>");
         }
         html.markup("</h2>");
         if let Some(none) = part.none {

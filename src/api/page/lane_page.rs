@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::{
+    activity_strip,
     age_html::time,
     board_html::{labelled, session},
     form::{Form, address},
@@ -15,13 +16,17 @@ use crate::{
     actions::{
         App,
         core::errors,
+        jobs::{self, list::ListOptions},
         mail::outbox::{self, OutboxFilter},
         queue::{evidence, lane, task},
-        sessions::control::peek::{self, Peek},
+        sessions::{
+            activity_history::{self, Stretch},
+            control::peek::{self, Peek},
+        },
     },
     domain::{LaneName, SessionId, TaskId, review_comment::LinePlace},
     os::git::DiffFormat,
-    wire::{EvidenceView, LaneDetailView, OutboxView, TimelineEntryView},
+    wire::{EvidenceView, JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id},
 };
 
 /// The last lines of a screen that are shown.
@@ -31,6 +36,9 @@ const MAX_SCREENS: usize = 4;
 /// The newest messages to each session that are shown.
 const MAX_MESSAGES: usize = 10;
 
+/// The newest jobs of each session that are shown.
+const MAX_JOBS: i64 = 10;
+
 /// What a page of a lane shows.
 struct Contents {
     lane: LaneDetailView,
@@ -39,6 +47,9 @@ struct Contents {
     diff: Result<String, String>,
     evidence: Vec<EvidenceView>,
     messages: Vec<OutboxView>,
+    jobs: Vec<JobView>,
+    /// What each session did when.
+    activities: Vec<(String, Vec<Stretch>)>,
     /// The history of the held tasks, newest first.
     history: Vec<(String, TimelineEntryView)>,
 }
@@ -62,6 +73,8 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
         screens: Vec::new(),
         evidence: Vec::new(),
         messages: Vec::new(),
+        jobs: Vec::new(),
+        activities: Vec::new(),
         history: Vec::new(),
         lane,
     };
@@ -71,8 +84,12 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
             let screen = peek::peek(app, &id, SCREEN_LINES, false).map_err(said);
             contents.screens.push((one.session.id.clone(), screen));
         }
-        let filter = OutboxFilter { to: Some(id), all: true, limit: MAX_MESSAGES };
+        let filter = OutboxFilter { to: Some(id.clone()), all: true, limit: MAX_MESSAGES };
         contents.messages.extend(outbox::list(app, &filter)?);
+        let jobs = ListOptions { session: Some(id.clone().into()), unfinished: false, limit: Some(MAX_JOBS) };
+        contents.jobs.extend(jobs::list::list(app, &jobs)?);
+        let stretches = activity_history::stretches(app, &id, app.env.now())?;
+        contents.activities.push((one.session.id.clone(), stretches));
     }
     for held in &contents.lane.tasks {
         let id = TaskId::parse(&held.id)?;
@@ -117,10 +134,15 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
             html.markup("<p class=\"id\">").text(id).markup("</p>");
             match screen {
                 Ok(peek) if peek.text.trim().is_empty() => {
-                    html.markup("<p class=\"none\">").text(peek.note.as_deref().unwrap_or("nothing")).markup("</p>");
+                    html.markup("<pre class=\"screen none\" tabindex=\"0\"").attribute("data-session", id).markup(">");
+                    html.text(peek.note.as_deref().unwrap_or("nothing")).markup("</pre>");
                 }
                 Ok(peek) => {
-                    html.markup("<pre class=\"screen\" tabindex=\"0\">").lines(peek.text.trim_end()).markup("</pre>");
+                    html.markup("<pre class=\"screen\" tabindex=\"0\"")
+                        .attribute("data-session", id)
+                        .markup(">")
+                        .lines(peek.text.trim_end())
+                        .markup("</pre>");
                 }
                 Err(why) => {
                     html.markup("<p class=\"none\">").text(why).markup("</p>");
@@ -151,6 +173,25 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
             html.text(&message.content).markup("</li>");
         }
         html.markup("</ol>");
+    });
+    section(html, "Jobs", contents.jobs.is_empty(), |html| {
+        html.markup("<ul role=\"list\" class=\"findings\">");
+        for job in &contents.jobs {
+            html.markup("<li>");
+            labelled(html, "id", short_job_id(&job.run_id));
+            labelled(html, "kind", job.status);
+            if let Some(code) = job.exit_code.filter(|code| *code != 0) {
+                html.text(&code.to_string()).markup(" ");
+            }
+            time(html, job.started_at.as_deref().or(Some(&job.queued_at)));
+            html.markup(" <code>").text(&job.command).markup("</code></li>");
+        }
+        html.markup("</ul>");
+    });
+    let is_quiet = contents.activities.iter().all(|(_, stretches)| stretches.is_empty());
+    section(html, "Activity", is_quiet, |html| {
+        activity_strip::patterns(html);
+        contents.activities.iter().for_each(|(id, stretches)| activity_strip::draw(html, id, stretches));
     });
     section(html, "History", contents.history.is_empty(), |html| {
         html.markup("<ol role=\"list\" class=\"timeline\">");

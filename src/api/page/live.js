@@ -98,6 +98,12 @@ const open = () => {
   clock.postMessage(isOld ? RETRY_DELAY : BEAT_LIMIT);
 };
 
+/** Connects anew, with another address. */
+export const reopen = () => {
+  source.close();
+  open();
+};
+
 /** Connects. `address` is that of the stream, `to` adds listeners to it, `seen` hears the newest event with each proof.
  * @param {{ address: () => string, to: (source: EventSource) => void, seen: (seq: number) => void }} what */
 export const connect = (what) => {

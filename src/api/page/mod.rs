@@ -3,6 +3,7 @@
 
 mod access;
 mod act;
+mod activity_strip;
 mod age_html;
 mod bars;
 mod board_html;
@@ -15,6 +16,7 @@ mod headers;
 mod html;
 mod labels;
 mod lane_page;
+mod live_screen;
 mod origin;
 mod page_frame;
 mod patch_html;

@@ -4,6 +4,7 @@
 import { showAges } from "/ages.js";
 import { say, send } from "/forms.js";
 import { connect, refuseIfStale, setTitle } from "/live.js";
+import { followLane, isOpenLane, laneToFollow, openLane, placeLane, refreshLane, showScreen } from "/open_lane.js";
 
 const main = document.getElementById("board");
 const news = document.getElementById("news");
@@ -58,17 +59,26 @@ const keepState = (before, after) => {
   }
 };
 
+// What stays is not touched: its focus, its selection and its scrolled texts stay, too.
+const arrange = (list, items) => {
+  const wanted = new Set(items);
+  for (const child of [...list.children]) if (!wanted.has(child)) child.remove();
+  items.forEach((item, index) => {
+    if (list.children[index] !== item) list.insertBefore(item, list.children[index] ?? null);
+  });
+};
+
 const update = (part) => {
   const section = document.getElementById(part.name);
   if (!section) return;
   const list = section.querySelector("ul");
-  const left = [...list.children].filter((item) => !part.order.includes(item.dataset.key));
+  const left = [...list.children].filter((item) => !part.order.includes(item.dataset.key) && !isOpenLane(item));
   const kept = left.filter((item) => item.classList.contains("kept") || isWritten(item));
   const places = kept.map((item) => [...list.children].indexOf(item));
   for (const item of kept) if (!item.classList.contains("kept")) keep(item);
   const known = keyed(list);
   const focused = list.contains(document.activeElement) ? document.activeElement : null;
-  const owner = focused?.closest("li");
+  const owner = focused?.closest("li[data-key]");
   const [ownerKey, place] = [owner?.dataset.key, owner ? fields(owner).indexOf(focused) : -1];
   const selection = focused?.tagName === "TEXTAREA" ? [focused.selectionStart, focused.selectionEnd] : null;
   const before = [...known.keys()].join("\n");
@@ -82,13 +92,14 @@ const update = (part) => {
   });
   if (items.includes(undefined)) return location.reload();
   kept.forEach((item, index) => items.splice(Math.min(places[index], items.length), 0, item));
+  if (part.name === "lanes") placeLane(items);
   if (part.name === "needs") {
     const added = items.filter((item) => !known.has(item.dataset.key));
     const said = added.map((item) => `needs you: ${item.querySelector(".head").textContent}: ${item.querySelector(".line").textContent}`);
     if (said.length) news.textContent = said.join(". ");
   }
   const changed = items.length !== list.children.length || items.some((item, index) => item !== list.children[index]);
-  if (changed) list.replaceChildren(...items);
+  if (changed) arrange(list, items);
   if (before !== part.order.join("\n")) movedAt = performance.now();
   if (ownerKey !== undefined) {
     const now = keyed(list).get(ownerKey);
@@ -101,7 +112,7 @@ const update = (part) => {
     }
   }
   const number = section.querySelector(".number");
-  if (number) number.textContent = String(part.order.length);
+  if (number) number.textContent = String(part.count);
   const none = section.querySelector(".none");
   if (none) none.hidden = items.length > 0;
   section.hidden = !none && items.length === 0;
@@ -114,8 +125,9 @@ const showTitle = () => {
 };
 
 const act = async (form, submitter) => {
-  const item = form.closest("li");
+  const item = form.closest("section > ul > li");
   const isDone = await send(form, submitter);
+  if (isDone && isOpenLane(item)) refreshLane();
   if (item?.classList.contains("kept")) {
     if (isDone) item.remove();
     else lock(item);
@@ -146,11 +158,18 @@ document.addEventListener("keydown", (event) => {
 });
 
 showTitle();
+openLane();
 connect({
-  address: () => `/events?since=${encodeURIComponent(document.body.dataset.version ?? main.dataset.since)}`,
-  to: (source) => source.addEventListener("board", (event) => {
-    for (const part of JSON.parse(event.data).parts) update(part);
-    document.body.dataset.version = event.lastEventId;
-  }),
-  seen: () => {},
+  address: () => {
+    const parameters = new URLSearchParams({ since: document.body.dataset.version ?? main.dataset.since, lane: laneToFollow() });
+    return `/events?${parameters}`;
+  },
+  to: (source) => {
+    source.addEventListener("board", (event) => {
+      for (const part of JSON.parse(event.data).parts) update(part);
+      document.body.dataset.version = event.lastEventId;
+    });
+    source.addEventListener("screen", (event) => showScreen(JSON.parse(event.data)));
+  },
+  seen: followLane,
 });

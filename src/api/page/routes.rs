@@ -19,7 +19,7 @@ use super::{
     composer::ComposedBoard,
     document,
     form::Form,
-    headers, lane_page,
+    headers, lane_page, live_screen,
     origin::{PageAddress, Site},
     page_frame::PageFrame,
     review_page, search_page,
@@ -31,7 +31,7 @@ use super::{
 use crate::{
     actions::Answer,
     api::{auth::single_header, body::query, error::ApiError, sse, state},
-    domain::{Actor, Refusal},
+    domain::{Actor, LaneName, Refusal},
     wire::ErrorDocument,
 };
 
@@ -44,6 +44,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/drag.js", SCRIPT, include_str!("drag.js")),
     ("/forms.js", SCRIPT, include_str!("forms.js")),
     ("/live.js", SCRIPT, include_str!("live.js")),
+    ("/open_lane.js", SCRIPT, include_str!("open_lane.js")),
     ("/page.js", SCRIPT, include_str!("page.js")),
     ("/pages.js", SCRIPT, include_str!("pages.js")),
 ];
@@ -80,6 +81,9 @@ struct SinceQuery {
     /// `yes` for the proofs that the page is current alone, without the board.
     #[serde(default)]
     beats: String,
+    /// The lane whose screens are sent.
+    #[serde(default)]
+    lane: String,
 }
 
 /// The methods of a path; `None` for an unknown one.
@@ -200,16 +204,28 @@ fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Respons
 }
 
 fn events(site: &Site, request: &Request, access: Access) -> Result<Response, ApiError> {
-    let SinceQuery { since, beats } = query(request)?;
+    let SinceQuery { since, beats, lane } = query(request)?;
+    let lane = Some(lane).filter(|lane| !lane.is_empty()).map(|lane| LaneName::parse(&lane)).transpose();
+    let lane = lane.map_err(anyhow::Error::from)?;
     if request.method() == Method::HEAD {
         return Ok(sse::head());
     }
     let last = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
     let version = site.feed.version(last.unwrap_or(&since));
-    let (response, items) = sse::stream();
+    let (response, items) = if accepts_gzip(request.headers()) { sse::compressed_stream() } else { sse::stream() };
     let content = if beats == "yes" { Content::Beats } else { Content::Board };
+    let items = Arc::new(items);
+    if let Some(lane) = lane {
+        tokio::spawn(live_screen::follow(Arc::clone(&site.feed), Arc::clone(&items), lane));
+    }
     tokio::spawn(Arc::clone(&site.feed).serve(items, version, access, content));
     Ok(response)
+}
+
+/// Whether the client reads gzip.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|coding| coding.trim() == "gzip")
 }
 
 /// Refuses a change that another site asks for. Browsers name the origin with every form and script that posts.

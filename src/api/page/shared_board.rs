@@ -145,7 +145,13 @@ impl Feed {
     }
 
     /// Sends a client what changes, from a version on, until it is gone.
-    pub(super) async fn serve(self: Arc<Self>, items: EventSender, mut since: u64, access: Access, content: Content) {
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        items: Arc<EventSender>,
+        mut since: u64,
+        access: Access,
+        content: Content,
+    ) {
         let _watcher = (access == Access::Full).then(|| {
             self.watchers.send_modify(|count| *count += 1);
             Watcher(self.watchers.clone())

@@ -1,6 +1,6 @@
 //! The command behind each key: argv as one types it.
 
-use super::rows::Subject;
+use super::{pane::Aspect, rows::Subject};
 use crate::wire::{BoardView, HeldTaskView, NeedView};
 
 /// A command of this program.
@@ -13,7 +13,7 @@ pub(super) struct Action {
 }
 
 impl Action {
-    fn new(words: &[&str]) -> Self {
+    pub(super) fn new(words: &[&str]) -> Self {
         Self { argv: words.iter().map(|word| (*word).to_owned()).collect(), stdin: None }
     }
 
@@ -187,7 +187,11 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
             None => Err("no claimed task is here"),
         },
         'N' => Ok(Wish::StartNext),
-        _ => Err("no such key; ? shows the keys"),
+        _ => match Aspect::of_key(key) {
+            Some(Aspect::Screen) => wish('l', subject, board, person),
+            Some(aspect) => aspect.command(subject).map(Wish::View),
+            None => Err("no such key; ? shows the keys"),
+        },
     }
 }
 

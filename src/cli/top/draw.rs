@@ -9,6 +9,7 @@ use ratatui_core::{
 use super::{
     action::{ROW_KEYS, typed},
     editor::Editor,
+    pane::Aspect,
     rows::{Part, RowText, count, dollars},
     state::{Mode, State, View},
     text::{fit, pad, width, wrap},
@@ -63,7 +64,15 @@ pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Pos
             canvas.approval(state, *allow, lines, *scroll, *is_seen);
         }
         Mode::Keys => canvas.keys(state),
-        _ => canvas.board(state),
+        _ => match state.list_width() {
+            Some(list) => {
+                let columns = std::mem::replace(&mut canvas.columns, list);
+                canvas.board(state);
+                canvas.columns = columns;
+                canvas.pane(state, list);
+            }
+            None => canvas.board(state),
+        },
     }
     canvas.status(state)
 }
@@ -373,20 +382,59 @@ impl Canvas<'_> {
         }
     }
 
+    /// The pane at the right of a list that is so wide.
+    fn pane(&mut self, state: &State, list: usize) {
+        let (Some(pane), Some(request)) = (&state.pane, state.pane_request()) else { return };
+        let faint = self.style(Meaning::Faint);
+        for y in 1..self.rows.saturating_sub(1) {
+            self.put(list, y, "│", faint);
+        }
+        let left = list + 2;
+        let mut x = left;
+        for aspect in Aspect::ALL {
+            let name = format!("{} {}", aspect.key(), aspect.title());
+            let (name, style) = if aspect == pane.aspect {
+                (format!("[{name}]"), self.style(Meaning::Strong))
+            } else {
+                (format!(" {name} "), faint)
+            };
+            x = self.put(x, 1, &name, style) + 1;
+        }
+        let request = match request {
+            Ok(request) => request,
+            Err(why) => {
+                self.put(left, 3, why, faint);
+                return;
+            }
+        };
+        self.put(left, 2, &request.action.typed(), faint);
+        match pane.text(&request, state.pane_room()) {
+            None => drop(self.put(left, 3, "…", faint)),
+            Some(lines) if lines.is_empty() => drop(self.put(left, 3, "nothing", faint)),
+            Some(lines) => {
+                for (at, line) in lines.iter().enumerate() {
+                    let style = if pane.aspect == Aspect::Changes { self.diff_style(line) } else { Style::new() };
+                    self.put(left, 3 + at, line, style);
+                }
+            }
+        }
+    }
+
+    fn diff_style(&self, line: &str) -> Style {
+        match line.chars().next() {
+            Some('+') => self.style(Meaning::Good),
+            Some('-') => self.style(Meaning::Bad),
+            Some('@') => self.style(Meaning::Notice),
+            Some('d') if line.starts_with("diff ") => self.style(Meaning::Strong),
+            _ => Style::new(),
+        }
+    }
+
     fn view(&mut self, view: &View) {
         let height = self.rows.saturating_sub(2);
         for (y, line) in view.lines.iter().skip(view.scroll).take(height).enumerate() {
-            let meaning = match line.chars().next() {
-                Some('+') if view.is_diff => Meaning::Good,
-                Some('-') if view.is_diff => Meaning::Bad,
-                Some('@') if view.is_diff => Meaning::Notice,
-                Some('d') if view.is_diff && line.starts_with("diff ") => Meaning::Strong,
-                _ => {
-                    self.put(0, y + 1, line, Style::new());
-                    continue;
-                }
-            };
-            self.put(0, y + 1, line, self.style(meaning));
+            let style = if view.is_diff { self.diff_style(line) } else { Style::new() };
+            self.put(0, y + 1, line, style);
         }
         if view.lines.is_empty() {
             let text = if view.is_live { "nothing yet" } else { "nothing" };
@@ -416,7 +464,8 @@ impl Canvas<'_> {
         let mut lines: Vec<(String, String)> = [
             ("j k g G", "move; also arrows, Home, End, Page Up and Page Down"),
             ("Tab", "next part; Shift-Tab the one before"),
-            ("1 – 9", "row of that number in this part"),
+            ("1 2 3 4", "screen, messages, changes, evidence: beside the list from 120 columns on, else over it"),
+            ("0, J K", "hide what is beside the list; move its text"),
             ("/", "filter; Esc shows everything again"),
         ]
         .map(|(key, text)| (key.to_owned(), text.to_owned()))

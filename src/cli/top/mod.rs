@@ -6,6 +6,7 @@ mod draw;
 mod editor;
 mod frame;
 mod key;
+mod pane;
 mod rows;
 mod run_loop;
 mod screen;
@@ -27,7 +28,8 @@ pub use frame::frame_lines;
 ///
 /// Shows what `fairway status` shows, as it changes. Each key is a command, shown as one types it: j and k move, Enter attaches
 /// to the session and comes back, y and n answer a permission request after its whole text was shown, ? shows all keys. What
-/// cannot be undone asks first. While it runs, permission requests wait up to ten minutes for an answer.
+/// cannot be undone asks first. From 120 columns on, the selected row's screen, messages, changes or evidence stand beside the
+/// list: keys 1 to 4. While it runs, permission requests wait up to ten minutes for an answer.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one frame and exit; needs no terminal

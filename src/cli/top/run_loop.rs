@@ -16,9 +16,10 @@ use super::{
     background_command::BackgroundCommand,
     draw::{Look, draw},
     key::KeyDecoder,
+    pane::{Pane, Request},
     screen::{self, Ansi, Screen},
     state::{Effect, Input, State},
-    viewer::Viewer,
+    viewer::{PEEK_INTERVAL, Viewer},
 };
 use crate::{
     actions::{
@@ -64,6 +65,8 @@ const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
 /// A check that comes so much later than it was due was held up: this machine has slept.
 const MAX_CHECK_DELAY: Duration = Duration::from_secs(5);
+/// What the pane shows besides a screen is read again at most this often.
+const PANE_INTERVAL: Duration = Duration::from_secs(2);
 /// A board that could not be composed is composed again after this time.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 const SIGNALS: [Signal; 6] =
@@ -90,6 +93,8 @@ struct Top<'a> {
     decoder: KeyDecoder,
     background: Option<BackgroundCommand>,
     viewer: Option<Viewer>,
+    /// The command whose output the pane shows, and what the board says of its row.
+    pane: Option<(Request, Viewer, String)>,
     has_changed: bool,
     composed_at: Instant,
     interval: Duration,
@@ -144,6 +149,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
         decoder: KeyDecoder::default(),
         background: None,
         viewer: None,
+        pane: None,
         has_changed: false,
         composed_at: Instant::now(),
         interval,
@@ -155,13 +161,14 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
         next_look: None,
     };
     drop(app);
+    top.state.pane = Some(Pane::new());
     top.notify();
     top.has_changed = top.cache.is_outdated();
     let end = top.follow();
-    let Top { screen, signals, viewer, .. } = top;
+    let Top { screen, signals, viewer, pane, .. } = top;
     drop(screen);
     drop(signals);
-    if let Some(viewer) = viewer {
+    for viewer in viewer.into_iter().chain(pane.map(|(_, viewer, _)| viewer)) {
         viewer.close();
     }
     end
@@ -179,6 +186,7 @@ fn interval_of(cost: Duration) -> Duration {
 impl Top<'_> {
     fn follow(&mut self) -> Result<End> {
         loop {
+            self.follow_pane();
             if !self.is_drawn {
                 self.draw()?;
                 self.ctx.env.inject_test_fault();
@@ -197,6 +205,10 @@ impl Top<'_> {
             if let Some(mut viewer) = self.viewer.take() {
                 viewer.refresh(|action| self.spawn(action));
                 self.viewer = Some(viewer);
+            }
+            if let Some((request, mut viewer, facts)) = self.pane.take() {
+                viewer.refresh(|action| self.spawn(action));
+                self.pane = Some((request, viewer, facts));
             }
         }
     }
@@ -224,8 +236,8 @@ impl Top<'_> {
             let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), changes];
             fds.extend(self.cache.fds());
             fds.extend(self.background.iter().flat_map(BackgroundCommand::fds));
-            fds.extend(self.viewer.iter().flat_map(Viewer::child_fds));
-            fds.extend(self.viewer.iter().filter_map(Viewer::peek_fd));
+            fds.extend(self.viewers().flat_map(Viewer::child_fds));
+            fds.extend(self.viewers().filter_map(Viewer::peek_fd));
             readable::wait(&fds, Some(self.limit()))
         };
         let deaths = self.cache.fds().len();
@@ -242,9 +254,7 @@ impl Top<'_> {
             self.has_changed = true;
         }
         self.read_children();
-        if ready.iter().skip(3 + deaths).any(|ready| *ready)
-            && let Some(viewer) = &mut self.viewer
-        {
+        for viewer in self.viewer.iter_mut().chain(self.pane.iter_mut().map(|(_, viewer, _)| viewer)) {
             viewer.drain_watch();
         }
         if is_ready(0) {
@@ -277,7 +287,42 @@ impl Top<'_> {
         if self.decoder.is_waiting() {
             limit = limit.min(SEQUENCE_TIMEOUT);
         }
-        self.viewer.as_ref().and_then(Viewer::time_to_refresh).map_or(limit, |left| left.min(limit))
+        self.viewers().filter_map(Viewer::time_to_refresh).fold(limit, Duration::min)
+    }
+
+    fn viewers(&self) -> impl Iterator<Item = &Viewer> {
+        self.viewer.iter().chain(self.pane.iter().map(|(_, viewer, _)| viewer))
+    }
+
+    /// Lets the pane follow the selected row and what the board says of it.
+    fn follow_pane(&mut self) {
+        let Some(Ok(request)) = self.state.pane_request() else {
+            self.close_pane();
+            return;
+        };
+        let facts = self.state.row_facts();
+        if let Some((shown, viewer, known)) = &mut self.pane
+            && *shown == request
+        {
+            if *known != facts {
+                *known = facts;
+                viewer.mark_changed();
+            }
+            return;
+        }
+        self.close_pane();
+        let (watch, interval) = match &request.session {
+            Some(session) => (self.watch_transcript(session), PEEK_INTERVAL),
+            None => (FileWatch::new(), PANE_INTERVAL),
+        };
+        let viewer = Viewer::repeated(request.action.clone(), watch, interval);
+        self.pane = Some((request, viewer, facts));
+    }
+
+    fn close_pane(&mut self) {
+        if let Some((_, viewer, _)) = self.pane.take() {
+            viewer.close();
+        }
     }
 
     /// The time until the board changes, or a notification is due, without an event.
@@ -530,8 +575,19 @@ impl Top<'_> {
         if result.is_some() {
             self.background = None;
         }
-        let lines = self.viewer.as_mut().map(Viewer::read).unwrap_or_default();
-        for input in result.into_iter().chain(lines) {
+        let mut inputs: Vec<Input> = result.into_iter().collect();
+        if let Some(printed) = self.viewer.as_mut().and_then(Viewer::read) {
+            inputs.push(Input::Lines { lines: printed.lines, whole: printed.is_whole });
+            if printed.has_ended && !printed.is_whole {
+                inputs.push(Input::ViewEnded);
+            }
+        }
+        if let Some((request, viewer, _)) = &mut self.pane
+            && let Some(printed) = viewer.read()
+        {
+            inputs.push(Input::Pane { request: request.clone(), lines: printed.lines });
+        }
+        for input in inputs {
             self.is_drawn = false;
             self.state.take(input);
         }

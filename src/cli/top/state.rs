@@ -4,6 +4,7 @@ use super::{
     action::{self, Action, TextFor, Wish},
     editor::Editor,
     key::Key,
+    pane::{Aspect, Pane, Request},
     rows::{self, Part, Row, Subject},
     text,
 };
@@ -35,6 +36,8 @@ pub(super) struct State {
     pub size: Size,
     /// The name under which the person claims tasks.
     pub person: String,
+    /// The pane beside the list; a single frame has none.
+    pub pane: Option<Pane>,
 }
 
 /// The part of the screen that gets the keys.
@@ -114,6 +117,11 @@ pub(super) enum Input {
     },
     /// The viewer's command has ended.
     ViewEnded,
+    /// The text of the pane.
+    Pane {
+        request: Request,
+        lines: Vec<String>,
+    },
     /// Something could not be done.
     Failed(String),
 }
@@ -163,6 +171,7 @@ impl State {
             running: None,
             size,
             person,
+            pane: None,
         };
         state.select_rows(None);
         state
@@ -227,6 +236,11 @@ impl State {
             Input::ViewEnded => {
                 if let Mode::View(view) = &mut self.mode {
                     view.is_live = false;
+                }
+            }
+            Input::Pane { request, lines } => {
+                if let Some(pane) = &mut self.pane {
+                    pane.show(request, lines);
                 }
             }
             Input::Failed(why) => self.message = Some((Meaning::Bad, why)),
@@ -338,10 +352,7 @@ impl State {
             Key::PageUp | Key::Ctrl('u' | 'b') => self.cursor = self.cursor.saturating_sub(page),
             Key::Tab => self.cursor = self.next_part(true),
             Key::BackTab => self.cursor = self.next_part(false),
-            Key::Char(digit @ '1'..='9') => {
-                let number = digit.to_digit(10).and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
-                self.cursor = self.nth_of_part(number - 1);
-            }
+            Key::Char(key @ ('0'..='4' | 'J' | 'K')) if self.has_room_for_pane() => self.pane_key(key),
             Key::Escape if !self.filter.is_empty() => self.set_filter(String::new()),
             Key::Enter => return self.wish('\n'),
             Key::Char(key) => return self.wish(key),
@@ -361,11 +372,47 @@ impl State {
         parts.get(next % parts.len()).map_or(0, |part| first(*part))
     }
 
-    /// The row of this number in the part of the selected one; the last row when it has fewer.
-    fn nth_of_part(&self, number: usize) -> usize {
-        let part = self.row().map(|row| row.part);
-        let in_part = self.rows.iter().enumerate().filter(|(_, row)| Some(row.part) == part).map(|(at, _)| at);
-        in_part.take(number + 1).last().unwrap_or(0)
+    /// The width of the list beside the pane; `None` where the list has the whole screen.
+    pub(super) fn list_width(&self) -> Option<usize> {
+        let is_over = matches!(self.mode, Mode::View(_) | Mode::Approval { .. } | Mode::Keys);
+        self.pane.as_ref().filter(|_| !is_over)?.list_width(usize::from(self.size.cols))
+    }
+
+    /// What the pane is to show now. `None`: there is no pane; an error says why there is nothing to show.
+    pub(super) fn pane_request(&self) -> Option<Result<Request, &'static str>> {
+        self.list_width()?;
+        self.pane.as_ref().map(|pane| pane.request(&self.subject()))
+    }
+
+    /// The columns and lines of the text in the pane.
+    pub(super) fn pane_room(&self) -> (usize, usize) {
+        let list = self.list_width().unwrap_or_default();
+        (usize::from(self.size.cols).saturating_sub(list + 2), usize::from(self.size.rows).saturating_sub(4))
+    }
+
+    /// What the board says of the selected row's lane and session: the pane is read again when it changes.
+    pub(super) fn row_facts(&self) -> String {
+        let subject = self.subject();
+        let lane = self.board.lanes.iter().find(|lane| Some(lane.name.as_str()) == subject.lane);
+        let session = self.board.sessions.iter().find(|one| Some(one.session.id.as_str()) == subject.session);
+        format!("{lane:?} {session:?} {:?}", subject.need)
+    }
+
+    fn has_room_for_pane(&self) -> bool {
+        self.pane.as_ref().is_some_and(|pane| pane.has_room(usize::from(self.size.cols)))
+    }
+
+    fn pane_key(&mut self, key: char) {
+        let room = self.pane_room();
+        let Some(pane) = &mut self.pane else { return };
+        match key {
+            'J' => pane.scroll_by(1, room),
+            'K' => pane.scroll_by(-1, room),
+            _ => match Aspect::of_key(key) {
+                Some(aspect) => (pane.aspect, pane.is_hidden) = (aspect, false),
+                None => pane.is_hidden = true,
+            },
+        }
     }
 
     fn wish(&mut self, key: char) -> Vec<Effect> {
@@ -532,6 +579,13 @@ impl State {
             Key::Char('q' | 'l' | 'd' | 'e' | 'v') | Key::Escape | Key::Enter => {
                 self.mode = Mode::Board;
                 return vec![Effect::CloseView];
+            }
+            Key::Char(key @ '1'..='4') => {
+                let key = *key;
+                self.mode = Mode::Board;
+                let mut effects = vec![Effect::CloseView];
+                effects.extend(self.wish(key));
+                return effects;
             }
             Key::Char('j') | Key::Down => view.scroll = (view.scroll + 1).min(last),
             Key::Char('k') | Key::Up => view.scroll = view.scroll.saturating_sub(1),

@@ -7,6 +7,7 @@ use super::{
     draw::Look,
     frame::lines,
     key::Key,
+    pane::{Aspect, Pane},
     state::{Effect, Input, Mode, State},
 };
 use crate::{
@@ -135,16 +136,14 @@ fn shown(state: &State) -> String {
 }
 
 #[test]
-fn cursor_moves_by_rows_parts_and_numbers() {
+fn cursor_moves_by_rows_and_parts() {
     let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
     for (keys, id) in [
         ("", "approval:1"),
         ("k", "approval:1"),
         ("j", "question:bob"),
         ("\t", "lane:cart"),
-        ("3", "lane:shop"),
-        ("9", "lane:shop"),
-        ("1", "lane:cart"),
+        ("j", "lane:docs"),
         ("\t", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
         ("\t", "approval:1"),
         ("G", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
@@ -161,7 +160,7 @@ fn cursor_moves_by_rows_parts_and_numbers() {
 #[test]
 fn cursor_stays_on_its_object_when_others_come_and_go() {
     let mut state = state(vec![approval(2)]);
-    press(&mut state, "\t2");
+    press(&mut state, "\tj");
     assert_eq!(selected(&state), "lane:docs");
     state.take(Input::Board(Box::new(board(vec![approval(1), approval(2), approval(3)]))));
     assert_eq!(selected(&state), "lane:docs");
@@ -420,4 +419,43 @@ fn board_that_is_not_current_says_since_when() {
     let board = state.board.clone();
     state.take(Input::Board(Box::new(board)));
     assert!(!shown(&state).contains("as of"));
+}
+
+#[test]
+fn wide_screen_shows_the_selected_row_beside_the_list() {
+    let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    state.pane = Some(Pane::new());
+    // Without room the keys open the whole text.
+    let [Effect::Peek { session, .. }] = &press(&mut state, "1")[..] else { panic!("no screen") };
+    assert_eq!(session, "ada");
+    assert!(matches!(&press(&mut state, "3")[..], [Effect::CloseView, Effect::View(_)]));
+    press(&mut state, "q");
+    assert_eq!(state.pane_request(), None);
+
+    state.take(Input::Resize(Size { rows: 24, cols: 140 }));
+    let request = state.pane_request().unwrap().unwrap();
+    assert_eq!(request.action.typed(), "fairway session peek ada --lines 200");
+    state.take(Input::Pane { request, lines: vec!["the agent's line".to_owned()] });
+    let frame = shown(&state);
+    let line = frame.lines().find(|line| line.contains("the agent's line")).unwrap();
+    assert_eq!(line.find('│').map(|at| line[..at].chars().count()), Some(58), "{frame}");
+    assert!(frame.contains("[1 screen]  2 messages   3 changes   4 evidence"), "{frame}");
+    assert!(frame.contains("LANES (3)"), "{frame}");
+
+    // The text of one row does not stand beside another.
+    press(&mut state, "j");
+    assert!(!shown(&state).contains("the agent's line"));
+    assert_eq!(press(&mut state, "4"), []);
+    assert_eq!(state.pane_request().unwrap().unwrap().aspect, Aspect::Evidence);
+    press(&mut state, "G");
+    assert_eq!(state.pane_request(), Some(Err("no task is here")));
+    assert!(shown(&state).contains("no task is here"));
+    press(&mut state, "0");
+    assert_eq!(state.pane_request(), None);
+    assert!(!shown(&state).contains('│'));
+    press(&mut state, "g3");
+    assert!(shown(&state).contains("fairway lane diff cart"));
+    // What is over the board has the whole screen.
+    press(&mut state, "?");
+    assert_eq!(state.pane_request(), None);
 }

@@ -6,11 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{action::Action, state::Input};
+use super::action::Action;
 use crate::os::{file_watch::FileWatch, piped_child::PipedChild};
 
 /// A session's screen is read again at most this often.
-const PEEK_INTERVAL: Duration = Duration::from_millis(300);
+pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);
+/// A selection that moves on is not read.
+const SETTLE: Duration = Duration::from_millis(120);
 
 /// A command whose output is shown.
 #[derive(Debug)]
@@ -27,14 +29,32 @@ pub(super) struct Viewer {
 struct Peek {
     watch: FileWatch,
     is_changed: bool,
-    read_at: Instant,
+    /// It is read again no earlier.
+    due: Instant,
+    interval: Duration,
+}
+
+/// What a command has printed since the last look.
+#[derive(Debug)]
+pub(super) struct Printed {
+    pub lines: Vec<String>,
+    /// Whether they replace the lines before.
+    pub is_whole: bool,
+    pub has_ended: bool,
 }
 
 impl Viewer {
     /// Shows the output of a command that was started; with a watch, the screen of a session.
     pub(super) fn new(action: Action, child: PipedChild, watch: Option<FileWatch>) -> Self {
-        let peek = watch.map(|watch| Peek { watch, is_changed: false, read_at: Instant::now() });
+        let due = Instant::now() + PEEK_INTERVAL;
+        let peek = watch.map(|watch| Peek { watch, is_changed: false, due, interval: PEEK_INTERVAL });
         Self { action, child: Some(child), rest: Vec::new(), peek }
+    }
+
+    /// Shows the whole output of a command that is run soon, and again after a change, once in an interval at most.
+    pub(super) fn repeated(action: Action, watch: FileWatch, interval: Duration) -> Self {
+        let peek = Peek { watch, is_changed: true, due: Instant::now() + SETTLE, interval };
+        Self { action, child: None, rest: Vec::new(), peek: Some(peek) }
     }
 
     /// Ends the command.
@@ -54,11 +74,10 @@ impl Viewer {
         self.peek.as_ref().filter(|peek| !peek.is_changed)?.watch.fd()
     }
 
-    /// Takes the news of the watched file.
+    /// Takes the news of the watched file, if there are any.
     pub(super) fn drain_watch(&mut self) {
         if let Some(peek) = &mut self.peek {
-            peek.watch.drain();
-            peek.is_changed = true;
+            peek.is_changed |= peek.watch.drain();
         }
     }
 
@@ -72,7 +91,7 @@ impl Viewer {
     /// The time until the session's screen is to be read again; `None` when it has not changed or is being read.
     pub(super) fn time_to_refresh(&self) -> Option<Duration> {
         let peek = self.peek.as_ref().filter(|peek| peek.is_changed && self.child.is_none())?;
-        Some(PEEK_INTERVAL.saturating_sub(peek.read_at.elapsed()))
+        Some(peek.due.saturating_duration_since(Instant::now()))
     }
 
     /// Reads the screen of a session again once it has changed.
@@ -83,40 +102,36 @@ impl Viewer {
         self.child = spawn(&self.action).ok();
         self.rest.clear();
         if let Some(peek) = &mut self.peek {
-            (peek.is_changed, peek.read_at) = (false, Instant::now());
+            (peek.is_changed, peek.due) = (false, Instant::now() + peek.interval);
         }
     }
 
-    /// The output since the last call, as inputs of the state machine.
-    pub(super) fn read(&mut self) -> Vec<Input> {
-        let Some(Ok(mut arrived)) = self.child.as_mut().map(PipedChild::look) else { return Vec::new() };
+    /// The output since the last call.
+    pub(super) fn read(&mut self) -> Option<Printed> {
+        let Some(Ok(mut arrived)) = self.child.as_mut().map(PipedChild::look) else { return None };
         let has_ended = arrived.exit.is_some();
         if !has_ended && arrived.stdout.is_empty() && arrived.stderr.is_empty() {
-            return Vec::new();
+            return None;
         }
         self.rest.append(&mut arrived.stdout);
         self.rest.append(&mut arrived.stderr);
         if has_ended {
             self.child = None;
         }
-        let is_peek = self.peek.is_some();
+        let is_whole = self.peek.is_some();
         // A screen is shown when it is whole.
-        if is_peek && !has_ended {
-            return Vec::new();
+        if is_whole && !has_ended {
+            return None;
         }
         let end = if has_ended {
             self.rest.len()
         } else {
             self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
         };
-        let whole: Vec<u8> = self.rest.drain(..end).collect();
-        let text = String::from_utf8_lossy(&whole).into_owned();
-        let text = if is_peek { text.trim_end() } else { text.as_str() };
+        let printed: Vec<u8> = self.rest.drain(..end).collect();
+        let text = String::from_utf8_lossy(&printed).into_owned();
+        let text = if is_whole { text.trim_end() } else { text.as_str() };
         let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
-        let mut inputs = vec![Input::Lines { lines, whole: is_peek }];
-        if has_ended && !is_peek {
-            inputs.push(Input::ViewEnded);
-        }
-        inputs
+        Some(Printed { lines, is_whole, has_ended })
     }
 }

@@ -176,6 +176,78 @@ fn answer_is_locked_with_its_text_when_the_question_changes() {
 }
 
 #[test]
+fn lane_opens_in_place_with_its_live_screen() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = TestProject::new();
+    world.real_time();
+    let log = world.dir().join("log");
+    fs::write(&log, "first line\n").unwrap();
+    for lane in ["api", "docs"] {
+        add_lane(&world, lane, None, None);
+    }
+    let tail = format!("exec tail -f '{}'", log.display());
+    world
+        .run(["session", "launch", "--role", "dev", "--lane", "api", "--name", "d1", "--", "sh", "-c", &tail])
+        .exits(0);
+    world.run(["session", "upsert", "--id", "d2", "--role", "dev", "--lane", "api"]).exits(0);
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    shows(&browser, "document.getElementById('connection').textContent === 'live'");
+    // A row for each session; the lane is counted once.
+    assert_eq!(browser.run("return document.querySelectorAll('#lanes ul > li').length"), json!(3));
+    assert_eq!(browser.run("return document.querySelector('#lanes .number').textContent"), json!("2"));
+    browser.click("#lanes a[data-lane=api]");
+    let screen = "document.querySelector('.open-lane pre[data-session=d1]')";
+    shows(&browser, &format!("{screen}?.textContent === 'first line'"));
+    let place = "[...document.querySelectorAll('#lanes ul > li[data-key]')].map((one) => one.dataset.key)";
+    assert_eq!(browser.run(&format!("return {place}")), json!(["session:d1", "session:d2", "open api", "lane:docs"]));
+    assert!(browser.url().ends_with("/?lane=api"));
+    // The screen follows the output, of which no event tells.
+    let print =
+        |text: &str| fs::OpenOptions::new().append(true).open(&log).unwrap().write_all(text.as_bytes()).unwrap();
+    let before = world.value("SELECT max(seq) FROM events");
+    print(&format!("{HOSTILE}\n"));
+    shows(&browser, &format!("{screen}.textContent === `first line\\n{}`", HOSTILE.replace('/', "\\/")));
+    assert_eq!(world.value("SELECT max(seq) FROM events"), before);
+    world.run(["session", "heartbeat", "d2", "--activity", "busy"]).exits(0);
+    shows(
+        &browser,
+        "document.querySelector('.open-lane svg.strip rect.working title')?.textContent.startsWith('working')",
+    );
+    // What a person writes there stays while rows change and come.
+    browser.click(".open-lane details:has(input[value=\"fairway prompt d1 TEXT\"]) summary");
+    let field = ".open-lane details:has(input[value=\"fairway prompt d1 TEXT\"]) textarea";
+    browser.click(field);
+    browser.press("run the tests");
+    world.run(["session", "upsert", "--id", "d3", "--role", "dev", "--lane", "api"]).exits(0);
+    shows(&browser, &format!("{place}.join() === 'session:d1,session:d2,session:d3,open api,lane:docs'"));
+    browser.press(" again");
+    assert_eq!(browser.run("return document.activeElement.value"), json!("run the tests again"));
+    browser.run(&format!("document.querySelector('{}').form.requestSubmit()", field.replace('\'', "\\'")));
+    shows(&browser, "!document.getElementById('result').hidden");
+    assert_eq!(world.json(["outbox", "list", "--to-session", "d1", "--all"])[0]["content"], "run the tests again");
+    shows(
+        &browser,
+        "document.querySelector('.open-lane [aria-label=Messages]').textContent.includes('run the tests again')",
+    );
+    // The address keeps it open; its link closes it.
+    browser.open(&browser.url());
+    shows(&browser, &format!("{screen}?.textContent.startsWith('first line')"));
+    browser.click("#lanes a[data-lane=api]");
+    shows(&browser, "!document.querySelector('.open-lane')");
+    assert_eq!(
+        browser.run("return document.querySelector('a[data-lane=api]').getAttribute('aria-expanded')"),
+        json!("false")
+    );
+    assert_eq!(browser.run("return window.canary ?? null"), Value::Null);
+    assert_eq!(browser.log(), Vec::<String>::new());
+    world.run(["session", "stop", "d1"]).exits(0);
+}
+
+#[test]
 fn board_of_two_hundred_sessions_with_hostile_texts_fits_a_phone() {
     if !require::program("chromedriver") || !require::program("chromium") {
         return;

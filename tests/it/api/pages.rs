@@ -236,14 +236,21 @@ fn lane_usage_and_search_show_what_the_commands_print() {
         "make",
     ]);
     world.run(["prompt", "dev", "look at the total"]);
+    world.run(["--session", "dev", "exec", "run", "--", "echo", "built"]).exits(0);
     let (_server, client) = open(&world, &[]);
     let lane = client.get("/lane?name=ui").body;
-    for text in ["<code>+one</code>", "claimed: make", "look at the total", "Fix the total", "fairway prompt dev TEXT"]
-    {
+    for text in [
+        "<code>+one</code>",
+        "claimed: make",
+        "<code>echo built</code>",
+        "look at the total",
+        "Fix the total",
+        "fairway prompt dev TEXT",
+    ] {
         assert!(lane.contains(text), "{text}: {lane}");
     }
     assert_eq!(client.get("/lane?name=none").status, 404);
-    assert!(client.get("/").body.contains("<a href=\"/lane?name=ui\"><h3>ui</h3></a>"));
+    assert!(client.get("/").body.contains("<a href=\"/lane?name=ui\" data-lane=\"ui\"><h3>ui</h3></a>"));
     let usage = client.get("/usage?days=7").body;
     assert_eq!((usage.matches("<svg").count(), usage.matches("<rect").count()), (3, 21));
     assert!(usage.contains("nothing was reported") && !usage.contains("style="), "{usage}");

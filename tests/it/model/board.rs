@@ -76,7 +76,7 @@ fn texts(html: &str, begin: &str, end: &str) -> Vec<String> {
 
 fn page(board: &wire::BoardView) -> Page {
     let all = page_parts(board, &[]);
-    let html: String = all.iter().filter(|(title, _)| *title != "Tasks").map(|(_, items)| items.concat()).collect();
+    let html: String = all.iter().filter(|(title, ..)| *title != "Tasks").map(|(_, _, items)| items.concat()).collect();
     let ids = |html: &str| texts(html, "<span class=\"id\">", "</span>");
     let or_dash = |texts: Vec<String>| if texts.is_empty() { "-".to_owned() } else { texts.join(",") };
     let row = |title: &str, html: &str| -> Vec<Vec<String>> {
@@ -87,16 +87,12 @@ fn page(board: &wire::BoardView) -> Page {
                 vec![vec![kind, ids(html)[0].clone(), line]]
             }
             "Lanes" => {
-                let name = texts(html, "<h3>", "</h3>").concat();
-                let rows: Vec<Vec<String>> = html
-                    .split("<div class=\"session\">")
-                    .skip(1)
-                    .map(|one| {
-                        let ids = ids(one);
-                        vec![name.clone(), or_dash(ids[1..].to_vec()), ids[0].clone()]
-                    })
-                    .collect();
-                if rows.is_empty() { vec![vec![name, "-".to_owned(), "-".to_owned()]] } else { rows }
+                let name = texts(html, " data-lane=\"", "\"").concat();
+                let ids = ids(html);
+                match ids.first() {
+                    Some(id) => vec![vec![name, or_dash(ids[1..].to_vec()), id.clone()]],
+                    None => vec![vec![name, "-".to_owned(), "-".to_owned()]],
+                }
             }
             "Sessions without a lane" => {
                 let ids = ids(html);
@@ -106,11 +102,11 @@ fn page(board: &wire::BoardView) -> Page {
             _ => vec![ids(html)],
         }
     };
-    let parts = all.iter().filter(|(title, items)| *title != "Tasks" && !items.is_empty());
-    let parts = parts.map(|(title, items)| {
-        (title.to_uppercase(), (items.len(), items.iter().flat_map(|item| row(title, item)).collect()))
+    let parts = all.iter().filter(|(title, _, items)| *title != "Tasks" && !items.is_empty());
+    let parts = parts.map(|(title, count, items)| {
+        (title.to_uppercase(), (*count, items.iter().flat_map(|item| row(title, item)).collect()))
     });
-    let numbers = all.iter().find(|(title, _)| *title == "Tasks").map(|(_, items)| items.concat()).unwrap();
+    let numbers = all.iter().find(|(title, ..)| *title == "Tasks").map(|(_, _, items)| items.concat()).unwrap();
     let numbers = texts(&numbers, "<span class=\"count\">", "</span>");
     let numbers = numbers.iter().map(|text| text.replace("<b>", "").replace("</b>", ""));
     Page {

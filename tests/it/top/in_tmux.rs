@@ -35,6 +35,17 @@ fn ticks(pid: i32) -> u64 {
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
+/// Asserts that a program uses no time while nothing happens.
+fn is_still(pid: i32) {
+    let before = eventually("it has settled", || {
+        let before = ticks(pid);
+        std::thread::sleep(Duration::from_secs(1));
+        (ticks(pid) == before).then_some(before)
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(ticks(pid) - before, 0);
+}
+
 #[test]
 fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
     let world = world();
@@ -78,20 +89,14 @@ fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
 
     // The size of the window is that of the frame.
     window.resize(130, 40);
-    window.until("the wide frame", |screen| screen.lines().any(|line| line.starts_with(&"─".repeat(130))));
+    window
+        .until("the wide frame", |screen| screen.lines().any(|line| line.starts_with(&format!("{}│", "─".repeat(58)))));
     window.resize(60, 16);
     window.until("the narrow frame", |screen| {
         screen.contains("NEEDS YOU (1)") && screen.lines().any(|line| line == "─".repeat(60))
     });
 
-    // Nothing happens.
-    let before = eventually("it has settled", || {
-        let before = ticks(key.pid);
-        std::thread::sleep(Duration::from_secs(1));
-        (ticks(key.pid) == before).then_some(before)
-    });
-    std::thread::sleep(Duration::from_secs(1));
-    assert_eq!(ticks(key.pid) - before, 0);
+    is_still(key.pid);
 
     window.press(&["q"]);
     window.is_sane();
@@ -166,6 +171,21 @@ fn attach_comes_back_to_the_board() {
     window.shows("more of it");
     window.press(&["q"]);
     window.shows("LANES (1)");
+    // On a wide screen its terminal stands beside the list, and costs nothing while it is still.
+    window.resize(130, 24);
+    window.until("list and screen", |screen| {
+        screen.contains("LANES (1)") && screen.contains("[1 screen]") && screen.contains("│ more of it")
+    });
+    world.run(["session", "nudge", "ada", "and yet more"]).exits(0);
+    window.shows("│ and yet more");
+    let key = top(&window);
+    is_still(key.pid);
+    window.press(&["2"]);
+    window.shows("fairway outbox --to-session ada --all");
+    window.press(&["3"]);
+    window.shows("fairway lane edit cart --worktree DIR");
+    window.press(&["0"]);
+    window.until("the list alone", |screen| !screen.contains('│') && screen.contains("LANES (1)"));
     // It asks before it stops the session.
     window.press(&["s"]);
     window.shows("Stop ada and all its processes?");

@@ -1,6 +1,6 @@
 //! The screen of a session as text; after its end the last screen, replayed from its transcript.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -11,11 +11,12 @@ use crate::{
     adapters::{
         AdapterError,
         plumbing::{
-            transcript,
+            LiveScreen, transcript,
             transcript_screen::{self, PrintedBy},
         },
     },
-    domain::{SessionId, secrets, session::Session},
+    domain::{LaneName, SessionId, secrets, session::Session},
+    store::sessions,
 };
 
 /// The last lines of a session, with what looks like a secret masked.
@@ -61,6 +62,24 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     };
     let note = note.filter(|_| text.is_empty()).map(|why| format!("{why}, and no transcript of {id} has a line"));
     Ok(Peek { note, ..peek("transcript", &text) })
+}
+
+/// The live sessions of a lane whose transcripts are on this host, oldest first, each with its screen to follow.
+///
+/// # Errors
+/// `not_found`.
+pub fn screens_of_lane(app: &App, lane: &LaneName) -> Result<Vec<(SessionId, LiveScreen)>> {
+    let all = app.read(|tx| {
+        lookup::lane(tx, lane)?;
+        Ok(sessions::live(tx)?)
+    })?;
+    let here = all.into_iter().filter(|one| one.lane.as_ref() == Some(lane));
+    let screen = |one: Session| {
+        let path = one.transcript.as_ref().map(PathBuf::from).filter(|path| path.exists())?;
+        let screen = LiveScreen::new(path, printed_by(&one));
+        Some((one.id, screen))
+    };
+    Ok(here.filter_map(screen).collect())
 }
 
 fn words(id: &SessionId) -> [&str; 3] {

@@ -1,0 +1,75 @@
+//! What a session did when: stretches of one activity, from its events.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::lookup},
+    domain::{EventKind, SessionId, session::Activity},
+    env::Timestamp,
+    store::events::{self, LoggedEvent},
+};
+
+/// The most changes of activity that are read: older ones are left out.
+const MAX_CHANGES: usize = 400;
+
+/// A time in which a session had one activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The activity.
+    pub activity: Activity,
+    /// When it began.
+    pub since: Timestamp,
+    /// When it ended; now for the last one of a live session.
+    pub until: Timestamp,
+}
+
+/// The stretches of a session's run up to `now`, oldest first.
+///
+/// # Errors
+/// `not_found`.
+pub fn stretches(app: &App, id: &SessionId, now: Timestamp) -> Result<Vec<Stretch>> {
+    let (session, changes) = app.read(|tx| {
+        let session = lookup::session(tx, id)?;
+        let mut changes = Vec::new();
+        events::for_each_of_session(
+            tx,
+            id,
+            |kind| kind == EventKind::SessionActivity,
+            |event| {
+                let is_of_run = event.run_id.as_deref() == Some(session.run_id.as_str());
+                // An event of a stop changes no activity.
+                if is_of_run && text(&event, "to").is_some() {
+                    changes.push(event);
+                }
+                Ok(is_of_run && changes.len() < MAX_CHANGES)
+            },
+        )?;
+        changes.reverse();
+        Ok((session, changes))
+    })?;
+    let until = session.ended_at.unwrap_or(now);
+    let mut found: Vec<Stretch> = Vec::new();
+    let begin = if changes.len() < MAX_CHANGES { Some(session.started_at) } else { None };
+    let first = changes.first().and_then(|event| activity(event, "from")).unwrap_or(session.activity);
+    let marks = begin.map(|at| (at, first)).into_iter();
+    let marks = marks.chain(changes.iter().filter_map(|event| Some((event.at, activity(event, "to")?))));
+    for (at, activity) in marks {
+        if let Some(last) = found.last_mut() {
+            if last.activity == activity {
+                continue;
+            }
+            last.until = at;
+        }
+        found.push(Stretch { activity, since: at, until });
+    }
+    found.retain(|one| one.until > one.since);
+    Ok(found)
+}
+
+fn text<'a>(event: &'a LoggedEvent, field: &str) -> Option<&'a str> {
+    event.data.get(field)?.as_str()
+}
+
+fn activity(event: &LoggedEvent, field: &str) -> Option<Activity> {
+    Activity::parse(text(event, field)?)
+}

@@ -1,0 +1,237 @@
+//! The pane beside the list: the selected row's screen, messages, changes or evidence.
+
+use super::{action::Action, rows::Subject, text::wrap};
+
+/// The width from which the list has a pane beside it.
+const MIN_COLUMNS: usize = 120;
+/// The least width of the list beside a pane.
+const MIN_LIST: usize = 58;
+/// The width of a usual terminal, which a pane gets before the list grows.
+const USUAL_PANE: usize = 82;
+/// The width from which a wider screen widens the pane alone.
+const MAX_LIST: usize = 110;
+/// The lines of a screen or of a job's output that are read.
+const SCREEN_LINES: &str = "200";
+/// The most lines that a pane keeps. The command above them prints all.
+const MAX_LINES: usize = 2_000;
+
+/// What a pane shows of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aspect {
+    Screen,
+    Messages,
+    Changes,
+    Evidence,
+}
+
+impl Aspect {
+    pub(super) const ALL: [Self; 4] = [Self::Screen, Self::Messages, Self::Changes, Self::Evidence];
+
+    /// The aspect of a key.
+    pub(super) fn of_key(key: char) -> Option<Self> {
+        Self::ALL.into_iter().find(|aspect| aspect.key() == key)
+    }
+
+    pub(super) const fn key(self) -> char {
+        match self {
+            Self::Screen => '1',
+            Self::Messages => '2',
+            Self::Changes => '3',
+            Self::Evidence => '4',
+        }
+    }
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Screen => "screen",
+            Self::Messages => "messages",
+            Self::Changes => "changes",
+            Self::Evidence => "evidence",
+        }
+    }
+
+    /// Whether its last lines are the news.
+    const fn is_read_from_end(self) -> bool {
+        matches!(self, Self::Screen | Self::Messages)
+    }
+
+    /// The command that prints it. The error says why there is none.
+    pub(super) fn command(self, subject: &Subject<'_>) -> Result<Action, &'static str> {
+        let session = subject.session.filter(|_| subject.job.is_none());
+        match (self, subject.job) {
+            (Self::Screen, Some(job)) => Ok(Action::new(&["exec", "log", job])),
+            (Self::Screen, None) => match session {
+                Some(session) => Ok(Action::new(&["session", "peek", session, "--lines", SCREEN_LINES])),
+                None => Err("no session and no job is here"),
+            },
+            (Self::Messages, _) => match session {
+                Some(session) => Ok(Action::new(&["outbox", "--to-session", session, "--all"])),
+                None => Err("no session is here"),
+            },
+            (Self::Changes, _) => match subject.lane {
+                Some(lane) => Ok(Action::new(&["lane", "diff", lane])),
+                None => Err("no lane is here"),
+            },
+            (Self::Evidence, _) => match subject.task.filter(|_| subject.job.is_none()) {
+                Some(task) => Ok(Action::new(&["evidence", "list", task])),
+                None => Err("no task is here"),
+            },
+        }
+    }
+}
+
+/// What a pane is to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Request {
+    pub aspect: Aspect,
+    pub action: Action,
+    /// The session whose screen it is.
+    pub session: Option<String>,
+}
+
+/// The pane and its text.
+#[derive(Debug)]
+pub(super) struct Pane {
+    pub aspect: Aspect,
+    pub is_hidden: bool,
+    /// What the lines are of; `None` until they were read.
+    shown: Option<Request>,
+    lines: Vec<String>,
+    /// The lines before the first one that is drawn; counted from the end where the end is the news.
+    scroll: usize,
+}
+
+impl Pane {
+    pub(super) const fn new() -> Self {
+        Self { aspect: Aspect::Screen, is_hidden: false, shown: None, lines: Vec::new(), scroll: 0 }
+    }
+
+    /// The width of the list beside it; `None` where it has no room or is hidden.
+    pub(super) fn list_width(&self, columns: usize) -> Option<usize> {
+        let room = columns.saturating_sub(USUAL_PANE).clamp(MIN_LIST, MAX_LIST);
+        (self.has_room(columns) && !self.is_hidden).then_some(room)
+    }
+
+    /// Whether a screen of this width has room for a pane.
+    pub(super) fn has_room(&self, columns: usize) -> bool {
+        columns >= MIN_COLUMNS
+    }
+
+    /// What it is to show of a row.
+    pub(super) fn request(&self, subject: &Subject<'_>) -> Result<Request, &'static str> {
+        let action = self.aspect.command(subject)?;
+        let session = subject.session.filter(|_| self.aspect == Aspect::Screen && subject.job.is_none());
+        Ok(Request { aspect: self.aspect, action, session: session.map(str::to_owned) })
+    }
+
+    /// Takes the text of a request.
+    pub(super) fn show(&mut self, request: Request, mut lines: Vec<String>) {
+        if self.shown.as_ref() != Some(&request) {
+            self.scroll = 0;
+        }
+        let excess = lines.len().saturating_sub(MAX_LINES);
+        if request.aspect.is_read_from_end() {
+            lines.drain(..excess);
+        } else if excess > 0 {
+            lines.truncate(MAX_LINES);
+            lines.push(format!("… the rest: {}", request.action.typed()));
+        }
+        (self.shown, self.lines) = (Some(request), lines);
+    }
+
+    /// The lines for this room. `None` until the text of the request is there.
+    pub(super) fn text(&self, request: &Request, (width, height): (usize, usize)) -> Option<Vec<String>> {
+        if self.shown.as_ref() != Some(request) {
+            return None;
+        }
+        let lines = self.wrapped(width);
+        let first = self.first(lines.len(), height);
+        Some(lines.into_iter().skip(first).take(height).collect())
+    }
+
+    /// Moves by so many lines: down, or up if negative.
+    pub(super) fn scroll_by(&mut self, lines: isize, (width, height): (usize, usize)) {
+        let most = self.wrapped(width).len().saturating_sub(height);
+        let is_from_end = self.aspect.is_read_from_end();
+        let change = if is_from_end { -lines } else { lines };
+        self.scroll = self.scroll.min(most).saturating_add_signed(change).min(most);
+    }
+
+    fn first(&self, count: usize, height: usize) -> usize {
+        let most = count.saturating_sub(height);
+        let scroll = self.scroll.min(most);
+        if self.aspect.is_read_from_end() { most - scroll } else { scroll }
+    }
+
+    fn wrapped(&self, width: usize) -> Vec<String> {
+        let parts = self.lines.iter().flat_map(|line| {
+            let parts = wrap(line, width);
+            if parts.is_empty() { vec![String::new()] } else { parts }
+        });
+        parts.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(pane: &Pane) -> Request {
+        pane.request(&Subject { session: Some("ada"), lane: Some("cart"), ..Subject::default() }).unwrap()
+    }
+
+    fn lines(count: usize) -> Vec<String> {
+        (1..=count).map(|number| number.to_string()).collect()
+    }
+
+    #[test]
+    fn list_and_pane_share_the_screen() {
+        let pane = Pane::new();
+        let widths = [119, 120, 140, 160, 200, 300].map(|columns| pane.list_width(columns));
+        assert_eq!(widths, [None, Some(58), Some(58), Some(78), Some(110), Some(110)]);
+        assert_eq!(Pane { is_hidden: true, ..pane }.list_width(200), None);
+    }
+
+    #[test]
+    fn each_aspect_is_a_command_about_the_row() {
+        let row = Subject { session: Some("ada"), task: Some("T-1"), lane: Some("cart"), ..Subject::default() };
+        let typed =
+            |subject: &Subject<'_>| Aspect::ALL.map(|aspect| aspect.command(subject).map(|action| action.typed()));
+        assert_eq!(
+            typed(&row),
+            [
+                Ok("fairway session peek ada --lines 200".into()),
+                Ok("fairway outbox --to-session ada --all".into()),
+                Ok("fairway lane diff cart".into()),
+                Ok("fairway evidence list T-1".into()),
+            ]
+        );
+        // A job belongs to a session, and is not its screen.
+        let job = typed(&Subject { job: Some("J"), session: Some("ada"), ..Subject::default() });
+        assert_eq!(job[0], Ok("fairway exec log J".into()));
+        assert!(job[1..].iter().all(Result::is_err), "{job:?}");
+    }
+
+    #[test]
+    fn screen_shows_its_end_and_changes_their_begin() {
+        let mut pane = Pane::new();
+        let room = (10, 3);
+        assert_eq!(pane.text(&request(&pane), room), None);
+        pane.show(request(&pane), lines(9));
+        assert_eq!(pane.text(&request(&pane), room).unwrap(), ["7", "8", "9"]);
+        pane.scroll_by(-2, room);
+        assert_eq!(pane.text(&request(&pane), room).unwrap(), ["5", "6", "7"]);
+        pane.scroll_by(-99, room);
+        assert_eq!(pane.text(&request(&pane), room).unwrap(), ["1", "2", "3"]);
+        pane.scroll_by(99, room);
+        assert_eq!(pane.text(&request(&pane), room).unwrap(), ["7", "8", "9"]);
+
+        // The text of another request is not shown for this one.
+        pane.aspect = Aspect::Changes;
+        assert_eq!(pane.text(&request(&pane), room), None);
+        pane.show(request(&pane), lines(MAX_LINES + 1));
+        assert_eq!(pane.text(&request(&pane), room).unwrap(), ["1", "2", "3"]);
+        pane.scroll_by(9_999, (40, 1));
+        assert_eq!(pane.text(&request(&pane), (40, 1)).unwrap(), ["… the rest: fairway lane diff cart"]);
+    }
+}
