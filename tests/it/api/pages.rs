@@ -236,7 +236,7 @@ fn lane_usage_and_search_show_what_the_commands_print() {
         "make",
     ]);
     world.run(["prompt", "dev", "look at the total"]);
-    world.run(["--session", "dev", "exec", "run", "--", "echo", "built"]).exits(0);
+    world.run(["--session", "dev", "exec", "spawn", "--", "echo", "built"]).exits(0);
     let (_server, client) = open(&world, &[]);
     let lane = client.get("/lane?name=ui").body;
     for text in [

@@ -248,7 +248,7 @@ impl<'a> Checks<'a> {
         let prepare = &self.app.settings.land.prepare;
         let step = |command: &str| CheckStep { announcement: format!("{why}: {command}"), command: command.to_owned() };
         let steps: Vec<CheckStep> = prepare.iter().map(String::as_str).chain([command]).map(step).collect();
-        let runs = self.run_steps(&dir, &steps)?;
+        let runs = self.run_steps(&dir, &self.sandbox(&dir)?, &steps)?;
         let is_prepared = runs.iter().take(prepare.len()).all(CommandRun::passed);
         Ok(runs.last().filter(|_| is_prepared).map(CommandRun::passed))
     }
