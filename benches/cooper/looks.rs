@@ -57,7 +57,7 @@ pub fn report() {
     let look = || {
         let (before, start) = (used(), Instant::now());
         run(&root, &fairway, &["overlap", "--json"]);
-        (used() - before, start.elapsed())
+        (used().saturating_sub(before), start.elapsed())
     };
     let middle = |mut looks: Vec<(Duration, Duration)>| {
         looks.sort_unstable();

@@ -13,6 +13,7 @@ use crate::domain::{
 /// The settings of `fairway land`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each key")]
 pub struct LandSettings {
     /// How work comes into its base.
     #[serde(deserialize_with = "values::word")]

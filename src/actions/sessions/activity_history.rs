@@ -15,7 +15,6 @@ const MAX_CHANGES: usize = 400;
 /// A time in which a session had one activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// The activity.
     pub activity: Activity,
     /// When it began.
     pub since: Timestamp,

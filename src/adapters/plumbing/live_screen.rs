@@ -33,7 +33,6 @@ impl LiveScreen {
         Self { path, printed_by, parser: parser(size), size, read: None }
     }
 
-    /// The transcript.
     pub fn path(&self) -> &Path {
         &self.path
     }

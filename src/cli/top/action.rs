@@ -1,7 +1,10 @@
 //! The command behind each key: argv as one types it.
 
-use super::{pane::Aspect, rows::Subject};
+use super::{aspect::Aspect, rows::Subject};
 use crate::wire::{BoardView, HeldTaskView, NeedView};
+
+/// The lines of a session's screen that are read beside the list.
+const SCREEN_LINES: &str = "200";
 
 /// A command of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,8 +192,32 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
         'N' => Ok(Wish::StartNext),
         _ => match Aspect::of_key(key) {
             Some(Aspect::Screen) => wish('l', subject, board, person),
-            Some(aspect) => aspect.command(subject).map(Wish::View),
+            Some(aspect) => print(aspect, subject).map(Wish::View),
             None => Err("no such key; ? shows the keys"),
+        },
+    }
+}
+
+/// The command that prints an aspect of a row. The error says why there is none.
+pub(super) fn print(aspect: Aspect, subject: &Subject<'_>) -> Result<Action, &'static str> {
+    let session = subject.session.filter(|_| subject.job.is_none());
+    match (aspect, subject.job) {
+        (Aspect::Screen, Some(job)) => Ok(Action::new(&["exec", "log", job])),
+        (Aspect::Screen, None) => match session {
+            Some(session) => Ok(Action::new(&["session", "peek", session, "--lines", SCREEN_LINES])),
+            None => Err("no session and no job is here"),
+        },
+        (Aspect::Messages, _) => match session {
+            Some(session) => Ok(Action::new(&["outbox", "--to-session", session, "--all"])),
+            None => Err("no session is here"),
+        },
+        (Aspect::Changes, _) => match subject.lane {
+            Some(lane) => Ok(Action::new(&["lane", "diff", lane])),
+            None => Err("no lane is here"),
+        },
+        (Aspect::Evidence, _) => match subject.task.filter(|_| subject.job.is_none()) {
+            Some(task) => Ok(Action::new(&["evidence", "list", task])),
+            None => Err("no task is here"),
         },
     }
 }

@@ -8,8 +8,8 @@ use ratatui_core::{
 
 use super::{
     action::{ROW_KEYS, typed},
+    aspect::Aspect,
     editor::Editor,
-    pane::Aspect,
     rows::{Part, RowText, count, dollars},
     state::{Mode, State, View},
     text::{fit, pad, width, wrap},

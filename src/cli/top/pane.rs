@@ -1,6 +1,11 @@
 //! The pane beside the list: the selected row's screen, messages, changes or evidence.
 
-use super::{action::Action, rows::Subject, text::wrap};
+use super::{
+    action::{self, Action},
+    aspect::Aspect,
+    rows::Subject,
+    text::wrap,
+};
 
 /// The width from which the list has a pane beside it.
 const MIN_COLUMNS: usize = 120;
@@ -10,75 +15,8 @@ const MIN_LIST: usize = 58;
 const USUAL_PANE: usize = 82;
 /// The width from which a wider screen widens the pane alone.
 const MAX_LIST: usize = 110;
-/// The lines of a screen or of a job's output that are read.
-const SCREEN_LINES: &str = "200";
 /// The most lines that a pane keeps. The command above them prints all.
 const MAX_LINES: usize = 2_000;
-
-/// What a pane shows of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Aspect {
-    Screen,
-    Messages,
-    Changes,
-    Evidence,
-}
-
-impl Aspect {
-    pub(super) const ALL: [Self; 4] = [Self::Screen, Self::Messages, Self::Changes, Self::Evidence];
-
-    /// The aspect of a key.
-    pub(super) fn of_key(key: char) -> Option<Self> {
-        Self::ALL.into_iter().find(|aspect| aspect.key() == key)
-    }
-
-    pub(super) const fn key(self) -> char {
-        match self {
-            Self::Screen => '1',
-            Self::Messages => '2',
-            Self::Changes => '3',
-            Self::Evidence => '4',
-        }
-    }
-
-    pub(super) const fn title(self) -> &'static str {
-        match self {
-            Self::Screen => "screen",
-            Self::Messages => "messages",
-            Self::Changes => "changes",
-            Self::Evidence => "evidence",
-        }
-    }
-
-    /// Whether its last lines are the news.
-    const fn is_read_from_end(self) -> bool {
-        matches!(self, Self::Screen | Self::Messages)
-    }
-
-    /// The command that prints it. The error says why there is none.
-    pub(super) fn command(self, subject: &Subject<'_>) -> Result<Action, &'static str> {
-        let session = subject.session.filter(|_| subject.job.is_none());
-        match (self, subject.job) {
-            (Self::Screen, Some(job)) => Ok(Action::new(&["exec", "log", job])),
-            (Self::Screen, None) => match session {
-                Some(session) => Ok(Action::new(&["session", "peek", session, "--lines", SCREEN_LINES])),
-                None => Err("no session and no job is here"),
-            },
-            (Self::Messages, _) => match session {
-                Some(session) => Ok(Action::new(&["outbox", "--to-session", session, "--all"])),
-                None => Err("no session is here"),
-            },
-            (Self::Changes, _) => match subject.lane {
-                Some(lane) => Ok(Action::new(&["lane", "diff", lane])),
-                None => Err("no lane is here"),
-            },
-            (Self::Evidence, _) => match subject.task.filter(|_| subject.job.is_none()) {
-                Some(task) => Ok(Action::new(&["evidence", "list", task])),
-                None => Err("no task is here"),
-            },
-        }
-    }
-}
 
 /// What a pane is to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +57,7 @@ impl Pane {
 
     /// What it is to show of a row.
     pub(super) fn request(&self, subject: &Subject<'_>) -> Result<Request, &'static str> {
-        let action = self.aspect.command(subject)?;
+        let action = action::print(self.aspect, subject)?;
         let session = subject.session.filter(|_| self.aspect == Aspect::Screen && subject.job.is_none());
         Ok(Request { aspect: self.aspect, action, session: session.map(str::to_owned) })
     }
@@ -195,8 +133,9 @@ mod tests {
     #[test]
     fn each_aspect_is_a_command_about_the_row() {
         let row = Subject { session: Some("ada"), task: Some("T-1"), lane: Some("cart"), ..Subject::default() };
-        let typed =
-            |subject: &Subject<'_>| Aspect::ALL.map(|aspect| aspect.command(subject).map(|action| action.typed()));
+        let typed = |subject: &Subject<'_>| {
+            Aspect::ALL.map(|aspect| action::print(aspect, subject).map(|action| action.typed()))
+        };
         assert_eq!(
             typed(&row),
             [

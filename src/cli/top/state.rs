@@ -2,9 +2,10 @@
 
 use super::{
     action::{self, Action, TextFor, Wish},
+    aspect::Aspect,
     editor::Editor,
     key::Key,
-    pane::{Aspect, Pane, Request},
+    pane::{Pane, Request},
     rows::{self, Part, Row, Subject},
     text,
 };

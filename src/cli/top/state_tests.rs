@@ -4,10 +4,11 @@ use serde_json::json;
 
 use super::{
     action::TextFor,
+    aspect::Aspect,
     draw::Look,
     frame::lines,
     key::Key,
-    pane::{Aspect, Pane},
+    pane::Pane,
     state::{Effect, Input, Mode, State},
 };
 use crate::{

@@ -133,7 +133,9 @@ fn five_agents_claim_ask_are_denied_die_go_on_and_land() {
     let run = world.session(DIES.provider())["run_id"].clone();
     eventually("it is killed", || {
         let left = marked(&run).unwrap();
-        left.iter().for_each(|key: &ProcessKey| drop(key.signal(Signal::SIGKILL)));
+        for key in &left {
+            drop(key.signal(Signal::SIGKILL));
+        }
         left.is_empty().then_some(())
     });
     world.run(["session", "reconcile"]).exits(0);

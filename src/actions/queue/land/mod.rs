@@ -24,6 +24,7 @@ mod sent_back;
 mod show;
 mod step;
 mod submodules;
+mod suspect;
 mod unit;
 mod upstream;
 

@@ -3,11 +3,11 @@
 
 use anyhow::Result;
 
-use super::{candidate, earlier::names, pass::Outcome, sent_back, step::LockedLand, unit::Unit};
+use super::{candidate, earlier::names, pass::Outcome, sent_back, step::LockedLand, suspect::Suspect, unit::Unit};
 use crate::{
     actions::core::errors,
     domain::{
-        LaneName, Refusal, TaskId,
+        LaneName, Refusal,
         landing::Landing,
         landing_failure::{FailedLandCheck, FailsWith},
         rules::landing_pair::{PairSearch, PairStep},
@@ -16,25 +16,10 @@ use crate::{
     store::sessions,
 };
 
-/// Work that was sent back because of a check, while sessions of what landed before it still run.
-#[derive(Debug)]
-pub(super) struct Suspect {
-    pub(super) unit: Unit,
-    /// The number of its landing.
-    pub(super) landing: i64,
-    pub(super) failed: FailedLandCheck,
-    /// The check, as shell text.
-    pub(super) command: String,
-    /// The task whose check it is, if that is other work.
-    pub(super) of_other: Option<TaskId>,
-    /// What landed since it last had the base, newest first.
-    pub(super) since: Vec<Landing>,
-}
-
 impl LockedLand<'_> {
     /// Whether the other half is looked for: that costs checks, and is of use while one of the sessions runs that can be told.
-    pub(super) fn looks_for_pair(&self, unit: &Unit, since: &[Landing]) -> Result<bool> {
-        Ok(self.app.settings.land.find_pair && since.iter().any(|one| self.is_live(unit, one).unwrap_or_default()))
+    pub(super) fn looks_for_pair(&self, unit: &Unit, since: &[Landing]) -> bool {
+        self.app.settings.land.find_pair && since.iter().any(|one| self.is_live(unit, one).unwrap_or_default())
     }
 
     /// Whether a session runs in the lane of a landing, beside the unit's own.
@@ -79,7 +64,8 @@ impl LockedLand<'_> {
         let oldest_first: Vec<&Landing> = since.iter().rev().collect();
         if let Some(task) = &suspect.of_other {
             let has_task = |one: &&&Landing| one.tasks.iter().any(|(id, _)| id == task);
-            return oldest_first.iter().find(has_task).map_or(Ok(FailsWith::Unknown), |one| self.other(unit, one));
+            let found = oldest_first.iter().find(has_task);
+            return Ok(found.map_or(FailsWith::Unknown, |one| self.other(unit, one)));
         }
         let Some(fork) = self.git.merge_base(&suspect.failed.base_commit, &unit.commit)? else {
             return Ok(FailsWith::Unknown);
@@ -98,7 +84,7 @@ impl LockedLand<'_> {
                 PairStep::Nothing => return Ok(FailsWith::Nothing),
                 PairStep::Unknown => return Ok(FailsWith::Unknown),
                 PairStep::Landing(place) => {
-                    return oldest_first.get(place).map_or(Ok(FailsWith::Unknown), |one| self.other(unit, one));
+                    return Ok(oldest_first.get(place).map_or(FailsWith::Unknown, |one| self.other(unit, one)));
                 }
             };
             let Some(tree) = tree else { return Ok(FailsWith::Unknown) };
@@ -118,9 +104,9 @@ impl LockedLand<'_> {
         })
     }
 
-    fn other(&self, unit: &Unit, landing: &Landing) -> Result<FailsWith> {
+    fn other(&self, unit: &Unit, landing: &Landing) -> FailsWith {
         let lane: Option<LaneName> = landing.lane.clone().filter(|_| self.is_live(unit, landing).unwrap_or_default());
         let of = names(std::slice::from_ref(landing)).join(", ");
-        Ok(FailsWith::Other { of, lane, commit: landing.candidate.clone().unwrap_or_default() })
+        FailsWith::Other { of, lane, commit: landing.candidate.clone().unwrap_or_default() }
     }
 }

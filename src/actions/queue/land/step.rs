@@ -9,9 +9,8 @@ use super::{
     candidate,
     checks::{CheckRun, Checks},
     earlier::{has_landed, landed_since, names},
-    finish,
-    pair::Suspect,
-    readiness, submodules,
+    finish, readiness, submodules,
+    suspect::Suspect,
     unit::{self, Unit},
     upstream::{Pushed, Upstreams},
 };
@@ -346,7 +345,7 @@ impl LockedLand<'_> {
             is_behind: self.git.is_ancestor(&base.commit, &unit.commit) == Some(false),
         };
         let refusal = Refusal::LandCheckFailed(Box::new(refused.clone()));
-        if !self.looks_for_pair(unit, &since)? {
+        if !self.looks_for_pair(unit, &since) {
             return self.send_back(unit, landing, refusal, &since);
         }
         let (command, of_other) = (failed.command, failed.of_other);
