@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf, process::Child, time::Duration};
 
-use fairway::os::{poll_until::poll_until, process::ProcessKey};
+use fairway::os::poll_until::poll_until;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
