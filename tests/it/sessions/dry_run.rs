@@ -49,6 +49,7 @@ fn dry_run_works_right_after_init_and_masks_secrets() {
     worktree    [world]/project
     transcript  [world]/project/.fairway/transcripts/s1.log
     environment API_TOKEN=•••
+    environment OTEL_RESOURCE_ATTRIBUTES=fairway.session=s1
     ");
 }
 
