@@ -192,8 +192,7 @@ fn landing_is_pushed_and_opens_dependents_where_it_has_arrived() {
     let early = submitted(a, "early", &[]);
     a.run(["task", "edit", &early, "--depends-on", &alone]).exits(0);
     let error = a.run(["land", &early, "--json"]).refuses(5, "gate_blocked").error();
-    let blocker = &error["details"]["blockers"][0];
-    assert!(blocker["message"].is_string(), "{error:#}");
+    let blocker = &error["details"]["tasks"][0]["blockers"][0];
     assert!(blocker["message"].as_str().unwrap().starts_with(&format!("{alone} is landed on ")), "{error:#}");
     assert_eq!(blocker["fix"], "push main there, then fetch it: git fetch");
     assert_eq!((status(a, &early), a.root().join("early.txt").exists()), ("review".to_owned(), false));

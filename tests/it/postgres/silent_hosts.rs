@@ -168,6 +168,7 @@ fn number_of_exchanges_of_a_look_does_not_grow_with_the_held_tasks() {
         );
     };
     copy("tasks", "id = 'T-11'", "'id', 'M-' || n");
+    copy("claims", "task_id = 'T-11' AND ended_at IS NULL", "'task_id', 'M-' || n");
     copy("checkpoints", "task_id = 'T-11' AND origin IS NULL", "'id', 100000 + n, 'task_id', 'M-' || n");
     let blocks = LOOKS.map(exchanges);
     println!("exchanges with 400 held tasks: {blocks:?}");
@@ -176,6 +177,10 @@ fn number_of_exchanges_of_a_look_does_not_grow_with_the_held_tasks() {
     let board = world.json(["status"]);
     println!("status with 400 held tasks: {} ms", start.elapsed().as_millis());
     assert_eq!(board["counts"]["held"], 400);
+    // The copies have no history, which every store must have at its end.
+    for (table, id) in [("checkpoints", "task_id"), ("claims", "task_id"), ("tasks", "id")] {
+        server.query(schema, &format!("DELETE FROM {table} WHERE {id} LIKE 'M-%'"));
+    }
     // They say the same as those that were read one by one.
     let listed = world.json(["session", "list"]);
     for (number, one) in listed.as_array().unwrap().iter().enumerate() {
