@@ -7,7 +7,11 @@ use std::{
     net::TcpStream,
     ops::Deref,
     process::{Child, ChildStdout, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, channel},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -192,6 +196,20 @@ impl Page {
         stream
     }
 
+    /// Counts the bytes of the stream as a browser asks for it, from now on.
+    fn sent_bytes(&self) -> Arc<AtomicUsize> {
+        let mut stream = self.get("/events?since=", "accept-encoding: gzip\r\n");
+        let count = Arc::new(AtomicUsize::new(0));
+        let total = Arc::clone(&count);
+        thread::spawn(move || {
+            let mut bytes = [0; 64 << 10];
+            while let Ok(length @ 1..) = stream.read(&mut bytes) {
+                total.fetch_add(length, Ordering::Relaxed);
+            }
+        });
+        count
+    }
+
     /// From a request to the first byte of the page.
     fn first_byte(&self) -> Duration {
         let since = Instant::now();
@@ -323,6 +341,10 @@ fn events(name: &str, build: &Build) {
     let changes = page.changes();
     let mut items = BTreeMap::new();
     take(&mut items, &changes.recv_timeout(PATIENCE).unwrap());
+    let sent = page.sent_bytes();
+    thread::sleep(Duration::from_secs(1));
+    let first = sent.load(Ordering::Relaxed);
+    assert!(first > 0, "the stream is empty");
     let pids = [top.child.id(), page.child.id()];
     let (before, since) = (pids.map(processor_time), Instant::now());
     ask(&project, || {
@@ -332,6 +354,7 @@ fn events(name: &str, build: &Build) {
         }
     });
     let last = Instant::now();
+    let bytes = sent.load(Ordering::Relaxed) - first;
     let used = pids.map(processor_time);
     let seconds = since.elapsed().as_secs_f64();
     // Every session's last question, and nothing else, is on the page; top begins with the oldest of them.
@@ -357,5 +380,8 @@ fn events(name: &str, build: &Build) {
         let share = used.saturating_sub(before).as_secs_f64() / seconds * 100.0;
         row(&format!("{what}, following 100 events a second, of a core, {name}"), &format!("{share:.1} %"), "≤ 5 %");
     }
+    #[expect(clippy::cast_precision_loss, reason = "megabytes of a minute")]
+    let megabytes = bytes as f64 / seconds * 60.0 / 1e6;
+    row(&format!("sent to the page in a minute of them, {name}"), &format!("{megabytes:.1} MB"), "≤ 2 MB");
     row(&format!("the last of them on the page, {name}"), &format!("{:.0} ms", ms(late)), "≤ 1000 ms");
 }
