@@ -5,8 +5,9 @@ import { showAges } from "/ages.js";
 import { reopen } from "/live.js";
 
 const list = document.querySelector("#lanes ul");
-// The shortest time between two fetches that no person has asked for.
+// The shortest time between two fetches: after a change of the lane's rows, and after any other event.
 const PAUSE = 1000;
+const LONG_PAUSE = 5000;
 let item;
 let body;
 // The newest event that the open lane shows.
@@ -15,6 +16,7 @@ let seq = 0;
 const screens = new Map();
 let fetchedAt = 0;
 let timer;
+let dueAt = 0;
 
 const nameInAddress = () => new URLSearchParams(location.search).get("lane");
 const linksOf = (name) => [...list.querySelectorAll("a[data-lane]")].filter((link) => link.dataset.lane === name);
@@ -68,6 +70,8 @@ const fetchLane = async () => {
   const answer = await fetch(`/lane?name=${encodeURIComponent(item.dataset.lane)}`, { headers: { accept: "text/html" } });
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("board");
   if (body !== shown) return;
+  // What a person has begun to write meanwhile stays.
+  if (isWriting()) return fetchAt(Date.now() + PAUSE);
   if (fresh) seq = Math.max(seq, Number(fresh.dataset.seq));
   const opened = [...shown.querySelectorAll("details[open] input[name=command]")].map((one) => one.value);
   const scrolled = [...shown.querySelectorAll("pre")].map((one) => one.scrollTop);
@@ -80,31 +84,41 @@ const fetchLane = async () => {
   showAges(shown);
 };
 
-/** Shows the open lane anew, soon: what a person writes in it stays. */
-export const refreshLane = () => {
-  if (!item || timer !== undefined) return;
+// Fetches the lane at this time, unless it is fetched earlier.
+const fetchAt = (at) => {
+  if (timer !== undefined && dueAt <= at) return;
+  clearTimeout(timer);
+  dueAt = at;
   timer = setTimeout(() => {
     timer = undefined;
     if (!item) return;
-    if (isWriting()) refreshLane();
+    // What a person writes in it stays.
+    if (isWriting()) fetchAt(Date.now() + PAUSE);
     else fetchLane().catch(() => {});
-  }, Math.max(200, PAUSE - (Date.now() - fetchedAt)));
+  }, at - Date.now());
+};
+
+/** Shows the open lane anew, soon. */
+export const refreshLane = (pause = PAUSE) => {
+  if (item) fetchAt(Math.max(Date.now() + 200, fetchedAt + pause));
 };
 
 /** Hears the newest event that the board shows. @param {number} newest */
 export const followLane = (newest) => {
   if (newest <= seq) return;
   seq = newest;
-  refreshLane();
+  refreshLane(LONG_PAUSE);
 };
 
-/** Puts the open lane below its rows. It is closed when they are gone. @param {Element[]} rows */
-export const placeLane = (rows) => {
+/** Puts the open lane below its rows, and shows it anew if one of them has changed. It is closed when they are gone.
+ * @param {Element[]} rows @param {Record<string, string>} changed */
+export const placeLane = (rows, changed) => {
   if (!item) return;
   const isRow = (row) => row.querySelector(":scope > a[data-lane]")?.dataset.lane === item.dataset.lane;
   const last = rows.findLastIndex(isRow);
   if (last < 0) return close();
   for (const row of rows.filter(isRow)) row.querySelector("a").setAttribute("aria-expanded", "true");
+  if (rows.some((row) => isRow(row) && row.dataset.key in changed)) refreshLane();
   rows.splice(last + 1, 0, item);
 };
 

@@ -92,7 +92,7 @@ const update = (part) => {
   });
   if (items.includes(undefined)) return location.reload();
   kept.forEach((item, index) => items.splice(Math.min(places[index], items.length), 0, item));
-  if (part.name === "lanes") placeLane(items);
+  if (part.name === "lanes") placeLane(items, part.items);
   if (part.name === "needs") {
     const added = items.filter((item) => !known.has(item.dataset.key));
     const said = added.map((item) => `needs you: ${item.querySelector(".head").textContent}: ${item.querySelector(".line").textContent}`);
