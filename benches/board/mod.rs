@@ -202,7 +202,7 @@ impl Page {
         let count = Arc::new(AtomicUsize::new(0));
         let total = Arc::clone(&count);
         thread::spawn(move || {
-            let mut bytes = [0; 64 << 10];
+            let mut bytes = vec![0; 64 << 10];
             while let Ok(length @ 1..) = stream.read(&mut bytes) {
                 total.fetch_add(length, Ordering::Relaxed);
             }
