@@ -49,10 +49,11 @@ async fn follow_changes(feed: &Feed, items: &EventSender, lane: &LaneName) -> Re
     let (mut changes, mut shutdown) = server_state().map(|state| (state.changes.clone(), state.shutdown.clone()))?;
     let mut screens = Screens::new();
     let mut watch = None;
-    let mut list_at = Instant::now();
+    let (mut is_listed, mut list_at) = (false, Instant::now());
     loop {
         let begin = Instant::now();
-        if begin >= list_at {
+        if !is_listed {
+            is_listed = true;
             list_at = begin + LIST_INTERVAL;
             changes.mark_unchanged();
             let name = lane.clone();
@@ -76,7 +77,12 @@ async fn follow_changes(feed: &Feed, items: &EventSender, lane: &LaneName) -> Re
         };
         tokio::select! {
             () = printed(watch.as_ref()) => {}
-            changed = board_changed => if changed.is_err() { return Ok(()) },
+            changed = board_changed => {
+                if changed.is_err() {
+                    return Ok(());
+                }
+                is_listed = false;
+            }
             () = items.closed() => return Ok(()),
             _ = shutdown.wait_for(|shutdown| *shutdown) => return Ok(()),
         }

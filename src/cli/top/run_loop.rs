@@ -79,6 +79,14 @@ enum End {
     By(Signal),
 }
 
+/// The command whose output the pane shows.
+struct PaneViewer {
+    request: Request,
+    viewer: Viewer,
+    /// What the board says of its row.
+    facts: String,
+}
+
 struct Top<'a> {
     ctx: &'a Context,
     project: LiveProject,
@@ -93,8 +101,7 @@ struct Top<'a> {
     decoder: KeyDecoder,
     background: Option<BackgroundCommand>,
     viewer: Option<Viewer>,
-    /// The command whose output the pane shows, and what the board says of its row.
-    pane: Option<(Request, Viewer, String)>,
+    pane: Option<PaneViewer>,
     has_changed: bool,
     composed_at: Instant,
     interval: Duration,
@@ -168,7 +175,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
     let Top { screen, signals, viewer, pane, .. } = top;
     drop(screen);
     drop(signals);
-    for viewer in viewer.into_iter().chain(pane.map(|(_, viewer, _)| viewer)) {
+    for viewer in viewer.into_iter().chain(pane.map(|pane| pane.viewer)) {
         viewer.close();
     }
     end
@@ -206,9 +213,9 @@ impl Top<'_> {
                 viewer.refresh(|action| self.spawn(action));
                 self.viewer = Some(viewer);
             }
-            if let Some((request, mut viewer, facts)) = self.pane.take() {
-                viewer.refresh(|action| self.spawn(action));
-                self.pane = Some((request, viewer, facts));
+            if let Some(mut pane) = self.pane.take() {
+                pane.viewer.refresh(|action| self.spawn(action));
+                self.pane = Some(pane);
             }
         }
     }
@@ -254,7 +261,7 @@ impl Top<'_> {
             self.has_changed = true;
         }
         self.read_children();
-        for viewer in self.viewer.iter_mut().chain(self.pane.iter_mut().map(|(_, viewer, _)| viewer)) {
+        for viewer in self.viewer.iter_mut().chain(self.pane.iter_mut().map(|pane| &mut pane.viewer)) {
             viewer.drain_watch();
         }
         if is_ready(0) {
@@ -291,7 +298,7 @@ impl Top<'_> {
     }
 
     fn viewers(&self) -> impl Iterator<Item = &Viewer> {
-        self.viewer.iter().chain(self.pane.iter().map(|(_, viewer, _)| viewer))
+        self.viewer.iter().chain(self.pane.iter().map(|pane| &pane.viewer))
     }
 
     /// Lets the pane follow the selected row and what the board says of it.
@@ -301,12 +308,12 @@ impl Top<'_> {
             return;
         };
         let facts = self.state.row_facts();
-        if let Some((shown, viewer, known)) = &mut self.pane
-            && *shown == request
+        if let Some(pane) = &mut self.pane
+            && pane.request == request
         {
-            if *known != facts {
-                *known = facts;
-                viewer.mark_changed();
+            if pane.facts != facts {
+                pane.facts = facts;
+                pane.viewer.mark_changed();
             }
             return;
         }
@@ -316,12 +323,12 @@ impl Top<'_> {
             None => (FileWatch::new(), PANE_INTERVAL),
         };
         let viewer = Viewer::repeated(request.action.clone(), watch, interval);
-        self.pane = Some((request, viewer, facts));
+        self.pane = Some(PaneViewer { request, viewer, facts });
     }
 
     fn close_pane(&mut self) {
-        if let Some((_, viewer, _)) = self.pane.take() {
-            viewer.close();
+        if let Some(pane) = self.pane.take() {
+            pane.viewer.close();
         }
     }
 
@@ -582,10 +589,10 @@ impl Top<'_> {
                 inputs.push(Input::ViewEnded);
             }
         }
-        if let Some((request, viewer, _)) = &mut self.pane
-            && let Some(printed) = viewer.read()
+        if let Some(pane) = &mut self.pane
+            && let Some(printed) = pane.viewer.read()
         {
-            inputs.push(Input::Pane { request: request.clone(), lines: printed.lines });
+            inputs.push(Input::Pane { request: pane.request.clone(), lines: printed.lines });
         }
         for input in inputs {
             self.is_drawn = false;
