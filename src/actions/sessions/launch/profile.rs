@@ -231,7 +231,10 @@ fn own_sandbox_args(
     }
     let Some(args) = input.entry.profile.unsandboxed_args.clone() else { return Ok(Vec::new()) };
     if !args.is_empty() {
-        notes.push(format!("the own sandbox of {} is off: it cannot start in the sandbox of the session", input.provider));
+        notes.push(format!(
+            "the own sandbox of {} is off: it cannot start in the sandbox of the session",
+            input.provider
+        ));
     }
     Ok(args)
 }
