@@ -23,6 +23,8 @@ pub enum Report {
         is_resumed: bool,
     },
     TurnStarted,
+    /// The running turn has taken a prompt.
+    Steered,
     /// A tool has ended.
     ToolEnded {
         call: ToolCall,

@@ -51,6 +51,13 @@ pub fn prompt(conversation: &str, texts: &[&str]) -> Value {
     json!({ "sessionId": conversation, "prompt": parts })
 }
 
+/// The parameters of `_session/steering`, an extension: a prompt for the running turn. Without one it is left to this client.
+pub fn steering(conversation: &str, text: &str) -> Value {
+    let mut params = prompt(conversation, &[text]);
+    params["_meta"] = json!({ "steering": { "idleBehavior": "promptRequired" } });
+    params
+}
+
 /// Asks the agent to end its turn.
 pub fn cancel(conversation: &str) -> Value {
     notification("session/cancel", json!({ "sessionId": conversation }))

@@ -14,6 +14,8 @@ pub struct AgentInfo {
     pub can_load: bool,
     /// Whether it resumes a conversation silently.
     pub can_resume: bool,
+    /// Whether it takes prompts into its running turn.
+    pub can_steer: bool,
     /// The protocol's version that it speaks.
     pub protocol: u64,
 }
@@ -34,6 +36,7 @@ impl AgentInfo {
             version: info("version"),
             can_load: offers("/agentCapabilities/loadSession"),
             can_resume: offers("/agentCapabilities/sessionCapabilities/resume"),
+            can_steer: result.pointer("/_meta/steering/supported") == Some(&Value::Bool(true)),
             protocol: result.get("protocolVersion").and_then(Value::as_u64).unwrap_or_default(),
         }
     }
@@ -125,12 +128,15 @@ mod tests {
     #[test]
     fn agent_is_what_it_says_and_missing_parts_are_unknown() {
         let said = json!({ "protocolVersion": 1, "agentInfo": { "name": "x", "title": "X\u{1b}[0m", "version": "2" },
-            "agentCapabilities": { "loadSession": true, "sessionCapabilities": { "resume": {} } }, "new": [] });
+            "agentCapabilities": { "loadSession": true, "sessionCapabilities": { "resume": {} } }, "new": [],
+            "_meta": { "steering": { "supported": true } } });
         let agent = AgentInfo::from_json(&said);
         assert_eq!((agent.name.as_deref(), agent.version.as_deref()), (Some("X[0m"), Some("2")));
-        assert_eq!((agent.can_load, agent.can_resume, agent.protocol), (true, true, 1));
+        assert_eq!((agent.can_load, agent.can_resume, agent.can_steer, agent.protocol), (true, true, true, 1));
         assert_eq!(
-            AgentInfo::from_json(&json!({ "agentCapabilities": { "loadSession": false } })),
+            AgentInfo::from_json(
+                &json!({ "agentCapabilities": { "loadSession": false }, "_meta": { "steering": {} } })
+            ),
             AgentInfo::default()
         );
     }

@@ -3,6 +3,7 @@
 mod pause;
 mod question;
 mod setup;
+mod steering;
 mod turn;
 mod update;
 
@@ -79,6 +80,14 @@ struct Question {
     options: Vec<PermissionOption>,
 }
 
+/// A prompt for a running turn that has no answer yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SteeringPrompt {
+    /// The request of the process that has sent it.
+    request: u64,
+    text: String,
+}
+
 /// A session in the eyes of its supervisor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateMachine {
@@ -97,6 +106,8 @@ pub struct StateMachine {
     next_question: u64,
     /// The requests for a pause that await the end of the turns.
     pause_requests: Vec<u64>,
+    /// The prompts for the running turn that have no answer yet, by the number of their request.
+    steering: BTreeMap<u64, SteeringPrompt>,
     /// When the pause ends.
     paused_until: Option<Duration>,
     /// The calls of this turn, by the agent's id; the flag says whether it has asked about it.
@@ -127,6 +138,7 @@ impl StateMachine {
             questions: BTreeMap::new(),
             next_question: 1,
             pause_requests: Vec::new(),
+            steering: BTreeMap::new(),
             paused_until: None,
             calls: BTreeMap::new(),
             garbage: 0,
@@ -171,10 +183,7 @@ impl StateMachine {
                     self.fail("it prints other things than the protocol's frames", &mut effects);
                 }
             }
-            Event::Request(id, Command::Prompt(text)) => {
-                let accepted = self.accept_prompt(text, &mut effects);
-                effects.push(Effect::Reply(id, accepted));
-            }
+            Event::Request(id, Command::Prompt(text)) => self.prompted(id, text, &mut effects),
             Event::Request(id, Command::Cancel) => {
                 self.cancel(&mut effects);
                 effects.push(Effect::Reply(id, Ok(())));
@@ -239,8 +248,8 @@ impl StateMachine {
             Phase::Prompting { request, is_cancelled } if id == request => {
                 self.turn_over(result, is_cancelled, effects);
             }
-            // An answer that nothing waits for.
-            _ => {}
+            // Else an answer that nothing waits for.
+            _ => self.steered(id, &result, effects),
         }
     }
 
@@ -256,7 +265,8 @@ impl StateMachine {
         if matches!(self.phase, Phase::Prompting { .. }) {
             effects.push(Effect::Report(Report::TurnFailed(why.to_owned())));
         }
-        for id in std::mem::take(&mut self.pause_requests) {
+        let steering = std::mem::take(&mut self.steering).into_values().map(|prompt| prompt.request);
+        for id in std::mem::take(&mut self.pause_requests).into_iter().chain(steering) {
             effects.push(Effect::Reply(id, Err("the agent has ended".to_owned())));
         }
         effects.push(Effect::Print(self.conversation.note(why)));

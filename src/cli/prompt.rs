@@ -5,9 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 use serde_json::json;
 
-use super::{context::Context, exit::Exit, values};
+use super::{context::Context, exit::Exit, send::awaited_receipt, values};
 use crate::{
-    actions::sessions::prompt::{self, AckWaiter, NewPrompt},
+    actions::sessions::prompt::{self, NewPrompt},
     domain::{
         SessionId,
         id::Label,
@@ -19,7 +19,7 @@ use crate::{
 ///
 /// The prompt is delivered by the session's next hook. If no hook runs, it is typed into the terminal. It counts as
 /// acknowledged once the agent provably has it. A session that has not reported its state gets only urgent prompts and those with
-/// --now. `fairway send` does the same for a lane, a role or all.
+/// --now. The end of a turn is known of structured sessions only. `fairway send` does the same for a lane, a role or all.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session id
@@ -40,6 +40,9 @@ pub struct Args {
     /// Wait this long for the acknowledgement; exit 6 if none
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     wait_ack: Option<Duration>,
+    /// Wait this long for the end of the turn; exit 6 if none
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, conflicts_with = "wait_ack")]
+    wait_answer: Option<Duration>,
     /// Send nothing if a prompt with this key is known
     #[arg(long, value_name = "KEY")]
     dedup: Option<String>,
@@ -55,7 +58,8 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let content = ctx.text("prompt", self.text, self.body_file.as_deref())?.unwrap_or_default();
         let app = ctx.app()?;
-        let awaited = self.wait_ack.map(|limit| AckWaiter::with_timeout(&app, limit)).transpose()?;
+        let sessions = [self.session.clone()];
+        let awaited = awaited_receipt(&app, self.wait_ack, self.wait_answer, &sessions)?;
         let prompt = NewPrompt {
             to: self.session,
             content,
@@ -70,7 +74,7 @@ impl Args {
             for note in &answer.notes {
                 ctx.out.note(&crate::render::escape_controls(note));
             }
-            return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);
+            return ctx.answer(&prompt::wait_receipt(&app, awaited, id)?);
         }
         ctx.answer(&answer)
     }

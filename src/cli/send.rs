@@ -10,17 +10,17 @@ use crate::{
         Answer, App,
         sessions::{
             control::nudge,
-            prompt::{self, AckWaiter, Audience, NewText, TextRecipient},
+            prompt::{self, Audience, AwaitedReceipt, NewText, Receipt, TextRecipient},
         },
     },
-    domain::{Refusal, message::Priority},
+    domain::{Refusal, SessionId, message::Priority},
 };
 
 /// Send text to a session, a lane, a role, a person or all
 ///
 /// WHO is a session's id, session:ID, lane:NAME, role:NAME or person:NAME. A lane or role means each of its live sessions but the
 /// sender. Each session gets a prompt of its own, delivered as by `fairway prompt`; a person reads `fairway inbox`. The failure of
-/// one stops no other. --json prints an array of receipts.
+/// one stops no other. The end of a turn is known of structured sessions only. --json prints an array of receipts.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long)]
     all: bool,
     /// Type the text into the terminals, without a receipt
-    #[arg(long = "type", id = "keystrokes", conflicts_with_all = ["priority", "now", "wait_ack", "ttl"])]
+    #[arg(long = "type", id = "keystrokes", conflicts_with_all = ["priority", "now", "wait_ack", "wait_answer", "ttl"])]
     keystrokes: bool,
     /// With --type, type even as the answer to a question
     #[arg(long, requires = "keystrokes")]
@@ -51,6 +51,9 @@ pub struct Args {
     /// Wait this long for each acknowledgement; exit 6 if none
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     wait_ack: Option<Duration>,
+    /// Wait this long for the end of each turn; exit 6 if none
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, conflicts_with = "wait_ack")]
+    wait_answer: Option<Duration>,
     /// Time after which undelivered text expires
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     ttl: Option<Duration>,
@@ -79,7 +82,8 @@ impl Args {
                 TextRecipient::Person(_) => Err(usage("a person has no terminal to type into").into()),
             });
         }
-        let awaited = self.wait_ack.map(|limit| AckWaiter::with_timeout(&app, limit)).transpose()?;
+        let sessions: Vec<_> = recipients.iter().filter_map(TextRecipient::session).cloned().collect();
+        let awaited = awaited_receipt(&app, self.wait_ack, self.wait_answer, &sessions)?;
         let text = NewText { content, priority: self.priority, ttl: self.ttl, now: self.now };
         // All are sent before the first is waited for.
         let mut sent: Vec<Result<Answer>> =
@@ -88,7 +92,7 @@ impl Args {
         each::array(ctx, &app, &recipients, |app, _| {
             let sent = sent.pop().unwrap_or_else(|| Err(Error::msg("nothing was sent")))?;
             match &awaited {
-                Some(awaited) => acknowledged(app, awaited, sent),
+                Some(awaited) => with_receipt(app, awaited, sent),
                 None => Ok(sent),
             }
         })
@@ -104,9 +108,24 @@ fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
     })
 }
 
-/// Waits for the acknowledgement of what was sent; keeps the notes of the sending.
-fn acknowledged(app: &App, awaited: &AckWaiter, sent: Answer) -> Result<Answer> {
+/// The receipt that the flags wait for.
+pub(super) fn awaited_receipt(
+    app: &App,
+    acknowledgement: Option<Duration>,
+    answer: Option<Duration>,
+    sessions: &[SessionId],
+) -> Result<Option<AwaitedReceipt>> {
+    let wanted = match (acknowledgement, answer) {
+        (None, None) => return Ok(None),
+        (Some(limit), _) => (Receipt::Acknowledged, limit),
+        (None, Some(limit)) => (Receipt::Answered, limit),
+    };
+    AwaitedReceipt::of(app, wanted.0, sessions, wanted.1).map(Some)
+}
+
+/// Waits for the receipt of what was sent; keeps the notes of the sending.
+fn with_receipt(app: &App, awaited: &AwaitedReceipt, sent: Answer) -> Result<Answer> {
     let Some(id) = sent.ids.first().and_then(|id| id.parse().ok()) else { return Ok(sent) };
-    let answer = prompt::wait_acknowledged(app, awaited, id)?;
+    let answer = prompt::wait_receipt(app, awaited, id)?;
     Ok(sent.notes.into_iter().fold(answer, Answer::note))
 }

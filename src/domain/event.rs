@@ -58,6 +58,7 @@ string_enum! {
         MessageQueued => "message.queued",
         MessageOffered => "message.offered",
         MessageAcknowledged => "message.acknowledged",
+        MessageAnswered => "message.answered",
         MessageExpired => "message.expired",
         MessageWithdrawn => "message.withdrawn",
         ApprovalAsked => "approval.asked",

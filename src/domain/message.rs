@@ -40,6 +40,9 @@ pub const SAYS_FROM: &str = "says_from";
 /// The key in the metadata of a message that does not wait for the session's state to be known.
 pub const GOES_NOW: &str = "now";
 
+/// The reason of a turn that ended with an error.
+pub const FAILED_TURN: &str = "failed";
+
 /// The recipient: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
@@ -108,6 +111,10 @@ pub struct Message {
     pub expires_at: Option<Timestamp>,
     /// When it was sent first.
     pub created_at: Timestamp,
+    /// When the turn that has taken it ended, where the agent reports that.
+    pub answered_at: Option<Timestamp>,
+    /// Why that turn ended: `end_turn`, `cancelled`, `failed` or another word of the agent.
+    pub stop_reason: Option<String>,
 }
 
 impl Message {

@@ -434,6 +434,9 @@ pub enum Refusal {
         within: String,
         waits: Option<Box<PromptWait>>,
     },
+    /// The turn that has taken a prompt has not ended.
+    #[error("prompt {id} has no answer: {why}")]
+    NotAnswered { id: i64, session: String, why: String },
     /// The first prompt of a launched session has not arrived.
     #[error("the session {session} runs, but its first prompt has not arrived within {within}{}",
         .question.as_ref().map(|question| format!(": it asks a person: {question}")).unwrap_or_default())]
@@ -631,6 +634,7 @@ impl Refusal {
             Self::NothingReady { .. } => "nothing_ready",
             Self::WaitTimedOut { .. } => "nothing_arrived",
             Self::NotAcknowledged { .. } => "not_acknowledged",
+            Self::NotAnswered { .. } => "not_answered",
             Self::FirstPromptPending { .. } => "first_prompt_pending",
             Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
             Self::RequestPending { .. } => "request_open",

@@ -20,7 +20,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, to_session, to_lane, to_role, priority, source, content, metadata, status, dedup, count, ",
-            "offered_to, offered_until, expires_at, created_at, channel, announced_to FROM messages ",
+            "offered_to, offered_until, expires_at, created_at, channel, announced_to, answered_at, stop_reason FROM messages ",
             $rest
         )
     };
@@ -69,6 +69,7 @@ const NEWEST: &str = select!("ORDER BY id DESC LIMIT $1");
 const NEWEST_TO: &str = select!("WHERE to_session = $2 ORDER BY id DESC LIMIT $1");
 const RESOLVE: &str =
     "UPDATE messages SET status = $2, offered_to = $3, offered_until = NULL, settled_at = $4 WHERE id = $1";
+const ANSWER: &str = "UPDATE messages SET answered_at = $2, stop_reason = $3 WHERE id = $1 AND answered_at IS NULL";
 const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
      WHERE settled_at IS NOT NULL AND settled_at < $1 LIMIT 100)";
 
@@ -99,6 +100,8 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
             .map(|word| sql::parse_value("a channel", &word, Channel::parse))
             .transpose()?,
         announced_to: row.get(16)?,
+        answered_at: at(17)?,
+        stop_reason: row.get(18)?,
     })
 }
 
@@ -198,6 +201,11 @@ pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, channel:
 pub fn resolve(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), RESOLVE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
     Ok(())
+}
+
+/// Records the end of the turn that has taken a message, and why it ended. Returns whether it was not recorded yet.
+pub fn answer(tx: &WriteTx<'_>, id: i64, stop_reason: &str) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), ANSWER, &[&id, &tx.now().millis(), &stop_reason])? == 1)
 }
 
 /// The message of this number.

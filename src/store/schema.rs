@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The store: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 18, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 19, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// The output store: "FAIO".
 pub(super) const OUTPUT: Schema =
@@ -45,6 +45,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V16__landing_push", include_str!("../../migrations/V16__landing_push.sql")),
     ("V17__structured_sessions", include_str!("../../migrations/V17__structured_sessions.sql")),
     ("V18__sandboxes", include_str!("../../migrations/V18__sandboxes.sql")),
+    ("V19__answered_messages", include_str!("../../migrations/V19__answered_messages.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

@@ -42,6 +42,8 @@ pub struct ProtocolState {
     pub mode: Option<String>,
     /// Why it may run a tool without asking; `None` when it asks.
     pub unguarded: Option<String>,
+    /// Whether it takes prompts into its running turn.
+    pub can_steer: bool,
 }
 
 /// A screen that was looked at.
@@ -53,7 +55,7 @@ pub struct SeenScreen {
 }
 
 const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, open_calls, \
-     screen_digest, screen_since, program_missing_at, agent, agent_mode, unguarded FROM session_reports WHERE session_id = $1";
+     screen_digest, screen_since, program_missing_at, agent, agent_mode, unguarded, can_steer FROM session_reports WHERE session_id = $1";
 const REPORTING: &str = "SELECT session_id FROM session_reports \
      WHERE (lifecycle_at IS NOT NULL OR hooked_at IS NOT NULL) \
      AND session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL)";
@@ -70,9 +72,9 @@ const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES 
      THEN session_reports.open_calls + $2 ELSE 0 END, screen_digest = NULL, screen_since = NULL";
 const PROGRAM_MISSING: &str = "INSERT INTO session_reports (session_id, program_missing_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET program_missing_at = excluded.program_missing_at";
-const PROTOCOL: &str = "INSERT INTO session_reports (session_id, agent, agent_mode, unguarded) VALUES ($1, $2, $3, $4) \
-     ON CONFLICT (session_id) DO UPDATE SET agent = excluded.agent, agent_mode = excluded.agent_mode, \
-     unguarded = excluded.unguarded";
+const PROTOCOL: &str = "INSERT INTO session_reports (session_id, agent, agent_mode, unguarded, can_steer) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (session_id) DO UPDATE SET agent = excluded.agent, \
+     agent_mode = excluded.agent_mode, unguarded = excluded.unguarded, can_steer = excluded.can_steer";
 const GUARD: &str = "UPDATE session_reports SET agent_mode = $2, unguarded = $3 WHERE session_id = $1";
 const UNGUARDED: &str = "SELECT session_id, unguarded FROM session_reports WHERE unguarded IS NOT NULL \
      AND session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL)";
@@ -98,7 +100,12 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
         screen: row.get::<Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
         program_missing_since: at(9)?,
         protocol: match row.get::<Option<String>>(10)? {
-            Some(agent) => Some(ProtocolState { agent, mode: row.get(11)?, unguarded: row.get(12)? }),
+            Some(agent) => Some(ProtocolState {
+                agent,
+                mode: row.get(11)?,
+                unguarded: row.get(12)?,
+                can_steer: row.get::<Option<i64>>(13)? == Some(1),
+            }),
             None => None,
         },
     })
@@ -131,8 +138,8 @@ pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
 
 /// Sets what the agent of a structured session says about itself.
 pub fn set_protocol(tx: &WriteTx<'_>, session: &SessionId, state: &ProtocolState) -> Result<(), StoreError> {
-    let ProtocolState { agent, mode, unguarded } = state;
-    sql::execute(tx.conn(), PROTOCOL, &[&session.as_str(), agent, mode, unguarded])?;
+    let ProtocolState { agent, mode, unguarded, can_steer } = state;
+    sql::execute(tx.conn(), PROTOCOL, &[&session.as_str(), agent, mode, unguarded, &i64::from(*can_steer)])?;
     Ok(())
 }
 

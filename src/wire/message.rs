@@ -38,6 +38,10 @@ pub struct MessageView {
     pub way: Option<&'static str>,
     /// When it was sent.
     pub created_at: String,
+    /// When the turn that has taken it ended; null until then, and for an agent that does not report its turns' ends.
+    pub answered_at: Option<String>,
+    /// Why that turn ended: `end_turn`, `cancelled`, `failed` or another word of the agent.
+    pub stop_reason: Option<String>,
 }
 
 impl From<&Message> for MessageView {
@@ -68,6 +72,8 @@ impl From<&Message> for MessageView {
             count: message.count,
             way: message.channel.map(Channel::as_str),
             created_at: message.created_at.to_string(),
+            answered_at: message.answered_at.map(|at| at.to_string()),
+            stop_reason: message.stop_reason.clone(),
         }
     }
 }

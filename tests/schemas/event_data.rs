@@ -601,6 +601,14 @@ event_data! {
         way: Option<Channel>,
     }
 
+    /// The turn that has taken a message has ended.
+    MessageAnswered {
+        /// Its number.
+        id: i64,
+        /// Why the turn ended: `end_turn`, `cancelled`, `failed` or another word of the agent.
+        stop_reason: String,
+    }
+
     /// A message was not read in time, or was withdrawn.
     MessageOver {
         /// Its number.
@@ -894,6 +902,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::MessageQueued => generator.subschema_for::<MessageQueued>(),
         Kind::MessageOffered => generator.subschema_for::<MessageOffered>(),
         Kind::MessageAcknowledged => generator.subschema_for::<MessageAcknowledged>(),
+        Kind::MessageAnswered => generator.subschema_for::<MessageAnswered>(),
         Kind::MessageExpired | Kind::MessageWithdrawn => generator.subschema_for::<MessageOver>(),
         Kind::ApprovalAsked => generator.subschema_for::<ApprovalAsked>(),
         Kind::ApprovalAnswered => generator.subschema_for::<ApprovalAnswered>(),

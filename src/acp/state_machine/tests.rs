@@ -106,6 +106,39 @@ fn guard_of(effects: &[Effect]) -> Option<&GuardMode> {
 }
 
 #[test]
+fn prompt_goes_into_the_running_turn_of_an_agent_that_takes_it() {
+    let mut played = Played::busy();
+    played.machine.agent.can_steer = true;
+    let sent_to = |effects: &[Effect]| (sent(effects)[0]["method"].clone(), sent(effects)[0]["id"].clone());
+    let effects = played.play([Event::Request(7, Command::Prompt("more".into()))]);
+    assert_eq!(sent_to(&effects), (json!("_session/steering"), json!(4)));
+    assert!(
+        !effects.iter().any(|effect| matches!(effect, Effect::Reply(..))),
+        "nothing is told before the agent has it"
+    );
+    let effects = played.play([result(4, json!({ "outcome": "injected" }))]);
+    assert!(effects.contains(&Effect::Report(Report::Steered)) && effects.contains(&Effect::Reply(7, Ok(()))));
+    // The agent refuses one, and gives one back when its turn has ended.
+    played.play([Event::Request(8, Command::Prompt("no".into())), Event::Request(9, Command::Prompt("late".into()))]);
+    let effects = played.play([failure(5, "full")]);
+    let why = "the agent does not take it into its running turn: full".to_owned();
+    assert_eq!(effects, [Effect::Reply(8, Err(why))]);
+    played.play([result(3, json!({ "stopReason": "end_turn" }))]);
+    played.play([Event::Request(10, Command::Pause)]);
+    assert!(played.machine.begin_pause(Duration::from_secs(1)).is_empty(), "a prompt is on its way");
+    let effects = played.play([result(6, json!({ "outcome": "promptRequired" }))]);
+    assert_eq!(sent_to(&effects).0, "session/prompt");
+    assert!(effects.contains(&Effect::Reply(9, Ok(()))));
+    // One whose agent ends, and one for a turn that is cancelled.
+    played.machine.pause_requests.clear();
+    played.play([Event::Request(11, Command::Prompt("lost".into())), Event::Request(12, Command::Cancel)]);
+    let effects = played.play([Event::Request(13, Command::Prompt("after".into()))]);
+    assert_eq!((sent(&effects).len(), &effects[..]), (0, &[Effect::Reply(13, Ok(()))][..]));
+    let effects = played.play([Event::AgentGone]);
+    assert!(effects.contains(&Effect::Reply(11, Err("the agent has ended".to_owned()))));
+}
+
+#[test]
 fn pause_begins_when_nothing_waits_and_ends_by_itself() {
     let pause = |played: &mut Played| {
         let id = played.machine.next_request + 100;

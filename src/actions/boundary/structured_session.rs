@@ -32,7 +32,7 @@ use crate::{
         Actor, Event, EventKind, LaneName, Role, RunId, SessionId,
         approval::ApprovalStatus,
         id::Label,
-        message::{Channel, Message},
+        message::{Channel, FAILED_TURN, Message, MessageStatus, Recipient},
         secrets,
         session::Session,
         text_limits::MAX_BODY_BYTES,
@@ -41,7 +41,7 @@ use crate::{
     env::{Env, vars},
     os::notify::ChangeWaiter,
     store::{
-        approvals, messages,
+        WriteTx, approvals, messages,
         session_reports::{self, ProtocolState},
     },
     wire::MessageView,
@@ -89,7 +89,17 @@ fn open(env: &Env, start: &StartConfig) -> Result<Option<StoreSink>> {
         max_output_bytes: MAX_BODY_BYTES,
         is_supervisor: true,
     };
-    Ok(Some(StoreSink { app, id, caller, cwd, waiter: None, open: BTreeMap::new(), delivered: None, turns: 0 }))
+    Ok(Some(StoreSink {
+        app,
+        id,
+        caller,
+        cwd,
+        waiter: None,
+        open: BTreeMap::new(),
+        delivered: None,
+        turns: 0,
+        taken: Vec::new(),
+    }))
 }
 
 /// The sink of a session whose project cannot be opened: what is not recorded is said, and a question is denied.
@@ -124,6 +134,15 @@ enum Delivered {
     Reply(Box<HookOutcome>),
 }
 
+impl Delivered {
+    fn ids(&self) -> Vec<i64> {
+        match self {
+            Self::Batch(_, batch) => batch.ids.clone(),
+            Self::Reply(outcome) => outcome.batch().map(|batch| batch.ids.clone()).unwrap_or_default(),
+        }
+    }
+}
+
 struct StoreSink {
     app: App,
     id: SessionId,
@@ -135,6 +154,8 @@ struct StoreSink {
     open: BTreeMap<u64, i64>,
     delivered: Option<Delivered>,
     turns: u64,
+    /// The messages that the running turn has taken.
+    taken: Vec<i64>,
 }
 
 impl StoreSink {
@@ -155,17 +176,28 @@ impl StoreSink {
             }
             Report::TurnStarted => {
                 self.turns += 1;
+                self.taken = self.sent_now()?;
                 self.silently(&HookEvent::TurnStart)?;
-                match self.delivered.take() {
+                let delivered = self.delivered.take();
+                self.taken.extend(delivered.iter().flat_map(Delivered::ids));
+                match delivered {
                     Some(Delivered::Batch(session, batch)) => prompt::confirm_delivered(&self.app, &session, &batch)?,
                     Some(Delivered::Reply(outcome)) => hook::confirm_written(&self.app, &outcome)?,
                     None => {}
                 }
                 Ok(SinkReply::default())
             }
+            Report::Steered => {
+                let sent = self.sent_now()?;
+                self.taken.extend(sent);
+                self.silently(&HookEvent::Other)?;
+                Ok(SinkReply::default())
+            }
             Report::ToolEnded { call, was_asked } => self.tool_ended(call, *was_asked),
             Report::TurnEnded { stop_reason, usage } => self.turn_ended(stop_reason, usage.as_ref()),
             Report::TurnFailed(why) => {
+                let taken = std::mem::take(&mut self.taken);
+                self.app.transaction(|tx| self.answer(tx, &taken, FAILED_TURN))?;
                 self.silently(&HookEvent::TurnFailed(why.clone()))?;
                 Ok(SinkReply::default())
             }
@@ -183,6 +215,25 @@ impl StoreSink {
                 Ok(SinkReply::default())
             }
         }
+    }
+
+    /// The messages that are on their way to the agent by the control socket.
+    fn sent_now(&self) -> Result<Vec<i64>> {
+        let open = self.app.read(|tx| Ok(messages::open_for(tx, &Recipient::Session(self.id.clone()))?))?;
+        let is_sent =
+            |message: &Message| message.status == MessageStatus::Offered && message.channel == Some(Channel::Nudge);
+        Ok(open.into_iter().filter(is_sent).map(|message| message.id).collect())
+    }
+
+    /// Records the end of the turn for the messages that it has taken.
+    fn answer(&self, tx: &WriteTx<'_>, taken: &[i64], stop_reason: &str) -> Result<()> {
+        for id in taken {
+            if messages::answer(tx, *id, stop_reason)? {
+                let answered = Event::new(EventKind::MessageAnswered);
+                tx.record(&answered.with("id", *id).with("stop_reason", stop_reason))?;
+            }
+        }
+        Ok(())
     }
 
     fn ready(
@@ -204,6 +255,7 @@ impl StoreSink {
             agent: format!("{} (acp {})", agent.label(), agent.protocol),
             mode: guard.mode.clone(),
             unguarded: guard.why.clone(),
+            can_steer: agent.can_steer,
         };
         self.app.transaction(|tx| Ok(session_reports::set_protocol(tx, &self.id, &state)?))?;
         let context = if let Reply::Context(text) = outcome.reply { Some(text) } else { None };
@@ -232,8 +284,10 @@ impl StoreSink {
             usage: Some(usage.clone()),
             tools: Vec::new(),
         });
+        let taken = std::mem::take(&mut self.taken);
         self.app.transaction(|tx| {
             let session = lookup::session(tx, &self.id)?;
+            self.answer(tx, &taken, stop_reason)?;
             telemetry::store_turns(tx, &session, &turn.into_iter().collect::<Vec<_>>())?;
             let ended = Event::new(EventKind::SessionTurnEnded)
                 .session(&session.id, &session.run_id)

@@ -137,6 +137,7 @@ pub(super) fn details(refusal: &Refusal) -> Value {
             "reason": waits.as_ref().map(|wait| wait.reason.as_str()),
             "hint": waits.as_ref().and_then(|wait| wait.hint.as_deref()),
         }),
+        Refusal::NotAnswered { id, session, .. } => json!({ "message_id": id, "session_id": session }),
         Refusal::FirstPromptPending { session, question, message, .. } => {
             json!({ "session_id": session, "question": question, "message_id": message })
         }

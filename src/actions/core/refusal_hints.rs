@@ -420,6 +420,9 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
                 (Empty, Some(next.chain(["it goes on waiting: fairway outbox".to_owned()]).collect()))
             }
         },
+        Refusal::NotAnswered { session, .. } => {
+            (Empty, Some(format!("read the conversation: fairway session peek {session}")))
+        }
         Refusal::FirstPromptPending { session, question: Some(_), .. } => {
             (Empty, Some(format!("answer it: fairway session attach {session}")))
         }

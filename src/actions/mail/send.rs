@@ -76,6 +76,8 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
                 dedup: dedup.clone(),
                 count: 1,
                 announced_to: None,
+                answered_at: None,
+                stop_reason: None,
                 expires_at,
                 created_at: tx.now(),
             },
@@ -116,6 +118,8 @@ pub(in crate::actions) fn send_system(
         dedup: Some(key.to_owned()),
         count: 1,
         announced_to: None,
+        answered_at: None,
+        stop_reason: None,
         expires_at: matches!(to, Recipient::Person(_)).then(|| tx.now().plus(PERSON_TTL)),
         created_at: tx.now(),
     };

@@ -145,14 +145,27 @@ pub enum TypingPolicy {
     InterruptThenType,
 }
 
-/// Whether a message is typed into a session's terminal now. `hooked`: hooks of its provider come by and bring what waits
-/// at the turn's boundary, or in its middle.
-pub const fn typing_policy(urgency: Urgency, activity: Activity, hooked: bool) -> TypingPolicy {
+/// How text comes into the turn of a session that is busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnAccess {
+    /// Nothing brings it: the turn must be interrupted.
+    None,
+    /// Hooks of its provider come by and bring what waits at the turn's boundary, or in its middle.
+    Hooks,
+    /// The agent takes prompts into its running turn.
+    Steering,
+}
+
+/// Whether a message is typed into a session's terminal now.
+pub fn typing_policy(urgency: Urgency, activity: Activity, access: TurnAccess) -> TypingPolicy {
     match activity {
         Activity::Idle => TypingPolicy::Type,
+        Activity::Busy if access == TurnAccess::Steering => TypingPolicy::Type,
         // A question is on the screen, and typing would answer it.
         Activity::RequiresAction | Activity::Stopping => TypingPolicy::Wait,
-        Activity::Unknown | Activity::Busy if urgency.is_urgent() && !hooked => TypingPolicy::InterruptThenType,
+        Activity::Unknown | Activity::Busy if urgency.is_urgent() && access == TurnAccess::None => {
+            TypingPolicy::InterruptThenType
+        }
         Activity::Unknown if urgency.goes_into_unknown() => TypingPolicy::Type,
         Activity::Unknown | Activity::Busy => TypingPolicy::Wait,
     }
@@ -202,6 +215,8 @@ mod tests {
             dedup: None,
             count: 1,
             announced_to: None,
+            answered_at: None,
+            stop_reason: None,
             expires_at: None,
             created_at: Timestamp::from_millis(0),
         }
@@ -300,12 +315,12 @@ mod tests {
         for channel in [Channel::Stream, Channel::Wake] {
             assert_eq!(ids(&deliverable(all.clone(), channel, Activity::Unknown, NOW)), [4, 3], "{channel}");
         }
-        let typed = |hooked| {
+        let typed = |access| {
             all.iter()
-                .filter(move |one| typing_policy(Urgency::of(one), Activity::Unknown, hooked) != TypingPolicy::Wait)
+                .filter(move |one| typing_policy(Urgency::of(one), Activity::Unknown, access) != TypingPolicy::Wait)
         };
-        for hooked in [false, true] {
-            assert_eq!(typed(hooked).map(|one| one.id).collect::<Vec<_>>(), [3, 4]);
+        for access in [TurnAccess::None, TurnAccess::Hooks, TurnAccess::Steering] {
+            assert_eq!(typed(access).map(|one| one.id).collect::<Vec<_>>(), [3, 4]);
         }
         let reasons: Vec<_> = all.iter().map(|one| wait_reason(Urgency::of(one), Activity::Unknown)).collect();
         let waits = Some(WaitReason::StateUnknown);
@@ -320,20 +335,23 @@ mod tests {
     fn prompt_is_not_typed_over_a_question_and_only_an_urgent_one_interrupts() {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
         let typing_policy =
-            |priority, activity, hooked| typing_policy(Urgency { priority, now: false }, activity, hooked);
-        for hooked in [false, true] {
+            |priority, activity, access| typing_policy(Urgency { priority, now: false }, activity, access);
+        for access in [TurnAccess::None, TurnAccess::Hooks, TurnAccess::Steering] {
             for priority in Priority::ALL {
-                assert_eq!(typing_policy(*priority, Idle, hooked), TypingPolicy::Type);
-                assert_eq!(typing_policy(*priority, RequiresAction, hooked), TypingPolicy::Wait);
-                assert_eq!(typing_policy(*priority, Stopping, hooked), TypingPolicy::Wait);
+                assert_eq!(typing_policy(*priority, Idle, access), TypingPolicy::Type);
+                assert_eq!(typing_policy(*priority, RequiresAction, access), TypingPolicy::Wait);
+                assert_eq!(typing_policy(*priority, Stopping, access), TypingPolicy::Wait);
             }
-            assert_eq!(typing_policy(Priority::System, Busy, hooked), TypingPolicy::Wait);
+            assert_eq!(typing_policy(Priority::Normal, Unknown, access), TypingPolicy::Wait);
         }
-        assert_eq!(typing_policy(Priority::Urgent, Busy, false), TypingPolicy::InterruptThenType);
-        assert_eq!(typing_policy(Priority::Urgent, Busy, true), TypingPolicy::Wait);
-        assert_eq!(typing_policy(Priority::Urgent, Unknown, false), TypingPolicy::InterruptThenType);
-        assert_eq!(typing_policy(Priority::Normal, Unknown, false), TypingPolicy::Wait);
-        assert_eq!(typing_policy(Priority::Normal, Unknown, true), TypingPolicy::Wait);
+        for access in [TurnAccess::None, TurnAccess::Hooks] {
+            assert_eq!(typing_policy(Priority::System, Busy, access), TypingPolicy::Wait);
+        }
+        assert_eq!(typing_policy(Priority::Normal, Busy, TurnAccess::Steering), TypingPolicy::Type);
+        assert_eq!(typing_policy(Priority::Urgent, Busy, TurnAccess::Steering), TypingPolicy::Type);
+        assert_eq!(typing_policy(Priority::Urgent, Busy, TurnAccess::None), TypingPolicy::InterruptThenType);
+        assert_eq!(typing_policy(Priority::Urgent, Busy, TurnAccess::Hooks), TypingPolicy::Wait);
+        assert_eq!(typing_policy(Priority::Urgent, Unknown, TurnAccess::None), TypingPolicy::InterruptThenType);
     }
 
     #[test]

@@ -86,6 +86,8 @@ mod tests {
             dedup: None,
             count: 1,
             announced_to: None,
+            answered_at: None,
+            stop_reason: None,
             expires_at: None,
             created_at: Timestamp::from_millis(0),
         }

@@ -16,6 +16,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V16__landing_push", include_str!("../../../migrations/postgres/V16__landing_push.sql")),
     ("V17__structured_sessions", include_str!("../../../migrations/postgres/V17__structured_sessions.sql")),
     ("V18__sandboxes", include_str!("../../../migrations/postgres/V18__sandboxes.sql")),
+    ("V19__answered_messages", include_str!("../../../migrations/postgres/V19__answered_messages.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.

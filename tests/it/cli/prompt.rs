@@ -39,7 +39,7 @@ fn prompt_has_a_receipt() {
     queued prompt 2 to session s1
     prompt 2 waits: s1 has not reported its state
     $ fairway prompt s1 'rebase onto main' --json
-    {"accepted":true,"queued":true,"position":3,"message_id":3,"deduplicated":false,"reason":"state_unknown","hint":null,"message":{"id":3,"to_session":"s1","to_lane":null,"to_role":null,"to_person":null,"priority":"normal","source":"nudge","content":"rebase onto main","metadata":{"from":"[user]"},"status":"queued","count":1,"way":null,"created_at":"2026-01-01T00:00:04.000Z"}}
+    {"accepted":true,"queued":true,"position":3,"message_id":3,"deduplicated":false,"reason":"state_unknown","hint":null,"message":{"id":3,"to_session":"s1","to_lane":null,"to_role":null,"to_person":null,"priority":"normal","source":"nudge","content":"rebase onto main","metadata":{"from":"[user]"},"status":"queued","count":1,"way":null,"created_at":"2026-01-01T00:00:04.000Z","answered_at":null,"stop_reason":null}}
     prompt 3 waits: s1 has not reported its state
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     queued prompt 4 to session s1

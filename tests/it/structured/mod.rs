@@ -40,7 +40,7 @@ impl Scene {
     /// With more of the configuration, and a start of the agent by its own words. An agent that behaves is proven to ask.
     fn with(start: &str, more: &str) -> Self {
         let scene = Self::unproven(start, more);
-        if start.is_empty() {
+        if start.is_empty() || start == "steer" {
             scene.run(["doctor", "agents", "fake"]).exits(0);
             // The prompt of the canary.
             fs::remove_file(scene.dir().join("prompts")).unwrap();

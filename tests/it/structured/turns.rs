@@ -45,6 +45,62 @@ fn cancel_ends_the_turn_and_what_waits_comes_next() {
 }
 
 #[test]
+fn agent_that_can_be_steered_takes_prompts_into_its_turn() {
+    let scene = Scene::with("steer", "");
+    scene.begin();
+    scene.prompt("STALL");
+    eventually("it is busy", || (scene.session("s")["activity"] == "busy").then_some(()));
+    let status = |id: &serde_json::Value| scene.rows(&format!("SELECT * FROM messages WHERE id = {id}")).remove(0);
+    let taken = scene.prompt("a word in between");
+    scene.shows("heard: a word in between");
+    eventually("it is acknowledged", || (status(&taken)["status"] == "acknowledged").then_some(()));
+    // Mail, and what the agent refuses, waits for the end of the turn.
+    scene.run(["message", "send", "--to-session", "s", "a letter"]).exits(0);
+    let back = scene.prompt("BACK with it");
+    let refused = scene.run(["prompt", "s", "NEVER this"]).exits(0);
+    assert!(refused.stderr.contains("it does not listen"), "{refused:?}");
+    scene.run(["session", "interrupt", "s"]).exits(0);
+    for text in ["> BACK with it\ndid: BACK with it", "NEVER this", "a letter"] {
+        scene.shows(text);
+    }
+    scene.wait_until_idle();
+    let shown = scene.peek();
+    assert!(shown.find("[turn ended: cancelled]").unwrap() < shown.find("a letter").unwrap(), "{shown}");
+    assert_eq!((&*status(&taken)["status"], &*status(&taken)["stop_reason"]), ("acknowledged", "cancelled"));
+    assert_eq!(status(&back)["status"], "acknowledged");
+    assert_eq!(shown.matches("a word in between").count(), 2, "the prompt, and what the agent says: {shown}");
+}
+
+#[test]
+fn answer_is_waited_for_until_the_turn_ends() {
+    let scene = Scene::launched();
+    let answered = scene.json(["prompt", "s", "one", "--wait-answer", "60s"]);
+    let message = &answered["message"];
+    assert_eq!(
+        (&message["status"], &message["stop_reason"]),
+        (&"acknowledged".into(), &"end_turn".into()),
+        "{message}"
+    );
+    assert!(message["answered_at"].is_string());
+    let failed = scene.run(["send", "s", "FAIL", "--wait-answer", "60s"]).exits(6).stderr;
+    assert!(failed.starts_with("error: prompt 2 has no answer: the turn of s has failed\n"), "{failed}");
+    let unanswered =
+        scene.run(["prompt", "s", "STALL", "--wait-answer", "1s", "--json"]).refuses(6, "not_answered").error();
+    assert_eq!(unanswered["message"], "prompt 3 has no answer: the turn of s has not ended within 1s");
+    assert_eq!(unanswered["hint"], "read the conversation: fairway session peek s");
+    scene.run(["session", "interrupt", "s"]).exits(0);
+    let reason = || scene.rows("SELECT stop_reason FROM messages WHERE id = 3").remove(0).remove("stop_reason");
+    eventually("its end", || (reason().as_deref() == Some("cancelled")).then_some(()));
+    let events = scene.rows("SELECT data FROM events WHERE kind = 'message.answered' ORDER BY seq");
+    assert_eq!(events.len(), 3, "{events:?}");
+    // Whether it came to the agent first is a race.
+    scene.run(["prompt", "s", "DIE", "--wait-answer", "60s"]).exits(6);
+    scene.run(["session", "upsert", "--id", "t", "--role", "dev"]).exits(0);
+    let refused = scene.run(["send", "t", "word", "--wait-answer", "1s"]).exits(2).stderr;
+    assert!(refused.contains("t is not structured") && refused.contains("--wait-ack 1m"), "{refused}");
+}
+
+#[test]
 fn usage_cost_and_context_are_those_that_the_agent_tells() {
     let scene = Scene::launched();
     scene.prompt("one");

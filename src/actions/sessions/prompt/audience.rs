@@ -57,6 +57,16 @@ pub enum TextRecipient {
     Person(PersonName),
 }
 
+impl TextRecipient {
+    /// The session, when it is one.
+    pub const fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::Person(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for TextRecipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,7 +7,7 @@ pub(crate) mod deliver_inline;
 pub mod listener;
 mod send;
 pub mod stream;
-mod wait_acknowledged;
+mod wait_receipt;
 
 pub use crate::actions::core::message_state::{confirm_typed, expire_for_session};
 pub use audience::{Audience, NewText, TextRecipient, recipients_of, send_text};
@@ -16,4 +16,4 @@ pub use deliver_by_typing::{deliver, deliver_sent, try_deliver, type_pending, ty
 pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};
 pub use send::{NewPrompt, as_delivered, declined_view, send};
 pub(in crate::actions::sessions) use send::{queue_answer, queue_first};
-pub use wait_acknowledged::{AckWaiter, wait_acknowledged};
+pub use wait_receipt::{AwaitedReceipt, Receipt, wait_receipt};

@@ -184,6 +184,8 @@ impl PreparedPrompt {
             dedup: self.dedup.clone(),
             count: 1,
             announced_to: None,
+            answered_at: None,
+            stop_reason: None,
             expires_at: self.ttl.map(|ttl| tx.now().plus(ttl)),
             created_at: tx.now(),
         };

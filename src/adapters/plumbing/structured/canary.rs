@@ -172,7 +172,7 @@ impl<'a> CanaryRun<'a> {
             }
             Report::TurnEnded { .. } => self.is_over = true,
             Report::TurnFailed(why) => self.fail(format!("the turn failed: {why}")),
-            Report::TurnStarted | Report::ToolEnded { .. } | Report::ContextUsage(_) => {}
+            Report::TurnStarted | Report::Steered | Report::ToolEnded { .. } | Report::ContextUsage(_) => {}
         }
     }
 }

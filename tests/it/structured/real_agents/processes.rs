@@ -1,6 +1,6 @@
 //! The processes of a session: agents that stop, switch to a terminal, die.
 
-use std::thread;
+use std::{process::Command, thread};
 
 use fairway::os::process::ProcessKey;
 use nix::{
@@ -77,7 +77,13 @@ impl RealScene {
             if round == 0 {
                 let screen = || self.world.run(["session", "peek", &self.id()]).exits(0).stdout;
                 let has_words = || screen().contains("stall").then_some(());
-                let found = poll_until(EVENTUALLY_TIMEOUT, Duration::from_millis(100), has_words);
+                let mut found = None;
+                for rows in [51, 50].repeat(6) {
+                    found = found.or_else(|| poll_until(Duration::from_secs(5), Duration::from_millis(100), has_words));
+                    if found.is_none() {
+                        self.resize_terminal(rows);
+                    }
+                }
                 assert!(found.is_some(), "the terminal does not show the conversation: {}", screen());
             }
             // The way back needs its report that it waits.
@@ -88,6 +94,15 @@ impl RealScene {
             assert_eq!((&self.row()["backend"], &self.row()["external_session_id"]), (&"acp".into(), &before));
             self.remembers(&format!("the round {round}."));
         }
+    }
+
+    /// Has the program lay out its screen anew. On a busy machine OpenCode may show nothing of a conversation until then.
+    fn resize_terminal(&self, rows: u16) {
+        let shown = self.world.json(["session", "show", &self.id()]);
+        let (socket, pane, rows) = (text(&shown["socket"]), text(&shown["pane"]), rows.to_string());
+        let resized =
+            Command::new("tmux").args(["-S", &socket, "resize-window", "-t", &pane, "-y", &rows]).status().unwrap();
+        assert!(resized.success(), "{shown}");
     }
 
     pub(super) fn is_killed(&self) {

@@ -1,0 +1,44 @@
+//! Prompts that the agent takes into its running turn, where it declares that it can.
+
+use serde_json::Value;
+
+use super::{Effect, MAX_QUEUED_PROMPTS, Phase, Report, StateMachine, SteeringPrompt};
+use crate::acp::{frame::RpcError, outgoing};
+
+impl StateMachine {
+    /// Whether a prompt goes into the turn that is running.
+    fn can_steer(&self) -> bool {
+        let is_running = matches!(self.phase, Phase::Prompting { is_cancelled: false, .. });
+        is_running && self.agent.can_steer && self.pause_requests.is_empty()
+    }
+
+    /// Handles a prompt of another process: it goes into the running turn, else it waits for its end.
+    pub(super) fn prompted(&mut self, request: u64, text: String, effects: &mut Vec<Effect>) {
+        if !self.can_steer() || self.steering.len() >= MAX_QUEUED_PROMPTS {
+            let accepted = self.accept_prompt(text, effects);
+            effects.push(Effect::Reply(request, accepted));
+            return;
+        }
+        let params = outgoing::steering(&self.session, &text);
+        let id = self.send("_session/steering", params, effects);
+        self.steering.insert(id, SteeringPrompt { request, text });
+    }
+
+    /// Handles the answer to a prompt for a running turn.
+    pub(super) fn steered(&mut self, id: u64, result: &Result<Value, RpcError>, effects: &mut Vec<Effect>) {
+        let Some(SteeringPrompt { request, text }) = self.steering.remove(&id) else { return };
+        let outcome = result.as_ref().map(|answer| answer.get("outcome").and_then(Value::as_str));
+        let reply = match outcome {
+            // The turn had ended: the prompt begins one of its own.
+            Ok(Some("promptRequired")) => self.accept_prompt(text, effects),
+            // It is not told whether a turn has taken it. A text that comes twice is worse than one that is looked for.
+            Ok(_) => {
+                effects.push(Effect::Print(self.conversation.prompt(&text)));
+                effects.push(Effect::Report(Report::Steered));
+                Ok(())
+            }
+            Err(error) => Err(format!("the agent does not take it into its running turn: {}", error.message)),
+        };
+        effects.push(Effect::Reply(request, reply));
+    }
+}
