@@ -88,6 +88,8 @@ say "tests"
 export FAIRWAY_REQUIRE_ALL=1
 # On a busy machine a process may be slower than a test allows. What passes only at its second try is named `FLAKY` at the end: a bug.
 export NEXTEST_RETRIES=1
+cargo nextest run --locked --features postgres --no-run
+tests/copy-programs.sh
 cargo nextest run --locked --features postgres
 say "tests of commands, with their stores on a server"
 FAIRWAY_TEST_ENGINE=postgres cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'

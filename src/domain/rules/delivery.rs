@@ -152,7 +152,7 @@ pub enum TurnAccess {
     None,
     /// Hooks of its provider come by and bring what waits at the turn's boundary, or in its middle.
     Hooks,
-    /// The agent takes prompts into its running turn.
+    /// The agent takes urgent prompts into its running turn.
     Steering,
 }
 
@@ -160,7 +160,8 @@ pub enum TurnAccess {
 pub fn typing_policy(urgency: Urgency, activity: Activity, access: TurnAccess) -> TypingPolicy {
     match activity {
         Activity::Idle => TypingPolicy::Type,
-        Activity::Busy if access == TurnAccess::Steering => TypingPolicy::Type,
+        // Not a normal one: agents end the answer that they are giving, and put a running command into the background.
+        Activity::Busy if urgency.is_urgent() && access == TurnAccess::Steering => TypingPolicy::Type,
         // A question is on the screen, and typing would answer it.
         Activity::RequiresAction | Activity::Stopping => TypingPolicy::Wait,
         Activity::Unknown | Activity::Busy if urgency.is_urgent() && access == TurnAccess::None => {
@@ -343,11 +344,9 @@ mod tests {
                 assert_eq!(typing_policy(*priority, Stopping, access), TypingPolicy::Wait);
             }
             assert_eq!(typing_policy(Priority::Normal, Unknown, access), TypingPolicy::Wait);
-        }
-        for access in [TurnAccess::None, TurnAccess::Hooks] {
+            assert_eq!(typing_policy(Priority::Normal, Busy, access), TypingPolicy::Wait);
             assert_eq!(typing_policy(Priority::System, Busy, access), TypingPolicy::Wait);
         }
-        assert_eq!(typing_policy(Priority::Normal, Busy, TurnAccess::Steering), TypingPolicy::Type);
         assert_eq!(typing_policy(Priority::Urgent, Busy, TurnAccess::Steering), TypingPolicy::Type);
         assert_eq!(typing_policy(Priority::Urgent, Busy, TurnAccess::None), TypingPolicy::InterruptThenType);
         assert_eq!(typing_policy(Priority::Urgent, Busy, TurnAccess::Hooks), TypingPolicy::Wait);

@@ -51,13 +51,14 @@ fn agent_that_can_be_steered_takes_prompts_into_its_turn() {
     scene.prompt("STALL");
     eventually("it is busy", || (scene.session("s")["activity"] == "busy").then_some(()));
     let status = |id: &serde_json::Value| scene.rows(&format!("SELECT * FROM messages WHERE id = {id}")).remove(0);
-    let taken = scene.prompt("a word in between");
+    let urgent = |text: &str| scene.json(["prompt", "s", "--priority", "urgent", text])["message_id"].clone();
+    let taken = urgent("a word in between");
     scene.shows("heard: a word in between");
     eventually("it is acknowledged", || (status(&taken)["status"] == "acknowledged").then_some(()));
-    // Mail, and what the agent refuses, waits for the end of the turn.
-    scene.run(["message", "send", "--to-session", "s", "a letter"]).exits(0);
-    let back = scene.prompt("BACK with it");
-    let refused = scene.run(["prompt", "s", "NEVER this"]).exits(0);
+    // What is not urgent, and what the agent refuses, waits for the end of the turn.
+    scene.prompt("a letter");
+    let back = urgent("BACK with it");
+    let refused = scene.run(["prompt", "s", "--priority", "urgent", "NEVER this"]).exits(0);
     assert!(refused.stderr.contains("it does not listen"), "{refused:?}");
     scene.run(["session", "interrupt", "s"]).exits(0);
     for text in ["> BACK with it\ndid: BACK with it", "NEVER this", "a letter"] {

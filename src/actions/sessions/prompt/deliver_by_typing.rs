@@ -26,7 +26,7 @@ use crate::{
     domain::{
         EventKind, Refusal, SessionId,
         checkpoint::CheckpointState,
-        message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Priority, Recipient},
+        message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
         plural,
         question::QuestionId,
         rules::delivery::{self, MAX_READ, TurnAccess, TypingPolicy, Urgency},
@@ -236,23 +236,22 @@ fn typable(
     }
     let reports = session_reports::find(tx, id)?;
     let free = delivery::deliverable(open, Channel::Nudge, session.activity, now).into_iter();
-    let typing = |message: &Message, urgency: Urgency| {
-        delivery::typing_policy(urgency, session.activity, turn_access(&session, &reports, message))
-    };
+    let access = turn_access(&session, &reports);
     let policy = |message: &Message| match scope {
-        TypingScope::Due => typing(message, Urgency::of(message)),
-        TypingScope::DueOrUnknown => typing(message, Urgency { now: true, ..Urgency::of(message) }),
+        TypingScope::Due => delivery::typing_policy(Urgency::of(message), session.activity, access),
+        TypingScope::DueOrUnknown => {
+            delivery::typing_policy(Urgency { now: true, ..Urgency::of(message) }, session.activity, access)
+        }
         TypingScope::All | TypingScope::AllByForce => TypingPolicy::Type,
     };
     let typings = free.map(|message| (policy(&message), message));
     Ok(typings.filter(|(how, _)| *how != TypingPolicy::Wait).map(|(how, message)| (message, how)).collect())
 }
 
-/// How a message comes into the session's running turn. Mail, and what Fairway itself says, waits for the turn's end.
-fn turn_access(session: &Session, reports: &SessionReports, message: &Message) -> TurnAccess {
-    let is_prompt = message.source != mail::send::DEFAULT_SOURCE && message.priority != Priority::System;
+/// How an urgent message comes into the session's running turn.
+fn turn_access(session: &Session, reports: &SessionReports) -> TurnAccess {
     let can_steer = session.is_structured() && reports.protocol.as_ref().is_some_and(|protocol| protocol.can_steer);
-    match (can_steer && is_prompt, reports.last_hook_at) {
+    match (can_steer, reports.last_hook_at) {
         (true, _) => TurnAccess::Steering,
         (false, Some(_)) => TurnAccess::Hooks,
         (false, None) => TurnAccess::None,

@@ -77,6 +77,11 @@ impl Structured {
         self != Self::Qwen
     }
 
+    /// Whether it takes urgent prompts into its running turn.
+    fn can_be_steered(self) -> bool {
+        matches!(self, Self::Known(Agent::Claude | Agent::Codex))
+    }
+
     /// Whether it tells what a command has printed.
     fn tells_results(self) -> bool {
         self.provider() != "gemini"
@@ -181,6 +186,7 @@ const STEPS: &[Step] = &[
     ),
     (&["each call has one decision"], RealScene::has_decisions),
     (&["a turn is cancelled without a question", "an idle session has nothing to cancel"], RealScene::cancels),
+    (&["an urgent prompt goes into the running turn of an agent that takes it, else behind it"], RealScene::steers),
     (&["prompts are delivered and acknowledged once"], RealScene::delivers),
     (
         &[
@@ -214,7 +220,7 @@ const STEPS: &[Step] = &[
 ];
 
 /// How many cases there are.
-const CASES: usize = 42;
+const CASES: usize = 43;
 
 /// A project in which the agent is launched, with its built-in profile and the noise beside it.
 struct RealScene {

@@ -56,6 +56,26 @@ impl RealScene {
         self.remembers("go on, at once");
     }
 
+    pub(super) fn steers(&self) {
+        let ended = || self.world.rows("SELECT seq FROM events WHERE kind = 'session.turn_ended'").len();
+        let before = ended();
+        self.prompt(&format!("{SLOW} with more"));
+        self.is_told("with more");
+        let sent = self.world.json(["prompt", &self.id(), "--priority", "urgent", "in between, at once"]);
+        let message = &sent["message_id"];
+        let row = || self.world.rows(&format!("SELECT * FROM messages WHERE id = {message}")).remove(0);
+        if self.agent.can_be_steered() {
+            eventually("it has the prompt", || (row()["status"] == "acknowledged").then_some(()));
+        } else {
+            assert_eq!(row()["status"], "queued");
+        }
+        self.interrupt();
+        eventually("its answer", || (!row()["stop_reason"].is_empty()).then_some(()));
+        self.wait_until_idle();
+        assert_eq!(ended() - before, if self.agent.can_be_steered() { 1 } else { 2 }, "{}", self.peek());
+        self.remembers("go on, at once, again");
+    }
+
     pub(super) fn delivers(&self) {
         let count = if soak::is_on() { 1_000 } else { 3 };
         let open = || self.world.rows("SELECT id FROM messages WHERE status <> 'acknowledged'").len();
