@@ -16,7 +16,6 @@ mod evidence;
 pub mod exec_request;
 mod explain;
 mod finding;
-mod gate;
 mod guard;
 mod handoff;
 mod hook;
@@ -40,7 +39,6 @@ mod reconcile;
 mod review;
 mod review_card;
 mod review_comment;
-mod run_id;
 mod runtime;
 mod sandbox;
 mod search;
@@ -76,7 +74,6 @@ pub use event::EventView;
 pub use evidence::{EvidenceDetailView, EvidenceOutputView, EvidenceView};
 pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
-pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
 pub use handoff::HandoffView;
 pub use hook::HookChangeView;
@@ -125,7 +122,7 @@ pub use snapshot::SnapshotView;
 #[cfg(any(feature = "postgres", test))]
 pub use store::StoreCopyView;
 pub use store::{StoreMigrationView, StoreRestoredView, StoreView};
-pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
+pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView};
 pub use text::{
     CompletionsView, ConfigExampleView, DemoView, GuideTopicView, GuideView, HelpView, InstalledScriptsView,
     ManPageView, ManPagesView, SessionMetaView, SkillView,

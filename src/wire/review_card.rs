@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{BlockerView, CommandView, EvidenceView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
+use super::{CommandView, EvidenceView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
+use crate::domain::blocker::Blocker;
 
 /// The next card, and how many there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,7 +56,7 @@ pub struct ReviewCardView {
     /// The comments on lines that are open.
     pub comments: Vec<ReviewCommentView>,
     /// What keeps it from being merged.
-    pub blockers: Vec<BlockerView>,
+    pub blockers: Vec<Blocker>,
     /// What the change would do beside the files that it changes.
     pub consequences: Vec<ConsequenceView>,
     /// The known cost of the work in US dollars; null when none is known.

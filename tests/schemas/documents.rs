@@ -7,21 +7,22 @@ use super::{event_data, generate};
 use crate::{
     actions::sessions::control::peek::Peek,
     api::ListenAddress,
+    domain::blocker::{GateReport, JudgedWork},
     wire::{
         AcceptedHandoffView, AdapterCheckView, ApprovalView, BackendView, BackupView, BoardView, CheckpointResultView,
         CheckpointView, ClaimedView, CompletionsView, ConfigCheckView, ConfigExampleView, ContextView, DemoView,
         DepTreeView, DoctorView, ErrorDocument, EvaluationView, EvidenceDetailView, EvidenceView, ExplainView,
-        FailedIdView, ForegroundView, GateReportView, GuardResultView, GuideTopicView, GuideView, HandoffView,
-        HelpView, HookChangeView, HostRenewedView, HostRetiredView, HostView, InitView, InstalledScriptsView,
-        JobGcView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, JobWorkerView,
-        JudgedWorkView, LandPausedView, LandQueueView, LandView, LaneDetailView, LaneDiffView, LanePruneView,
-        LaneSyncView, LaneView, LaunchView, LaunchedView, LoggedDecisionView, ManPageView, ManPagesView, MessageView,
-        MissingEventsView, NotificationView, NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView,
-        ProviderView, ReconcileView, RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView, RestoreView,
-        ReviewCommentView, ReviewNextView, ReviewView, SandboxCheckView, SandboxView, SearchHitView, SendKeysView,
-        SentView, SessionDetailView, SessionMetaView, SessionOverviewView, SessionView, SettingView, SetupView,
-        SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView, StoreMigrationView,
-        StoreRestoredView, StoreView, TaskDetailView, TaskView, TriedAgentView, TrustView, UsageView,
+        FailedIdView, ForegroundView, GuardResultView, GuideTopicView, GuideView, HandoffView, HelpView,
+        HookChangeView, HostRenewedView, HostRetiredView, HostView, InitView, InstalledScriptsView, JobGcView,
+        JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, JobWorkerView, LandPausedView,
+        LandQueueView, LandView, LaneDetailView, LaneDiffView, LanePruneView, LaneSyncView, LaneView, LaunchView,
+        LaunchedView, LoggedDecisionView, ManPageView, ManPagesView, MessageView, MissingEventsView, NotificationView,
+        NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView, ProviderView, ReconcileView,
+        RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView, RestoreView, ReviewCommentView,
+        ReviewNextView, ReviewView, SandboxCheckView, SandboxView, SearchHitView, SendKeysView, SentView,
+        SessionDetailView, SessionMetaView, SessionOverviewView, SessionView, SettingView, SetupView, SidecarView,
+        SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView, StoreMigrationView, StoreRestoredView,
+        StoreView, TaskDetailView, TaskView, TriedAgentView, TrustView, UsageView,
         import::{ImportReport, IssueImportReport},
     },
 };
@@ -71,7 +72,7 @@ struct DoneTask {
     #[serde(flatten)]
     task: TaskView,
     /// The work that was judged; null when no worktree is known.
-    judged: Option<JudgedWorkView>,
+    judged: Option<JudgedWork>,
 }
 
 /// The answer to `restore --latest`: the restored snapshot, and what it lacks.
@@ -128,7 +129,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
         "The facts about a task or session",
         &["explain", "explain task", "explain session"],
     ),
-    document::<GateReportView>("gate-report", "The gates of a task", &["merge-ready", "task merge-check"]),
+    document::<GateReport>("gate-report", "The gates of a task", &["merge-ready", "task merge-check"]),
     document::<GuardResultView>("guard-decision", "The guard's decision on a call", &["guard check"]),
     document::<EvaluationView>("guard-evaluation", "How the guard would decide", &["guard test"]),
     document::<Vec<LoggedDecisionView>>("guard-log", "Logged decisions of the guard", &["guard log"]),

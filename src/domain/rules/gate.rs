@@ -115,7 +115,7 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
             commit: facts.commit.map(str::to_owned),
         })
     });
-    GateReport { task: facts.task.clone(), judged, blockers }
+    GateReport::new(facts.task.clone(), judged, blockers)
 }
 
 /// The evidence since a claim that the gate `evidence` looks at, oldest first.
