@@ -17,7 +17,6 @@ pub mod exec_request;
 mod explain;
 mod finding;
 mod guard;
-mod handoff;
 mod hook;
 mod host;
 pub mod import;
@@ -65,17 +64,16 @@ pub use board::{
     BoardCountsView, BoardDiffstatView, BoardJobView, BoardJobsView, BoardLaneView, BoardOverlapView, BoardView,
     NeedView,
 };
-pub use checkpoint::{CheckpointResultView, CheckpointView};
+pub use checkpoint::CheckpointResultView;
 pub use claim::{ClaimedView, ReleasedView, RemovedTasksView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, FailedIdView, Failure, FailureKind};
 pub use event::EventView;
-pub use evidence::{EvidenceDetailView, EvidenceOutputView, EvidenceView};
+pub use evidence::{EvidenceDetailView, EvidenceOutputView};
 pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
-pub use handoff::HandoffView;
 pub use hook::HookChangeView;
 pub use host::{HostRenewedView, HostRetiredView, HostView, RetiredLaneView};
 pub use job::{

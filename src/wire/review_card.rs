@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::{CommandView, EvidenceView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
+use super::{CommandView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
 use crate::domain::blocker::Blocker;
+use crate::domain::evidence::Evidence;
 
 /// The next card, and how many there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,7 +49,7 @@ pub struct ReviewCardView {
     /// Whether the worktree has changes that are in no commit; null when that is unknown.
     pub uncommitted: Option<bool>,
     /// The evidence that was recorded at the commit.
-    pub evidence: Vec<EvidenceView>,
+    pub evidence: Vec<Evidence>,
     /// The number of records of evidence at other commits.
     pub other_evidence: usize,
     /// The verdicts and requests.

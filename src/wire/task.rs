@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    CheckpointView, ClaimantView,
+    ClaimantView,
     values::{texts, time},
 };
+use crate::domain::checkpoint::Checkpoint;
 use crate::domain::{
     claim::Claim,
     task::{NotReadyReason, Task, TaskState},
@@ -186,7 +187,7 @@ pub struct TaskDetailView {
     /// The tasks that depend on it.
     pub dependents: Vec<DependentView>,
     /// Its newest checkpoint that an agent or a person wrote.
-    pub checkpoint: Option<CheckpointView>,
+    pub checkpoint: Option<Checkpoint>,
     /// The author of that checkpoint.
     pub checkpoint_by: Option<String>,
     /// The commit of the base with which its work landed; null when it did not.

@@ -30,8 +30,7 @@ use crate::{
         usage_turns,
     },
     wire::{
-        CommandView, ConsequenceView, EvidenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView,
-        ReviewNextView, ReviewView,
+        CommandView, ConsequenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView, ReviewView,
     },
 };
 
@@ -197,7 +196,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
             changes,
             problem,
             uncommitted,
-            evidence: here.iter().map(EvidenceView::from).collect(),
+            evidence: here,
             other_evidence: elsewhere.len(),
             reviews: all.iter().map(ReviewView::from).collect(),
             comments,
