@@ -15,8 +15,8 @@ use crate::{
 
 columns! {
     Session {
-        version, last_output_at;
-        id, run_id, role, lane, task = "task_id", provider, backend, session_name, external_session_id, status, activity,
+        id, version, last_output_at;
+        run_id, role, lane, task = "task_id", provider, backend, session_name, external_session_id, status, activity,
         waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, transcript, worktree, branch,
         adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, exit_code, reason, context_usage, server_pid,
         server_started, host_id, relaunch_of, first_prompt, questions, sandbox,
@@ -59,14 +59,15 @@ const BY_ENDPOINT: &str = text!(
      AND socket IS NOT DISTINCT FROM $3 AND (pane = $4 OR ($4 IS NULL AND $5 IN (coalesce(session_name, id), id))) \
      ORDER BY started_at, id"
 );
-const INSERT: &str = text!("INSERT INTO agent_sessions (", WRITTEN, ", version) VALUES (", PLACEHOLDERS, ", 1)");
+const INSERT: &str =
+    text!("INSERT INTO agent_sessions (", WRITTEN, ", id, version) VALUES (", PLACEHOLDERS, ", $38, 1)");
 const UPDATE: &str = text!(
     "UPDATE agent_sessions SET (",
     WRITTEN,
     ") = (",
     PLACEHOLDERS,
-    "), last_output_at = CASE WHEN run_id = $2 THEN last_output_at END, version = version + 1 \
-     WHERE id = $1 AND version = $39"
+    "), last_output_at = CASE WHEN run_id = $1 THEN last_output_at END, version = version + 1 \
+     WHERE id = $38 AND version = $39"
 );
 
 /// The session of this id.
@@ -132,7 +133,9 @@ pub fn by_run_id(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Option<Session>, Sto
 /// # Errors
 /// As the store fails, also when its id, run or external id is taken.
 pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), INSERT, &values(session))?;
+    let mut values = values(session);
+    values.push(&session.id);
+    sql::execute(tx.conn(), INSERT, &values)?;
     Ok(())
 }
 
@@ -140,7 +143,7 @@ pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
 /// caller must read it again.
 pub fn update(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
     let mut values = values(session);
-    values.push(&session.version);
+    values.extend([&session.id as &dyn sql::ToValue, &session.version]);
     Ok(sql::execute(tx.conn(), UPDATE, &values)? == 1)
 }
 
