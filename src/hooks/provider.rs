@@ -59,6 +59,7 @@ pub struct WakeHook {
 }
 
 /// What is special about a provider.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ProviderSpec {
     /// The name on the command line and in a session.
     pub(super) label: &'static str,

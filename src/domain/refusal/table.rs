@@ -30,7 +30,7 @@ macro_rules! refusals {
             }
 
             /// The purpose and the command that lead on, one per line.
-            #[allow(unused_variables, clippy::useless_format)]
+            #[allow(unused_variables, clippy::useless_format, reason = "an entry uses the fields that its text names")]
             pub fn hint(&self) -> Option<String> {
                 match self {
                     $(Self::$name $({ $($field),+ })? => {
@@ -43,7 +43,7 @@ macro_rules! refusals {
             }
 
             /// The particulars for programs; null without any.
-            #[allow(unused_variables)]
+            #[allow(unused_variables, reason = "an entry uses the fields that its details name")]
             pub fn details(&self) -> Value {
                 match self {
                     $(Self::$name $({ $($field),+ })? => {
