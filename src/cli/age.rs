@@ -20,11 +20,7 @@ pub fn age(at: &str, now: Timestamp) -> String {
     Timestamp::parse(at).map_or_else(|| "-".into(), |at| rough(now.since(at)))
 }
 
-/// A time in RFC 3339 that may lie ahead, as `in 3m 20s` or `3m 20s ago`; `-` for another text.
-pub fn due(at: &str, now: Timestamp) -> String {
-    match Timestamp::parse(at) {
-        Some(at) if at > now => format!("in {}", rough(at.since(now))),
-        Some(at) => format!("{} ago", rough(now.since(at))),
-        None => "-".into(),
-    }
+/// A time that may lie ahead, as `in 3m 20s` or `3m 20s ago`.
+pub fn due(at: Timestamp, now: Timestamp) -> String {
+    if at > now { format!("in {}", rough(at.since(now))) } else { format!("{} ago", rough(now.since(at))) }
 }

@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{
     actions::queue::gates,
-    domain::{Refusal, TaskId},
+    domain::{Refusal, TaskId, blocker::GateReport},
     env::vars,
     render::{AnnotationLevel, annotation, escape_line, markdown_code},
-    wire::{FailureKind, GateReportView},
+    wire::FailureKind,
 };
 
 /// Check a task's merge gates; exit 5 if one fails
@@ -48,7 +48,7 @@ impl Args {
         }
         let report = gates::merge_ready(&ctx.app()?, &self.id, self.base.as_deref())?;
         let shown = match self.format {
-            Format::Text => ctx.show(&report, || vec![report.task_id.clone()], || text(&report)),
+            Format::Text => ctx.show(&report, || vec![report.task.to_string()], || text(&report)),
             Format::Github => {
                 if let Some(path) = ctx.env.var_os(vars::GITHUB_STEP_SUMMARY) {
                     let path = ctx.env.cwd.join(path);
@@ -66,12 +66,12 @@ impl Args {
 }
 
 /// The verdict in a line.
-fn verdict(report: &GateReportView) -> &'static str {
+fn verdict(report: &GateReport) -> &'static str {
     if report.ready { "is ready to be merged" } else { "is not ready to be merged" }
 }
 
-fn text(report: &GateReportView) -> String {
-    let mut text = format!("{} {}{}\n", report.task_id, verdict(report), if report.ready { "" } else { ":" });
+fn text(report: &GateReport) -> String {
+    let mut text = format!("{} {}{}\n", report.task, verdict(report), if report.ready { "" } else { ":" });
     if let Some(judged) = &report.judged {
         let _ = writeln!(text, "  judged: {}", escape_line(&judged.summary()));
     }
@@ -83,21 +83,21 @@ fn text(report: &GateReportView) -> String {
 }
 
 /// One annotation for each blocker, or one that says that there is none.
-fn annotations(report: &GateReportView) -> String {
+fn annotations(report: &GateReport) -> String {
     if report.ready {
-        let title = format!("Fairway: {}", report.task_id);
-        return annotation(AnnotationLevel::Notice, &title, &format!("{} {}", report.task_id, verdict(report)));
+        let title = format!("Fairway: {}", report.task);
+        return annotation(AnnotationLevel::Notice, &title, &format!("{} {}", report.task, verdict(report)));
     }
     let of_blocker = report.blockers.iter().map(|blocker| {
-        let title = format!("Fairway: {} {}", report.task_id, blocker.code);
+        let title = format!("Fairway: {} {}", report.task, blocker.code);
         annotation(AnnotationLevel::Error, &title, &format!("{} (cleared by: {})", blocker.message, blocker.fix))
     });
     of_blocker.collect()
 }
 
 /// The report as Markdown.
-fn summary(report: &GateReportView) -> String {
-    let mut text = format!("### Fairway: {} {}\n\n", markdown_code(&report.task_id), verdict(report));
+fn summary(report: &GateReport) -> String {
+    let mut text = format!("### Fairway: {} {}\n\n", markdown_code(report.task.as_str()), verdict(report));
     if let Some(judged) = &report.judged {
         let _ = write!(text, "Judged: {}\n\n", markdown_code(&judged.summary()));
     }

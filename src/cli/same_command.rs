@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::{actions::core::errors::SAME_COMMAND, wire::Failure};
+use crate::{domain::refusal::SAME_COMMAND, wire::Failure};
 
 /// The longest command that a hint repeats, in characters.
 const MAX_REPEATED: usize = 200;

@@ -8,7 +8,7 @@ use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::sessions::sidecar::{self, SidecarOptions},
     domain::{Refusal, id::Label},
-    hooks::transcripts,
+    hooks::{Provider, transcripts},
 };
 
 /// Deliver prompts to an agent without hooks or API
@@ -40,7 +40,7 @@ impl Args {
             transcript: self.transcript,
             provider: self.provider,
             when_unknown: self.when_unknown,
-            providers: &transcripts::PROVIDERS,
+            providers: Provider::ALL.iter().map(|provider| provider.label()).collect(),
             read_transcript: transcripts::read_since,
         };
         let out = &ctx.out;

@@ -1,42 +1,63 @@
 //! Unmet conditions of `done` and merge.
 
-use super::TaskId;
+use serde::Serialize;
 
-/// One unmet condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use super::{TaskId, commit_id};
+
+/// An unmet gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Blocker {
+    /// Its code.
     pub code: &'static str,
+    /// A sentence.
     pub message: String,
     /// The command that would clear it.
     pub fix: String,
 }
 
 /// The work that was judged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JudgedWork {
     /// The worktree's directory.
     pub worktree: String,
-    /// Its branch; `None` on a commit without a branch, and without git.
+    /// Its branch; null on a commit without a branch, and without git.
     pub branch: Option<String>,
-    /// The branch that the work must be based on.
+    /// The base branch.
     pub base: String,
-    /// The commit; `None` when it is unknown.
+    /// The commit; null when it is unknown.
     pub commit: Option<String>,
 }
 
-/// The result of evaluating gates.
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl JudgedWork {
+    /// The work in a line: worktree, branch, commit and base.
+    pub fn summary(&self) -> String {
+        let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
+        let short = |commit: &str| format!("commit {}", commit_id::short(commit));
+        let commit = self.commit.as_deref().map_or_else(|| "no commit".to_owned(), short);
+        format!("{} ({branch}{commit}, base {})", self.worktree, self.base)
+    }
+}
+
+/// The document of `merge-ready` and of a refused `done`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GateReport {
+    /// The task.
+    #[serde(rename = "task_id")]
     pub task: TaskId,
-    /// The work that was judged; `None` when no worktree is known.
-    pub judged: Option<Box<JudgedWork>>,
-    /// The blockers; empty when the task is ready.
+    /// Whether there is no blocker.
+    pub ready: bool,
+    /// The unmet gates.
     pub blockers: Vec<Blocker>,
+    /// The work that was judged; null when no worktree is known.
+    pub judged: Option<Box<JudgedWork>>,
 }
 
 impl GateReport {
-    /// Whether there are no blockers.
-    pub const fn is_ready(&self) -> bool {
-        self.blockers.is_empty()
+    /// The report of a task with these blockers.
+    pub const fn new(task: TaskId, judged: Option<Box<JudgedWork>>, blockers: Vec<Blocker>) -> Self {
+        Self { task, ready: blockers.is_empty(), blockers, judged }
     }
 }

@@ -1,5 +1,7 @@
 //! A checkpoint: a progress note on a task by the agent that works on it. The newest one describes the current state.
 
+use serde::Serialize;
+
 use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
@@ -31,13 +33,17 @@ string_enum! {
     }
 }
 
-/// One checkpoint; never changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Checkpoint {
     /// Its number.
     pub id: i64,
+    /// The task.
+    #[serde(rename = "task_id")]
     pub task: TaskId,
-    /// The session that recorded it.
+    /// The session that recorded it; null for a person.
+    #[serde(rename = "session_id")]
     pub session: Option<SessionId>,
     /// The state that it reports.
     pub state: CheckpointState,
@@ -49,7 +55,7 @@ pub struct Checkpoint {
     pub artifact: Option<String>,
     /// When the next one is due.
     pub due_at: Option<Timestamp>,
-    /// The part of Fairway that recorded it; `None` for a written one, by an agent or a person.
+    /// The part of Fairway that recorded it; null for one that an agent or a person wrote.
     pub origin: Option<CheckpointOrigin>,
     /// When it was recorded.
     pub created_at: Timestamp,

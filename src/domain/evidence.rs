@@ -1,5 +1,7 @@
 //! Evidence: what shows that a task is done. Observed when Fairway ran the command itself, claimed otherwise.
 
+use serde::Serialize;
+
 use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
@@ -21,31 +23,33 @@ pub const LANDING_KIND: &str = "landing";
 /// The kind of evidence that was given none.
 pub const DEFAULT_KIND: &str = "test";
 
-/// One record; never changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A record of evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Its number.
     pub id: i64,
+    /// The task.
+    #[serde(rename = "task_id")]
     pub task: TaskId,
-    /// The session that recorded it.
+    /// The session that recorded it; null for a person.
+    #[serde(rename = "session_id")]
     pub session: Option<SessionId>,
-    /// The kind of evidence; records of one kind supersede one another.
+    /// The kind; records of one kind supersede one another.
     pub kind: String,
     /// The result that it shows.
     pub result: EvidenceResult,
     /// The command, as a person would type it.
     pub command: Option<String>,
-    /// The task's check that it ran.
-    pub check: Option<String>,
     /// The command's exit code.
     pub exit_code: Option<i64>,
-    /// How long the command ran.
+    /// How long the command ran, in milliseconds.
     pub duration_ms: Option<i64>,
     /// A file that belongs to it.
     pub artifact: Option<String>,
     /// The digest of the kept output or of the artifact, in hex.
     pub sha256: Option<String>,
-    /// The commit it speaks of; `None` when the tree was dirty.
+    /// The commit that it speaks of; null when the tree was dirty.
     pub commit: Option<String>,
     /// A sentence.
     pub summary: Option<String>,
@@ -53,4 +57,7 @@ pub struct Evidence {
     pub observed: bool,
     /// When it was recorded.
     pub created_at: Timestamp,
+    /// The task's check that it ran.
+    #[serde(skip)]
+    pub check: Option<String>,
 }

@@ -1,5 +1,7 @@
 //! A handoff: work offered to another role or lane.
 
+use serde::Serialize;
+
 use super::{LaneName, Role, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
@@ -8,33 +10,39 @@ string_enum! {
     HandoffStatus { Open => "open", Accepted => "accepted", Declined => "declined", Withdrawn => "withdrawn" }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A handoff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Handoff {
     /// Its number.
     pub id: i64,
+    /// The task.
+    #[serde(rename = "task_id")]
     pub task: TaskId,
-    /// The role that made it.
+    /// The role that offers it.
     pub from_role: Option<Role>,
-    /// The actor that made it: a session's id or `user@host`.
-    pub from_actor: String,
-    /// The role it is for.
+    /// The role that it is for.
     pub to_role: Option<Role>,
-    /// The lane it is for.
+    /// The lane that it is for.
     pub to_lane: Option<LaneName>,
     /// Whether it was answered, and how.
     pub status: HandoffStatus,
-    /// The subject.
+    /// The state of the work, in words.
     pub summary: String,
-    /// The message to the receiver, at length.
+    /// Particulars, as the creator wrote them.
     pub payload: Option<String>,
-    /// The task's epoch when it was made; one made under an older epoch moves no claim.
-    pub epoch: i64,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was answered.
     pub answered_at: Option<Timestamp>,
     /// The actor that answered it.
     pub answered_by: Option<String>,
+    /// The actor that made it: a session's id or `user@host`.
+    #[serde(skip)]
+    pub from_actor: String,
+    /// The task's epoch when it was made; one made under an older epoch moves no claim.
+    #[serde(skip)]
+    pub epoch: i64,
 }
 
 impl Handoff {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::{excerpt::excerpt, invalid_value::InvalidValue};
 
 const MAX_ID_BYTES: usize = 64;
@@ -48,6 +50,34 @@ macro_rules! id {
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
                 &self.0
+            }
+        }
+
+        text_in_documents!($name);
+    };
+}
+
+/// A document has the text.
+macro_rules! text_in_documents {
+    ($name:ident) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        #[cfg(test)]
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                "String".into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                String::json_schema(generator)
             }
         }
     };
@@ -156,6 +186,14 @@ impl From<uuid::Uuid> for RunId {
     }
 }
 
+text_in_documents!(RunId);
+
+impl<'de> Deserialize<'de> for RunId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::parse(&text))
+    }
+}
+
 /// A text that stands in the store or in a process's environment, unchanged.
 impl From<String> for RunId {
     fn from(text: String) -> Self {
@@ -199,6 +237,8 @@ impl RoutingKey {
         SessionId::parse(&self.0).ok()
     }
 }
+
+text_in_documents!(RoutingKey);
 
 impl From<SessionId> for RoutingKey {
     fn from(session: SessionId) -> Self {

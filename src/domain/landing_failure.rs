@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::{LaneName, commit_id};
 
 /// A check that what was to land fails on the merged tree.
@@ -32,7 +34,8 @@ pub struct FailedLandCheck {
 }
 
 /// What of the work that landed meanwhile a check fails with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum FailsWith {
     /// It was not looked for, or not found.
     Unknown,
@@ -76,16 +79,20 @@ pub enum StopCause {
 }
 
 /// A command of a landing that failed, and not because of the work that was to land.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StoppedLanding {
     /// The work that was to land.
+    #[serde(skip)]
     pub of: String,
     pub base: String,
     pub command: String,
+    #[serde(skip)]
     pub cause: StopCause,
     /// How the command ended.
+    #[serde(skip)]
     pub how: String,
     /// Whether it failed on the base alone.
+    #[serde(rename = "on_base")]
     pub is_base: bool,
     /// Whether every other landing would fail too.
     pub stops_all: bool,

@@ -13,6 +13,7 @@ pub mod commit_id;
 pub mod event;
 pub mod evidence;
 pub mod excerpt;
+pub mod failure_kind;
 pub mod finding;
 pub mod handoff;
 pub mod hidden_text;

@@ -1,16 +1,22 @@
 //! Why a task is not ready: its unfinished dependencies, and finished ones whose work is not here.
 
+use serde::Serialize;
+
 use super::{TaskId, status::TaskStatus};
 
-/// One reason why a task is not ready.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One thing that a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Waiting"))]
 pub struct NotReadyReason {
-    /// The kind of obstacle, as a code: `dep_open`, `dep_cancelled`, `dep_absent`, `dep_elsewhere`.
+    /// `dep_open`, `dep_cancelled`, `dep_absent` or `dep_elsewhere`; in `ready --why` also `held` and `review_full`.
     pub code: &'static str,
-    /// The dependency.
+    /// The dependency; for the other codes the task itself.
     pub id: TaskId,
+    /// A sentence.
     pub message: String,
     /// The command that clears it, with its purpose: `fetch it: git fetch origin`.
+    #[serde(skip)]
     pub fix: Option<String>,
 }
 

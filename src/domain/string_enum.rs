@@ -22,6 +22,12 @@ macro_rules! string_enum {
             }
         }
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
         #[cfg(test)]
         impl schemars::JsonSchema for $name {
             fn inline_schema() -> bool {

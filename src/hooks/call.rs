@@ -57,7 +57,7 @@ pub(super) fn find_project(
     env: &Env,
     cwd: Option<&Path>,
 ) -> Result<Option<Project>, String> {
-    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
+    let dir = provider.project_dir_variable.and_then(|name| env.var_os(name)).map(PathBuf::from);
     match context::find_project(env, root, [dir.as_deref(), cwd]) {
         Ok(Some(project)) => Ok(Some(project)),
         Ok(None) if env.var_os(vars::FAIRWAY_SESSION_ID).is_some() => {
@@ -97,7 +97,7 @@ pub(super) fn hook_caller(
         agent_process: context::agent_process(provider, env),
         is_subagent: payload.agent_id.is_some(),
         has_wake_hook: provider.has_wake_hook(env),
-        max_output_bytes: provider.max_output_bytes(),
+        max_output_bytes: provider.max_output_bytes,
         is_supervisor: false,
     })
 }

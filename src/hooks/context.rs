@@ -80,14 +80,14 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
 /// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. `None` when it is not
 /// certain: a wrong process would let a live session be judged as exited.
 pub(super) fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
-    let named = provider.pid_variable().and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
+    let named = provider.pid_variable.and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
     if let Some(named) = named.filter(process::is_own_ancestor) {
         return Some(named);
     }
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).ok()?;
     for _ in 0..MAX_ANCESTORS {
         let found = process::stat(pid).ok()??;
-        if process::names(pid).iter().any(|name| provider.process_names().contains(&name.as_str())) {
+        if process::names(pid).iter().any(|name| provider.process_names.contains(&name.as_str())) {
             return ProcessKey::of(pid);
         }
         pid = found.parent;

@@ -8,12 +8,10 @@ use std::{
     path::Path,
 };
 
-use serde_json::Value;
-
 use super::{
     Provider,
     call::{HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    claude, codex, context, deliver, gemini, git_hook,
+    context, deliver, git_hook,
     install::longest_approval_wait,
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
@@ -95,7 +93,7 @@ fn logging_env() -> Env {
 /// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could not
 /// be printed as JSON, 1 for a failure that denies nothing.
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
-    if call.provider.supports_wake() && call.event == WAKE_EVENT {
+    if call.provider.wake_hook.is_some() && call.event == WAKE_EVENT {
         return wake_hook::run_wake_hook(call, env);
     }
     if call.event == deliver::EVENT {
@@ -147,11 +145,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     };
     let external = Payload::require("session_id", payload.session_id.as_ref())?.to_owned();
     let role = env.var(vars::FAIRWAY_ROLE);
-    let mut event = match call.provider {
-        Provider::Claude => claude::parse(call.event, &payload, role),
-        Provider::Codex => codex::parse(call.event, &payload, role),
-        Provider::Gemini => gemini::parse(call.event, &payload, role),
-    }?;
+    let mut event = (call.provider.parse)(call.event, &payload, role)?;
     if let HookEvent::BeforeTool(tool) | HookEvent::PermissionRequest(tool) = &mut event {
         tool.runs_own_program = guard::is_own_verb(&env, tool);
     }
@@ -197,12 +191,7 @@ fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
         Reply::Allow(reason) => Reply::Allow(one_line(reason)),
         other => other.clone(),
     };
-    let document: Option<Value> = match call.provider {
-        Provider::Claude => claude::reply(call.event, &reply),
-        Provider::Codex => codex::reply(call.event, &reply),
-        Provider::Gemini => gemini::reply(call.event, &reply),
-    };
-    let Some(document) = document else {
+    let Some(document) = (call.provider.reply)(call.event, &reply) else {
         return match reply {
             // A denial must never be dropped.
             Reply::Deny(reason) if is_tool_event(call.event) => Err(reason),

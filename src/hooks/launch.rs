@@ -36,19 +36,13 @@ impl ProviderHooks for KnownHooks {
         fairway.to_str()?;
         let entries = install::launch_entries(provider, fairway, approval_wait);
         let group = |hooks: Vec<Value>| serde_json::json!([{ "hooks": hooks }]);
-        Some(match provider {
-            Provider::Claude | Provider::Gemini => {
-                let events: Map<String, Value> =
-                    entries.into_iter().map(|entry| (entry.event.to_owned(), group(entry.hooks))).collect();
-                HookSettings::File(format!("{:#}\n", serde_json::json!({ "hooks": events })))
-            }
-            Provider::Codex => HookSettings::Values(
-                entries
-                    .into_iter()
-                    .map(|entry| format!("hooks.{}={}", entry.event, toml(&group(entry.hooks))))
-                    .collect(),
-            ),
-        })
+        if provider.reviews_hooks {
+            let value = |entry: install::Entry| format!("hooks.{}={}", entry.event, toml(&group(entry.hooks)));
+            return Some(HookSettings::Values(entries.into_iter().map(value).collect()));
+        }
+        let events: Map<String, Value> =
+            entries.into_iter().map(|entry| (entry.event.to_owned(), group(entry.hooks))).collect();
+        Some(HookSettings::File(format!("{:#}\n", serde_json::json!({ "hooks": events }))))
     }
 
     fn are_installed(&self, place: HookPlace<'_>, fairway: &Path) -> bool {
@@ -57,10 +51,8 @@ impl ProviderHooks for KnownHooks {
     }
 
     fn own_writable_dirs(&self, place: HookPlace<'_>) -> Vec<PathBuf> {
-        match Provider::parse(place.provider) {
-            Some(Provider::Codex) => codex_writable_roots(place).unwrap_or_default(),
-            Some(Provider::Claude | Provider::Gemini) | None => Vec::new(),
-        }
+        let provider = Provider::parse(place.provider).filter(|provider| provider.reviews_hooks);
+        provider.and_then(|provider| writable_roots(provider, place)).unwrap_or_default()
     }
 
     fn sandbox_args(
@@ -70,7 +62,7 @@ impl ProviderHooks for KnownHooks {
         writable: &[PathBuf],
         protected: &[PathBuf],
     ) -> Option<Vec<String>> {
-        let provider = Provider::parse(place.provider).filter(|provider| *provider == Provider::Codex)?;
+        let provider = Provider::parse(place.provider).filter(|provider| provider.reviews_hooks)?;
         let is_plain = launch_sandbox::is_left_plain(&user_dir(provider, place)?, place.worktree, words);
         is_plain.then(|| launch_sandbox::arguments(writable, protected)).flatten()
     }
@@ -78,16 +70,15 @@ impl ProviderHooks for KnownHooks {
     fn ask(&self, question: &HookQuestion) -> HookVerdict {
         let Ok(fairway) = executable::current_executable() else { return HookVerdict::Runs };
         let skips_review = question.own_args.iter().any(|arg| arg == WITHOUT_REVIEW);
-        if Provider::parse(&question.provider) != Some(Provider::Codex) || skips_review {
-            return HookVerdict::Runs;
-        }
+        let provider = Provider::parse(&question.provider).filter(|provider| provider.reviews_hooks && !skips_review);
+        let Some(provider) = provider else { return HookVerdict::Runs };
         let place =
             HookPlace { provider: &question.provider, env: &question.env, home: None, worktree: &question.worktree };
         let commands = if question.args.is_empty() {
-            let files = settings_files(Provider::Codex, place);
-            files.iter().find_map(|file| installed_commands(Provider::Codex, file, &fairway)).unwrap_or_default()
+            let files = settings_files(provider, place);
+            files.iter().find_map(|file| installed_commands(provider, file, &fairway)).unwrap_or_default()
         } else {
-            let entries = install::launch_entries(Provider::Codex, &fairway, Duration::ZERO);
+            let entries = install::launch_entries(provider, &fairway, Duration::ZERO);
             entries.iter().flat_map(|entry| &entry.hooks).filter_map(command_of).collect()
         };
         match codex_trust::query_program(
@@ -111,7 +102,7 @@ fn command_of(hook: &Value) -> Option<String> {
 
 /// The settings that a provider reads in a worktree: the project's and the user's.
 fn settings_files(provider: Provider, place: HookPlace<'_>) -> Vec<PathBuf> {
-    let (dir, file) = provider.settings_location();
+    let (dir, file) = (provider.settings_dir, provider.settings_file);
     let top = place.worktree.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(place.worktree);
     let mut found = vec![place.worktree.join(dir).join(file), top.join(dir).join(file)];
     found.dedup();
@@ -121,8 +112,8 @@ fn settings_files(provider: Provider, place: HookPlace<'_>) -> Vec<PathBuf> {
 
 /// The directory of the user's settings, in the environment of the program.
 fn user_dir(provider: Provider, place: HookPlace<'_>) -> Option<PathBuf> {
-    let (dir, _) = provider.settings_location();
-    let (variable, is_above) = provider.settings_dir_variable();
+    let dir = provider.settings_dir;
+    let (variable, is_above) = provider.settings_dir_variable;
     let value = |name: &str| place.env.get(OsStr::new(name)).map(PathBuf::from);
     match value(variable) {
         Some(moved) if is_above => Some(moved.join(dir)),
@@ -144,9 +135,9 @@ fn installed_commands(provider: Provider, file: &Path, fairway: &Path) -> Option
     found.iter().any(is_guard).then(|| found.iter().filter_map(|one| command_of(&one.hook)).collect())
 }
 
-/// The directories that the user's configuration opens for Codex's sandbox.
-fn codex_writable_roots(place: HookPlace<'_>) -> Option<Vec<PathBuf>> {
-    let path = user_dir(Provider::Codex, place)?.join("config.toml");
+/// The directories that the user's configuration opens for the provider's own sandbox.
+fn writable_roots(provider: Provider, place: HookPlace<'_>) -> Option<Vec<PathBuf>> {
+    let path = user_dir(provider, place)?.join("config.toml");
     if fs::metadata(&path).ok()?.len() > MAX_CONFIG_BYTES {
         return None;
     }
@@ -164,14 +155,14 @@ mod tests {
         let of = |provider: Provider| {
             LAUNCH_HOOKS.settings(provider.label(), Path::new("/a b/fair'way"), Duration::from_secs(50)).unwrap()
         };
-        let HookSettings::File(text) = of(Provider::Claude) else { panic!() };
+        let HookSettings::File(text) = of(Provider::CLAUDE) else { panic!() };
         let settings: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(settings["hooks"].as_object().unwrap().len(), Provider::Claude.events().len());
+        assert_eq!(settings["hooks"].as_object().unwrap().len(), Provider::CLAUDE.events().len());
         let hook = &settings["hooks"]["PreToolUse"][0]["hooks"][0];
         assert_eq!(hook["args"], serde_json::json!(["hook", "claude", "PreToolUse", "--launch"]));
         assert_eq!(hook["onFailure"], "block");
-        let HookSettings::Values(values) = of(Provider::Codex) else { panic!() };
-        assert_eq!(values.len(), Provider::Codex.events().len());
+        let HookSettings::Values(values) = of(Provider::CODEX) else { panic!() };
+        assert_eq!(values.len(), Provider::CODEX.events().len());
         for value in values {
             let read: toml::Table = value.parse().unwrap();
             let (_, groups) = read["hooks"].as_table().unwrap().iter().next().unwrap();

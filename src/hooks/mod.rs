@@ -2,20 +2,19 @@
 //! their exact form. Only this module knows the providers' differences.
 
 mod call;
-mod claude;
-mod codex;
 mod context;
 mod deliver;
 mod dispatch;
 pub mod doctor;
-mod gemini;
 mod git_hook;
+mod hook_output;
 pub mod install;
 mod launch;
 mod launch_entry;
 mod launch_sandbox;
 mod payload;
 mod provider;
+mod providers;
 mod session_git;
 pub mod transcripts;
 mod via_server;

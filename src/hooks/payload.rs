@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Provider;
 use crate::{
     actions::boundary::guard::{self, ToolCall},
     guard::finds_own_program,
@@ -88,17 +87,17 @@ impl Payload {
         finds_own_program(text, &output)
     }
 
-    /// The tool call of the payload.
+    /// The tool call of the payload. `names` are the neutral names of a tool.
     ///
     /// # Errors
     /// The name of a missing field, in a sentence.
-    pub(super) fn tool_call(&self, provider: Provider, role: Option<&str>) -> Result<ToolCall, String> {
+    pub(super) fn tool_call(&self, names: fn(&str) -> Vec<String>, role: Option<&str>) -> Result<ToolCall, String> {
         let tool = Self::require("tool_name", self.tool_name.as_ref())?;
         let input = self.tool_input.clone().ok_or("the provider's JSON has no tool_input")?;
         let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the provider's JSON has no cwd")?;
         Ok(ToolCall {
             tool: tool.to_owned(),
-            aliases: provider.aliases(tool),
+            aliases: names(tool),
             input,
             cwd: Some(cwd),
             role: role.map(str::to_owned),

@@ -1,21 +1,31 @@
-//! The supported providers and their hook events.
+//! A provider: what is special about an agent's command line, as a value.
 
-use std::time::Duration;
+use std::{
+    fmt,
+    ops::Deref,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use crate::env::Env;
+use serde_json::Value;
+
+use super::{hook_output::HookOutput, payload::Payload};
+use crate::{
+    actions::boundary::hook::{HookEvent, Reply},
+    domain::usage::TranscriptSlice,
+    env::Env,
+};
 
 /// The variable in which Claude Code names its entry point, and its value in a terminal.
 const ENTRYPOINT_VAR: &str = "CLAUDE_CODE_ENTRYPOINT";
 const TERMINAL_ENTRYPOINT: &str = "cli";
 
-/// An agent's CLI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// Claude Code.
-    Claude,
-    Codex,
-    Gemini,
-}
+/// The time limit of a decision on a tool call.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit of any other event.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit of a session's end and of an interruption: one provider waits only 3 s.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 /// A hook event that is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,171 +36,161 @@ pub struct EventSpec {
     pub timeout: Duration,
 }
 
-/// The time limit of a decision on a tool call.
-const TOOL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit of any other event.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit of a session's end and of an interruption: one provider waits only 3 s.
-const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
+impl EventSpec {
+    pub(super) const fn tool(name: &'static str) -> Self {
+        Self { name, timeout: TOOL_TIMEOUT }
+    }
 
-const fn tool(name: &'static str) -> EventSpec {
-    EventSpec { name, timeout: TOOL_TIMEOUT }
+    pub(super) const fn other(name: &'static str) -> Self {
+        Self { name, timeout: DEFAULT_TIMEOUT }
+    }
+
+    pub(super) const fn short(name: &'static str) -> Self {
+        Self { name, timeout: SHORT_TIMEOUT }
+    }
 }
 
-const fn other(name: &'static str) -> EventSpec {
-    EventSpec { name, timeout: DEFAULT_TIMEOUT }
+/// The hook in the background that can start the agent's next turn.
+pub struct WakeHook {
+    /// The events at which it starts.
+    pub(super) events: &'static [&'static str],
+    /// Its entry, with its time limit in seconds.
+    pub(super) entry: fn(&Path, u64) -> Value,
 }
 
-const fn short(name: &'static str) -> EventSpec {
-    EventSpec { name, timeout: SHORT_TIMEOUT }
+/// What is special about a provider.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct ProviderSpec {
+    /// The name on the command line and in a session.
+    pub(super) label: &'static str,
+    /// The events that are handled; `hook install` adds an entry for each.
+    pub(super) events: &'static [EventSpec],
+    /// How many bytes of text it accepts at once. Longer text would be cut or moved to a file.
+    pub(super) max_output_bytes: usize,
+    /// The file that it reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads AGENTS.md
+    /// itself or has no such file that was tried.
+    pub(super) import_file: Option<&'static str>,
+    /// The names of its process.
+    pub(super) process_names: &'static [&'static str],
+    /// The variable with its pid in a hook's environment.
+    pub(super) pid_variable: Option<&'static str>,
+    /// The variable with the directory of its settings in a hook's environment.
+    pub(super) project_dir_variable: Option<&'static str>,
+    /// The directory of the settings in a project and in the home directory.
+    pub(super) settings_dir: &'static str,
+    pub(super) settings_file: &'static str,
+    /// The person's own settings file in a project, where it has one.
+    pub(super) local_settings_file: Option<&'static str>,
+    /// The variable with the user's settings directory, and whether it names the parent of that directory instead.
+    pub(super) settings_dir_variable: (&'static str, bool),
+    /// Whether Fairway's plugin for it brings hooks.
+    pub(super) has_plugin: bool,
+    /// Whether it takes settings as `KEY=VALUE` on its command line, has a sandbox that is configured so, and runs only hooks that
+    /// a person has trusted.
+    pub(super) reviews_hooks: bool,
+    /// The neutral names of a tool, which guard rules use beside the provider's own name.
+    pub(super) aliases: fn(&str) -> &'static [&'static str],
+    /// The hook event of a payload, by the event's name and the caller's role; else the name of a missing field, in a sentence.
+    pub(super) parse: fn(&str, &Payload, Option<&str>) -> Result<HookEvent, String>,
+    /// The reply to an event in the provider's form; `None` for no output.
+    pub(super) reply: fn(&str, &Reply) -> Option<Value>,
+    /// The entry of its settings by which a program handles an event within so many seconds.
+    pub(super) hook_entry: fn(&Path, &str, u64) -> Value,
+    pub(super) wake_hook: Option<WakeHook>,
+    /// Whether it loads settings and runs their hooks, of which ours has a name; else why not, as a predicate of the file.
+    pub(super) check_settings: fn(&Value, &str) -> Result<(), String>,
+    /// Whether its settings may have comments.
+    pub(super) settings_have_comments: bool,
+    pub(super) settings_have_byte_order_mark: bool,
+    /// What the user must do before it runs the hooks, of a project's settings or of others.
+    pub(super) manual_steps: fn(bool) -> Vec<&'static str>,
+    /// Whether it would have blocked the tool call, by the result of the hook and whether its entry fails closed; else why not.
+    pub(super) would_block: fn(&HookOutput, bool) -> Result<(), String>,
+    /// Whether it starts an entry with a list of arguments, without a shell.
+    pub(super) entries_have_arguments: bool,
+    /// The shell in which it starts a hook, by the user's own.
+    pub(super) shell: fn(Option<&str>) -> &str,
+    /// What a timeout of 1 in its settings means.
+    pub(super) timeout_unit: Duration,
+    /// The variables that it gives its hooks, by the working directory.
+    pub(super) canary_env: fn(&Path) -> Vec<(&'static str, PathBuf)>,
+    /// The fields of a payload before a tool call that only it sends.
+    pub(super) canary_fields: fn(&Env) -> Value,
+    /// Reads a line of a transcript. The text is the model that the lines before it named last.
+    pub(super) parse_line: fn(&mut TranscriptSlice, &mut Option<String>, &[u8]),
 }
 
-const CLAUDE_EVENTS: &[EventSpec] = &[
-    other("SessionStart"),
-    other("UserPromptSubmit"),
-    tool("PreToolUse"),
-    other("PermissionRequest"),
-    other("PostToolUse"),
-    other("PostToolUseFailure"),
-    other("Notification"),
-    other("Stop"),
-    other("StopFailure"),
-    other("SubagentStop"),
-    short("SessionEnd"),
-];
+/// An agent's command line that Fairway supports.
+#[derive(Clone, Copy)]
+pub struct Provider(&'static ProviderSpec);
 
-const CODEX_EVENTS: &[EventSpec] = &[
-    other("SessionStart"),
-    other("UserPromptSubmit"),
-    tool("PreToolUse"),
-    other("PermissionRequest"),
-    other("PostToolUse"),
-    other("Stop"),
-    other("SubagentStop"),
-    short("Interrupt"),
-    short("SessionEnd"),
-];
+impl Deref for Provider {
+    type Target = ProviderSpec;
 
-const GEMINI_EVENTS: &[EventSpec] = &[
-    other("SessionStart"),
-    other("BeforeAgent"),
-    tool("BeforeTool"),
-    other("AfterTool"),
-    other("Notification"),
-    other("AfterAgent"),
-    short("SessionEnd"),
-];
+    fn deref(&self) -> &ProviderSpec {
+        self.0
+    }
+}
+
+impl PartialEq for Provider {
+    fn eq(&self, other: &Self) -> bool {
+        self.label == other.label
+    }
+}
+
+impl Eq for Provider {}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label)
+    }
+}
 
 impl Provider {
-    /// All providers.
-    pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Gemini];
+    pub(super) const fn new(spec: &'static ProviderSpec) -> Self {
+        Self(spec)
+    }
 
     /// The name on the command line and in a session.
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// The provider with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|known| known.label() == name)
+        self.0.label
     }
 
     /// The events that are handled; `hook install` adds an entry for each.
     pub const fn events(self) -> &'static [EventSpec] {
-        match self {
-            Self::Claude => CLAUDE_EVENTS,
-            Self::Codex => CODEX_EVENTS,
-            Self::Gemini => GEMINI_EVENTS,
-        }
+        self.0.events
+    }
+
+    /// The file that it reads in place of AGENTS.md.
+    pub const fn import_file(self) -> Option<&'static str> {
+        self.0.import_file
     }
 
     /// The hook's time limit for an event.
     pub fn timeout(self, event: &str) -> Duration {
-        let known = self.events().iter().find(|known| known.name == event);
+        let known = self.events.iter().find(|known| known.name == event);
         known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
     }
 
-    /// Whether a background hook can start the agent's next turn.
-    pub const fn supports_wake(self) -> bool {
-        matches!(self, Self::Claude)
-    }
-
-    /// How many bytes of text it accepts at once. Longer text would be cut or moved to a file.
-    pub const fn max_output_bytes(self) -> usize {
-        match self {
-            Self::Claude | Self::Gemini => 8_000,
-            // It cuts at about 2,500 tokens.
-            Self::Codex => 6_000,
-        }
-    }
-
-    /// The file that it reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads AGENTS.md
-    /// itself or has no such file that was tried.
-    pub const fn import_file(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some("CLAUDE.md"),
-            Self::Codex | Self::Gemini => None,
-        }
-    }
-
-    /// The names of its process.
-    pub const fn process_names(self) -> &'static [&'static str] {
-        match self {
-            Self::Claude => &["claude", "node"],
-            Self::Codex => &["codex"],
-            Self::Gemini => &["gemini", "node"],
-        }
-    }
-
-    /// The variable with its pid in a hook's environment.
-    pub const fn pid_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some("CLAUDE_PID"),
-            Self::Codex | Self::Gemini => None,
-        }
+    /// The event before a tool call.
+    pub(super) fn tool_event(self) -> &'static str {
+        self.events.iter().map(|known| known.name).find(|name| is_tool_event(name)).unwrap_or_default()
     }
 
     /// Whether it continues while the wake hook runs. Without a terminal it delays its first prompt and its end until that hook
     /// ends, so the wake hook exits at once there.
     pub fn runs_in_background(self, env: &Env) -> bool {
-        !self.supports_wake() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
+        self.wake_hook.is_none() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }
 
     /// Whether the wake hook runs: only in a terminal.
     pub fn has_wake_hook(self, env: &Env) -> bool {
-        self.supports_wake() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
-    }
-
-    /// The variable with the directory of its settings in a hook's environment.
-    pub const fn project_dir_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Claude => Some("CLAUDE_PROJECT_DIR"),
-            Self::Gemini => Some("GEMINI_PROJECT_DIR"),
-            Self::Codex => None,
-        }
+        self.wake_hook.is_some() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
     }
 
     /// The neutral names of a tool, which guard rules use beside the provider's own name.
-    pub fn aliases(self, tool: &str) -> Vec<String> {
-        let names: &[&str] = match (self, tool) {
-            (Self::Gemini, "run_shell_command") => &["Bash"],
-            (Self::Gemini, "write_file") => &["Write"],
-            (Self::Gemini, "replace") => &["Edit"],
-            (Self::Gemini, "read_file" | "read_many_files") => &["Read"],
-            (Self::Gemini, "glob") => &["Glob"],
-            (Self::Gemini, "search_file_content" | "grep_search") => &["Grep"],
-            (Self::Gemini, "list_directory") => &["LS"],
-            (Self::Gemini, "web_fetch") => &["WebFetch"],
-            (Self::Gemini, "google_web_search") => &["WebSearch"],
-            (Self::Codex, "apply_patch") => &["Write", "Edit"],
-            (Self::Claude, "MultiEdit" | "NotebookEdit") => &["Edit"],
-            _ => &[],
-        };
-        names.iter().map(|name| (*name).to_owned()).collect()
+    pub fn neutral_names(self, tool: &str) -> Vec<String> {
+        (self.aliases)(tool).iter().map(|name| (*name).to_owned()).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::{
     call::{self, HookCall},
-    claude, context, launch_entry,
+    context, launch_entry,
     payload::Payload,
 };
 use crate::{
@@ -45,7 +45,7 @@ fn wait_for_prompt(hook: &HookCall<'_>, env: impl FnOnce() -> Env) -> Result<u8,
     }
     let external = Payload::require("session_id", payload.session_id.as_ref())?.to_owned();
     let event = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
-    let start = match claude::parse(event, &payload, None)? {
+    let start = match (provider.parse)(event, &payload, None)? {
         HookEvent::SessionStart(start) => Some(start),
         _ => None,
     };

@@ -100,18 +100,15 @@ const RECORDED_BY: Statement<'_> = Statement {
 fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
-        session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
-        state: sql::parse_value("a checkpoint's state", &row.get::<String>(3)?, CheckpointState::parse)?,
+        task: row.get(1)?,
+        session: row.get(2)?,
+        state: row.get(3)?,
         owner: row.get(4)?,
         summary: row.get(5)?,
         artifact: row.get(6)?,
-        due_at: row.get::<Option<i64>>(7)?.map(Timestamp::from_millis),
-        created_at: Timestamp::from_millis(row.get(8)?),
-        origin: row
-            .get::<Option<String>>(9)?
-            .map(|origin| sql::parse_value("a checkpoint's origin", &origin, CheckpointOrigin::parse))
-            .transpose()?,
+        due_at: row.get(7)?,
+        created_at: row.get(8)?,
+        origin: row.get(9)?,
     })
 }
 
@@ -124,15 +121,15 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
         tx.conn(),
         INSERT,
         &[
-            &draft.task.as_str(),
-            &draft.session.as_ref().map(SessionId::as_str),
-            &draft.state.as_str(),
+            &draft.task,
+            &draft.session,
+            &draft.state,
             &draft.owner,
             &draft.summary,
             &draft.artifact,
-            &draft.due_at.map(Timestamp::millis),
-            &tx.now().millis(),
-            &draft.origin.map(CheckpointOrigin::as_str),
+            &draft.due_at,
+            &tx.now(),
+            &draft.origin,
         ],
         |row| row.get(0),
     )?;
@@ -157,7 +154,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Checkpoint>, StoreError> 
 
 /// The newest checkpoints of a task that an agent or a person wrote, newest first, at most `limit`.
 pub fn written(tx: &ReadTx<'_>, task: &TaskId, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
-    sql::rows(tx.conn(), WRITTEN, &[&task.as_str(), &i64::try_from(limit).unwrap_or(i64::MAX)], read)
+    sql::rows(tx.conn(), WRITTEN, &[&task, &i64::try_from(limit).unwrap_or(i64::MAX)], read)
 }
 
 /// The newest checkpoint of a task that an agent or a person wrote.
@@ -169,28 +166,28 @@ pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoin
 pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>, StoreError> {
     match &checkpoint.session {
         Some(session) => Ok(Some(session.to_string())),
-        None => sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task.as_str(), &checkpoint.id], |row| row.get(0)),
+        None => sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task, &checkpoint.id], |row| row.get(0)),
     }
 }
 
 /// The newest checkpoint of a task, of any origin.
 pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoint>, StoreError> {
-    sql::first(tx.conn(), NEWEST, &[&task.as_str()], read)
+    sql::first(tx.conn(), NEWEST, &[&task], read)
 }
 
 /// Every checkpoint of a task, oldest first.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Checkpoint>, StoreError> {
-    sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
+    sql::rows(tx.conn(), OF_TASK, &[&task], read)
 }
 
 /// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
 pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, StoreError> {
-    sql::rows(tx.conn(), OVERDUE, &[&now.millis()], read)
+    sql::rows(tx.conn(), OVERDUE, &[&now], read)
 }
 
 /// The newest written checkpoint of each task that is claimed in a lane.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
-    sql::rows(tx.conn(), HELD_IN_LANE, &[&lane.as_str()], read)
+    sql::rows(tx.conn(), HELD_IN_LANE, &[&lane], read)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        LaneName, Role, SessionId, TaskId,
+        LaneName, SessionId, TaskId,
         claim::{Claim, ClaimEnd},
     },
     env::Timestamp,
@@ -75,13 +75,13 @@ pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace
         tx.conn(),
         INSERT,
         &[
-            &task.as_str(),
+            &task,
             &claim.epoch,
             &claim.claimant,
-            &claim.session.as_ref().map(SessionId::as_str),
-            &claim.role.as_ref().map(Role::as_str),
-            &claim.claimed_at.millis(),
-            &place.lane.as_ref().map(LaneName::as_str),
+            &claim.session,
+            &claim.role,
+            &claim.claimed_at,
+            &place.lane,
             &place.worktree,
             &place.assigned_lane,
         ],
@@ -91,30 +91,26 @@ pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace
 
 /// Ends the live claim of a task, if there is one.
 pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), END, &[&task.as_str(), &tx.now().millis(), &how.as_str()])?;
+    sql::execute(tx.conn(), END, &[&task, &tx.now(), &how])?;
     Ok(())
 }
 
 /// The epoch of the newest claim that `claimant` ever had on a task.
 pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Option<i64>, StoreError> {
-    Ok(sql::first(tx.conn(), LATEST, &[&task.as_str(), &claimant], |row| row.get(0))?.flatten())
+    Ok(sql::first(tx.conn(), LATEST, &[&task, &claimant], |row| row.get(0))?.flatten())
 }
 
 /// The claimants of a task under epochs above this one, oldest first.
 pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
-    sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task.as_str(), &epoch], |row| row.get(0))
+    sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task, &epoch], |row| row.get(0))
 }
 
 /// The newest claim of a task, live or ended.
 pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<NewestClaim>, StoreError> {
-    sql::first(tx.conn(), NEWEST, &[&task.as_str()], |row| {
+    sql::first(tx.conn(), NEWEST, &[&task], |row| {
         Ok(NewestClaim {
-            session: sql::parse_optional_id("a session id", row.get(0)?, SessionId::parse)?,
-            place: ClaimPlace {
-                lane: sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?,
-                worktree: row.get(2)?,
-                assigned_lane: row.get(3)?,
-            },
+            session: row.get(0)?,
+            place: ClaimPlace { lane: row.get(1)?, worktree: row.get(2)?, assigned_lane: row.get(3)? },
             is_live: row.get(4)?,
         })
     })
@@ -142,32 +138,23 @@ pub fn claiming_sessions(
     task: Option<&TaskId>,
 ) -> Result<Vec<SessionId>, StoreError> {
     let (lane, task) = (lane.map(LaneName::as_str), task.map(TaskId::as_str));
-    sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| {
-        sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)
-    })
+    sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| row.get::<SessionId>(0))
 }
 
 /// The tasks whose live claims sessions made in a lane.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
-    sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane.as_str()], |row| {
-        sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
-    })
+    sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane], |row| row.get::<TaskId>(0))
 }
 
 /// All claimants of a task, newest first.
 pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ClaimPeriod>, StoreError> {
-    sql::rows(tx.conn(), HISTORY, &[&task.as_str()], |row| {
+    sql::rows(tx.conn(), HISTORY, &[&task], |row| {
         let ended = match (row.get::<Option<i64>>(3)?, row.get::<Option<String>>(4)?) {
             (Some(at), Some(how)) => {
                 Some((Timestamp::from_millis(at), sql::parse_value("a claim's end", &how, ClaimEnd::parse)?))
             }
             _ => None,
         };
-        Ok(ClaimPeriod {
-            epoch: row.get(0)?,
-            claimant: row.get(1)?,
-            claimed_at: Timestamp::from_millis(row.get(2)?),
-            ended,
-        })
+        Ok(ClaimPeriod { epoch: row.get(0)?, claimant: row.get(1)?, claimed_at: row.get(2)?, ended })
     })
 }

@@ -4,12 +4,9 @@ use super::{
     StoreError, WriteTx,
     sql::{self, Statement},
 };
-use crate::{
-    domain::{
-        Event, EventKind, TaskId,
-        claim::{Claim, ClaimEnd},
-    },
-    env::Timestamp,
+use crate::domain::{
+    Event, EventKind, TaskId,
+    claim::{Claim, ClaimEnd},
 };
 
 /// The increase of all epochs if those that were given out are unknown.
@@ -41,14 +38,14 @@ pub(super) fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreErro
     let held = sql::rows(conn, CLAIMED_TASKS, &[], |row| {
         let claim = Claim {
             claimant: row.get(1)?,
-            role: sql::parse_optional_id("a role", row.get(2)?, crate::domain::Role::parse)?,
+            role: row.get(2)?,
             epoch,
-            claimed_at: Timestamp::from_millis(row.get(3)?),
-            session: sql::parse_optional_id("a session id", row.get(4)?, crate::domain::SessionId::parse)?,
+            claimed_at: row.get(3)?,
+            session: row.get(4)?,
             lease_until: None,
             lease: None,
         };
-        Ok((sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?, claim))
+        Ok((row.get::<TaskId>(0)?, claim))
     })?;
     for (task, claim) in &held {
         let place = super::claims::newest(tx, task)?.map(|newest| newest.place).unwrap_or_default();

@@ -63,7 +63,7 @@ fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
     let data: String = row.get(8)?;
     Ok(LoggedEvent {
         seq: row.get(0)?,
-        at: Timestamp::from_millis(row.get(1)?),
+        at: row.get(1)?,
         kind: row.get(2)?,
         task: row.get(3)?,
         session: row.get(4)?,
@@ -135,7 +135,7 @@ pub fn for_each_matching(
 
 /// The time of an event.
 pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> {
-    sql::first(tx.conn(), TIME, &[&seq], |row| Ok(Timestamp::from_millis(row.get(0)?)))
+    sql::first(tx.conn(), TIME, &[&seq], |row| Ok(row.get::<Timestamp>(0)?))
 }
 
 /// The sequence number above `after` behind which the newest `count` matching events stand.

@@ -67,7 +67,7 @@ pub struct LoggedDecision {
 fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
     Ok(LoggedDecision {
         id: row.get(0)?,
-        at: Timestamp::from_millis(row.get(1)?),
+        at: row.get(1)?,
         entry_point: row.get(2)?,
         session_id: row.get(3)?,
         run_id: row.get(4)?,
@@ -88,7 +88,7 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
         tx.conn(),
         INSERT,
         &[
-            &tx.now().millis(),
+            &tx.now(),
             &decision.entry_point,
             &decision.session_id,
             &decision.run_id,
@@ -113,7 +113,7 @@ pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp)
         &[
             &decision.session_id,
             &decision.run_id,
-            &since.millis(),
+            &since,
             &decision.tool,
             &decision.input,
             &decision.allowed,

@@ -75,8 +75,8 @@ fn read(row: &Row<'_>) -> Result<Host, StoreError> {
         name: row.get(1)?,
         root: row.get(2)?,
         version: row.get(3)?,
-        last_seen: Timestamp::from_millis(row.get(4)?),
-        read_at: row.get::<Option<i64>>(5)?.map(Timestamp::from_millis),
+        last_seen: row.get(4)?,
+        read_at: row.get(5)?,
     })
 }
 
@@ -94,7 +94,7 @@ pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
             sessions: row.get(2)?,
             jobs: row.get(3)?,
             lanes: row.get(4)?,
-            last_seen: row.get::<Option<i64>>(5)?.map(Timestamp::from_millis),
+            last_seen: row.get(5)?,
         })
     })
 }

@@ -170,7 +170,7 @@ pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     let mut changed = sql::execute(conn, FIX_DEPS, &[])?;
     // Epochs first: they decide which claim is live. End before insert: at most one claim is live.
     changed += sql::execute(conn, RAISE_EPOCHS, &[])?;
-    changed += sql::execute(conn, END_LEFTOVER_CLAIM_ROWS, &[&tx.now().millis()])?;
+    changed += sql::execute(conn, END_LEFTOVER_CLAIM_ROWS, &[&tx.now()])?;
     changed += sql::execute(conn, INSERT_MISSING_CLAIM_ROWS, &[])?;
     changed += sql::execute(conn, FORGET_REMOVED, &[])?;
     Ok(changed)

@@ -56,7 +56,7 @@ pub struct IssueLink {
 pub fn all(tx: &ReadTx<'_>) -> Result<BTreeMap<String, IssueLink>, StoreError> {
     let rows = sql::rows(tx.conn(), LINKS, &[], |row| {
         let url: String = row.get(1)?;
-        let task = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
+        let task = row.get::<TaskId>(0)?;
         let link = IssueLink { task, title: row.get(2)?, body: row.get(3)?, labels: row.get(4)? };
         Ok((url.to_ascii_lowercase(), link))
     })?;

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     domain::{
         RoutingKey,
-        job::{Job, JobId, JobResult, JobStatus, RecoveryPolicy, TerminalSize},
+        job::{Job, JobId, JobResult, JobStatus, TerminalSize},
     },
     env::Timestamp,
     os::host::HostIdentity,
@@ -86,26 +86,23 @@ const FINISH: &str = "UPDATE exec_runs SET status = $2, exit_code = $3, signal =
 const REMOVE: &str = "DELETE FROM exec_runs WHERE id = $1 AND finished_at IS NOT NULL";
 
 fn read(row: &Row<'_>) -> Result<Job, StoreError> {
-    let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
-        Ok(row.get::<Option<i64>>(column)?.map(Timestamp::from_millis))
-    };
     let size = match (row.get::<Option<u16>>(8)?, row.get::<Option<u16>>(9)?) {
         (Some(rows), Some(cols)) => Some(TerminalSize { rows, cols }),
         _ => None,
     };
     Ok(Job {
         seq: row.get(0)?,
-        id: sql::parse_id("a run's id", &row.get::<String>(1)?, JobId::parse)?,
-        session: sql::parse_optional_id("a session key", row.get(2)?, RoutingKey::parse)?,
+        id: row.get(1)?,
+        session: row.get(2)?,
         queue: row.get(3)?,
-        status: sql::parse_value("a run's status", &row.get::<String>(4)?, JobStatus::parse)?,
+        status: row.get(4)?,
         command: row.get(5)?,
         cwd: row.get(6)?,
         background: row.get(7)?,
         pty: size,
         timeout_ms: row.get(10)?,
         max_output_bytes: row.get(11)?,
-        recovery: sql::parse_value("a recovery", &row.get::<String>(12)?, RecoveryPolicy::parse)?,
+        recovery: row.get(12)?,
         attempt: row.get(13)?,
         host: row.get(14)?,
         boot_id: row.get(15)?,
@@ -119,10 +116,10 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         truncated: row.get(23)?,
         error_message: row.get(24)?,
         actor: row.get(25)?,
-        queued_at: Timestamp::from_millis(row.get(26)?),
-        started_at: at(27)?,
-        finished_at: at(28)?,
-        updated_at: Timestamp::from_millis(row.get(29)?),
+        queued_at: row.get(26)?,
+        started_at: row.get(27)?,
+        finished_at: row.get(28)?,
+        updated_at: row.get(29)?,
         host_id: row.get(30)?,
     })
 }
@@ -171,7 +168,7 @@ pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job
 /// The newest jobs, newest first; of one session, if given.
 pub fn newest(tx: &ReadTx<'_>, session: Option<&RoutingKey>, limit: i64) -> Result<Vec<Job>, StoreError> {
     match session {
-        Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session.as_str(), &limit], read),
+        Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session, &limit], read),
         None => sql::rows(tx.conn(), NEWEST, &[&limit], read),
     }
 }
@@ -184,31 +181,29 @@ pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
 /// Every final job with its end time and the maximum size of its stored output in bytes, by end time.
 pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, StoreError> {
     sql::rows(tx.conn(), FINISHED_SIZES, &[], |row| {
-        let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
-        Ok((id, Timestamp::from_millis(row.get(1)?), row.get(2)?))
+        let id = row.get::<JobId>(0)?;
+        Ok((id, row.get::<Timestamp>(1)?, row.get(2)?))
     })
 }
 
 /// The number of final jobs, and the earliest end time.
 pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), StoreError> {
     let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| row.get(0))?.unwrap_or_default();
-    let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
+    let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| Ok(row.get::<Timestamp>(0)?))?;
     Ok((count, first))
 }
 
 /// The id and status of every job.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], |row| {
-        let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
-        Ok((id, sql::parse_value("a run's status", &row.get::<String>(1)?, JobStatus::parse)?))
+        let id = row.get::<JobId>(0)?;
+        Ok((id, row.get::<JobStatus>(1)?))
     })
 }
 
 /// The ids of the jobs of other hosts.
 pub fn elsewhere(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<BTreeSet<JobId>, StoreError> {
-    let ids = sql::rows(tx.conn(), ELSEWHERE, &[&host.name, &host.id], |row| {
-        sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)
-    })?;
+    let ids = sql::rows(tx.conn(), ELSEWHERE, &[&host.name, &host.id], |row| row.get::<JobId>(0))?;
     Ok(ids.into_iter().collect())
 }
 
@@ -219,7 +214,7 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
         INSERT,
         &[
             &run.id.to_string(),
-            &run.session.as_ref().map(RoutingKey::as_str),
+            &run.session,
             &run.queue,
             &run.command,
             &run.cwd,
@@ -228,11 +223,11 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
             &run.pty.map(|size| size.cols),
             &run.timeout_ms,
             &run.max_output_bytes,
-            &run.recovery.as_str(),
+            &run.recovery,
             &run.host,
             &run.boot_id,
             &run.actor,
-            &tx.now().millis(),
+            &tx.now(),
             &run.host_id,
         ],
         |row| row.get(0),
@@ -259,7 +254,7 @@ pub fn mark_starting(
     supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
     let values: &[&dyn sql::ToValue] =
-        &[&id.to_string(), &host.name, &boot, &supervisor.0, &supervisor.1, &tx.now().millis(), &host.id];
+        &[&id.to_string(), &host.name, &boot, &supervisor.0, &supervisor.1, &tx.now(), &host.id];
     Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
 }
 
@@ -272,13 +267,13 @@ pub fn mark_running(
     supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
     let values: &[&dyn sql::ToValue] =
-        &[&id.to_string(), &process.0, &process.1, &supervisor.0, &supervisor.1, &tx.now().millis()];
+        &[&id.to_string(), &process.0, &process.1, &supervisor.0, &supervisor.1, &tx.now()];
     Ok(sql::execute(tx.conn(), MARK_RUNNING, values)? == 1)
 }
 
 /// Requeues an active job at its old position. `false` if it is not active.
 pub fn requeue(tx: &WriteTx<'_>, id: &JobId, attempt: i64) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), REQUEUE, &[&id.to_string(), &attempt, &tx.now().millis()])? == 1)
+    Ok(sql::execute(tx.conn(), REQUEUE, &[&id.to_string(), &attempt, &tx.now()])? == 1)
 }
 
 /// Sets the final status of a job. `false` if it is final already; it is left as it is.
@@ -291,13 +286,13 @@ pub fn finish(
 ) -> Result<bool, StoreError> {
     let values: &[&dyn sql::ToValue] = &[
         &id.to_string(),
-        &ending.status.as_str(),
+        &ending.status,
         &ending.exit_code,
         &ending.signal,
         &ending.error_message,
         &output_bytes,
         &truncated,
-        &tx.now().millis(),
+        &tx.now(),
     ];
     Ok(sql::execute(tx.conn(), FINISH, values)? == 1)
 }

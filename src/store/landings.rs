@@ -4,12 +4,9 @@ use super::{
     ReadTx, StoreError, WriteTx,
     sql::{self, Row, Statement},
 };
-use crate::{
-    domain::{
-        LaneName, TaskId,
-        landing::{LandStyle, Landing, LandingState},
-    },
-    env::Timestamp,
+use crate::domain::{
+    LaneName, TaskId,
+    landing::{LandStyle, Landing},
 };
 
 macro_rules! select {
@@ -77,21 +74,19 @@ const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 W
 const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
 
 fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
-    let style: String = row.get(3)?;
-    let state: String = row.get(7)?;
     Ok(Landing {
         id: row.get(0)?,
-        lane: sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?,
+        lane: row.get(1)?,
         commit: row.get(2)?,
-        style: sql::parse_value("a landing's style", &style, LandStyle::parse)?,
+        style: row.get(3)?,
         base: row.get(4)?,
         base_before: row.get(5)?,
         candidate: row.get(6)?,
-        state: sql::parse_value("a landing's state", &state, LandingState::parse)?,
+        state: row.get(7)?,
         tasks: read_tasks(&row.get::<String>(8)?)?,
         error: row.get(9)?,
-        started_at: Timestamp::from_millis(row.get(10)?),
-        ended_at: row.get::<Option<i64>>(11)?.map(Timestamp::from_millis),
+        started_at: row.get(10)?,
+        ended_at: row.get(11)?,
         host: row.get(12)?,
         host_id: row.get(13)?,
         push_to: row.get(14)?,
@@ -114,17 +109,17 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
         tx.conn(),
         INSERT,
         &[
-            &landing.lane.as_ref().map(LaneName::as_str),
+            &landing.lane,
             &landing.commit,
-            &landing.style.as_str(),
+            &landing.style,
             &landing.base,
             &landing.base_before,
             &landing.candidate,
-            &landing.state.as_str(),
+            &landing.state,
             &tasks.to_string(),
             &landing.error,
-            &tx.now().millis(),
-            &landing.ended_at.map(Timestamp::millis),
+            &tx.now(),
+            &landing.ended_at,
             &landing.host,
             &landing.host_id,
             &landing.push_to,
@@ -139,14 +134,7 @@ pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
         UPDATE,
-        &[
-            &landing.id,
-            &landing.candidate,
-            &landing.state.as_str(),
-            &landing.error,
-            &landing.ended_at.map(Timestamp::millis),
-            &landing.push_to,
-        ],
+        &[&landing.id, &landing.candidate, &landing.state, &landing.error, &landing.ended_at, &landing.push_to],
     )?;
     Ok(())
 }
@@ -163,7 +151,7 @@ pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
 
 /// The newest landing of a commit into a base in a style.
 pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
-    sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style.as_str()], read)
+    sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style], read)
 }
 
 /// The newest landings, newest first, at most `limit`.
@@ -203,7 +191,7 @@ pub fn of_dependencies(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<LandedD
     sql::rows(tx.conn(), OF_DEPENDENCIES, &[&ids.join(" ")], |row| {
         Ok(LandedDependency {
             task: read_id(row)?,
-            depends_on: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
+            depends_on: row.get(1)?,
             commit: row.get(2)?,
             base: row.get(3)?,
             host: row.get(4)?,
@@ -219,25 +207,23 @@ pub fn ready_dependents(tx: &ReadTx<'_>, on: &[&TaskId]) -> Result<Vec<(TaskId, 
         return Ok(Vec::new());
     }
     let ids: Vec<&str> = on.iter().map(|id| id.as_str()).collect();
-    sql::rows(tx.conn(), READY_DEPENDENTS, &[&ids.join(" ")], |row| {
-        Ok((read_id(row)?, sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?))
-    })
+    sql::rows(tx.conn(), READY_DEPENDENTS, &[&ids.join(" ")], |row| Ok((read_id(row)?, row.get::<TaskId>(1)?)))
 }
 
 /// Writes with which commit a task landed, or that its work is not landed any more.
 pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), SET_LANDED, &[&task.as_str(), &commit, &tx.now().millis()])?;
+    sql::execute(tx.conn(), SET_LANDED, &[&task, &commit, &tx.now()])?;
     Ok(())
 }
 
 /// The commit with which a task landed; `None` when it did not.
 pub fn landed_commit(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<String>, StoreError> {
-    Ok(sql::first(tx.conn(), LANDED_COMMIT, &[&task.as_str()], |row| row.get(0))?.flatten())
+    Ok(sql::first(tx.conn(), LANDED_COMMIT, &[&task], |row| row.get(0))?.flatten())
 }
 
 /// The tasks of a lane that have not landed and are not cancelled, by priority, age and id.
 pub fn unlanded_in(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
-    sql::rows(tx.conn(), UNLANDED_IN, &[&lane.as_str()], read_id)
+    sql::rows(tx.conn(), UNLANDED_IN, &[&lane], read_id)
 }
 
 /// The tasks in review, by priority, age and id.
@@ -251,5 +237,5 @@ pub fn done_in_lanes(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
 }
 
 fn read_id(row: &Row<'_>) -> Result<TaskId, StoreError> {
-    sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
+    row.get::<TaskId>(0)
 }

@@ -4,15 +4,7 @@ use super::{
     ReadTx, StoreError, WriteTx,
     sql::{self, Row},
 };
-use crate::{
-    domain::{
-        LaneName, Role,
-        id::Label,
-        lane::{Lane, LaneStatus},
-        sandbox::SandboxClass,
-    },
-    env::Timestamp,
-};
+use crate::domain::{LaneName, lane::Lane, sandbox::SandboxClass};
 
 macro_rules! select {
     ($rest:literal) => {
@@ -49,32 +41,27 @@ const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND clai
 
 fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     Ok(Lane {
-        name: sql::parse_id("a lane", &row.get::<String>(0)?, LaneName::parse)?,
+        name: row.get(0)?,
         title: row.get(1)?,
-        role: sql::parse_optional_id("a role", row.get(2)?, Role::parse)?,
-        status: sql::parse_value("a lane's status", &row.get::<String>(3)?, LaneStatus::parse)?,
+        role: row.get(2)?,
+        status: row.get(3)?,
         branch: row.get(4)?,
         base: row.get(5)?,
         worktree: row.get(6)?,
         wip_limit: row.get(7)?,
-        provider: sql::parse_optional_id("a provider", row.get(8)?, Label::parse)?,
+        provider: row.get(8)?,
         backend: row.get(9)?,
-        created_at: Timestamp::from_millis(row.get(10)?),
+        created_at: row.get(10)?,
         owns_worktree: row.get(11)?,
         host: row.get(12)?,
         host_id: row.get(13)?,
-        sandbox: sandbox(row.get(14)?)?,
+        sandbox: row.get::<Option<SandboxClass>>(14)?.unwrap_or_default(),
     })
-}
-
-fn sandbox(text: Option<String>) -> Result<SandboxClass, StoreError> {
-    let found = text.map(|text| sql::parse_value("a sandbox", &text, SandboxClass::parse)).transpose()?;
-    Ok(found.unwrap_or_default())
 }
 
 /// The lane of this name; a removed lane counts as absent, here and in every list.
 pub fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<Lane>, StoreError> {
-    sql::first(tx.conn(), ONE, &[&name.as_str()], read)
+    sql::first(tx.conn(), ONE, &[&name], read)
 }
 
 /// Every lane, by name.
@@ -88,21 +75,21 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
         tx.conn(),
         UPSERT,
         &[
-            &lane.name.as_str(),
+            &lane.name,
             &lane.title,
-            &lane.role.as_ref().map(Role::as_str),
-            &lane.status.as_str(),
+            &lane.role,
+            &lane.status,
             &lane.branch,
             &lane.base,
             &lane.worktree,
             &lane.wip_limit,
-            &lane.provider.as_ref().map(Label::as_str),
+            &lane.provider,
             &lane.backend,
-            &lane.created_at.millis(),
+            &lane.created_at,
             &lane.owns_worktree,
             &lane.host,
             &lane.host_id,
-            &Some(lane.sandbox).filter(|class| *class != SandboxClass::Off).map(SandboxClass::as_str),
+            &Some(lane.sandbox).filter(|class| *class != SandboxClass::Off),
         ],
     )?;
     Ok(())
@@ -113,19 +100,19 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
 /// # Errors
 /// As the store fails, also if a row refers to the lane.
 pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), DELETE, &[&name.as_str()])?;
+    sql::execute(tx.conn(), DELETE, &[&name])?;
     Ok(())
 }
 
 /// Hides a lane that history refers to: its row stays, and its name can be used again.
 pub fn hide(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), HIDE, &[&name.as_str(), &tx.now().millis()])?;
+    sql::execute(tx.conn(), HIDE, &[&name, &tx.now()])?;
     Ok(())
 }
 
 /// Forgets the host of a lane's worktree, which was removed.
 pub fn forget_host(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), FORGET_HOST, &[&name.as_str()])?;
+    sql::execute(tx.conn(), FORGET_HOST, &[&name])?;
     Ok(())
 }
 
@@ -158,5 +145,5 @@ pub fn usage(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneUsage, StoreError> 
             has_history: row.get(5)?,
         })
     };
-    Ok(sql::first(tx.conn(), USAGE, &[&name.as_str()], read)?.unwrap_or_default())
+    Ok(sql::first(tx.conn(), USAGE, &[&name], read)?.unwrap_or_default())
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     domain::{
         LaneName, Role, RoutingKey, SessionId,
-        message::{Channel, Message, MessageStatus, NEVER_EXPIRES, Priority, Recipient},
+        message::{Channel, Message, MessageStatus, NEVER_EXPIRES, Recipient},
     },
     env::Timestamp,
 };
@@ -74,33 +74,29 @@ const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messa
      WHERE settled_at IS NOT NULL AND settled_at < $1 LIMIT 100)";
 
 fn read(row: &Row<'_>) -> Result<Message, StoreError> {
-    let at = |column: usize| row.get::<Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     let key: Option<String> = row.get(1)?;
     let person = key.as_deref().and_then(Recipient::person_of_key);
     let session = sql::parse_optional_id("a session key", key.filter(|_| person.is_none()), RoutingKey::parse)?;
-    let lane = sql::parse_optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
-    let role = sql::parse_optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
+    let lane = row.get::<Option<LaneName>>(2)?.map(Recipient::Lane);
+    let role = row.get::<Option<Role>>(3)?.map(Recipient::Role);
     let missing = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
     Ok(Message {
         id: row.get(0)?,
         to: person.or(session.as_ref().map(Recipient::from)).or(lane).or(role).ok_or_else(missing)?,
-        priority: sql::parse_value("a priority", &row.get::<String>(4)?, Priority::parse)?,
+        priority: row.get(4)?,
         source: row.get(5)?,
         content: row.get(6)?,
         metadata: row.get(7)?,
-        status: sql::parse_value("a message's status", &row.get::<String>(8)?, MessageStatus::parse)?,
+        status: row.get(8)?,
         dedup: row.get(9)?,
         count: row.get(10)?,
         offered_to: row.get(11)?,
-        offered_until: at(12)?,
-        expires_at: at(13)?,
-        created_at: Timestamp::from_millis(row.get(14)?),
-        channel: row
-            .get::<Option<String>>(15)?
-            .map(|word| sql::parse_value("a channel", &word, Channel::parse))
-            .transpose()?,
+        offered_until: row.get(12)?,
+        expires_at: row.get(13)?,
+        created_at: row.get(14)?,
+        channel: row.get(15)?,
         announced_to: row.get(16)?,
-        answered_at: at(17)?,
+        answered_at: row.get(17)?,
         stop_reason: row.get(18)?,
     })
 }
@@ -121,17 +117,17 @@ pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreEr
 
 /// The messages that were typed into a session and are not acknowledged yet.
 pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, StoreError> {
-    sql::rows(tx.conn(), TYPED_TO, &[&session.as_str(), &NEVER_EXPIRES.millis()], read)
+    sql::rows(tx.conn(), TYPED_TO, &[&session, &NEVER_EXPIRES], read)
 }
 
 /// The open messages whose time to live is over.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreError> {
-    sql::rows(tx.conn(), EXPIRED, &[&now.millis()], read)
+    sql::rows(tx.conn(), EXPIRED, &[&now], read)
 }
 
 /// When the next open message expires.
 pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-    sql::first(tx.conn(), NEXT_EXPIRY, &[&now.millis()], |row| Ok(Timestamp::from_millis(row.get(0)?)))
+    sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| Ok(row.get::<Timestamp>(0)?))
 }
 
 /// Whether there is a message with this deduplication key, read or not. Read messages are deleted after a week.
@@ -141,7 +137,7 @@ pub fn has_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
 
 /// Whether there is a message under this key, read or not.
 pub fn has_any_to(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), EVER_TO, &[&key.as_str()], |_| Ok(()))?.is_some())
+    Ok(sql::first(tx.conn(), EVER_TO, &[&key], |_| Ok(()))?.is_some())
 }
 
 /// Queues a message; the store gives its number and time. Deletes some messages whose retention is over.
@@ -158,13 +154,13 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
             &session,
             &lane,
             &role,
-            &message.priority.as_str(),
+            &message.priority,
             &message.source,
             &message.content,
             &message.metadata,
             &message.dedup,
-            &message.expires_at.map(Timestamp::millis),
-            &tx.now().millis(),
+            &message.expires_at,
+            &tx.now(),
         ],
         |row| row.get(0),
     )?;
@@ -185,27 +181,26 @@ pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Optio
 /// Writes count, priority, expiry and metadata of a repeated message.
 pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     let expires = message.expires_at.map(Timestamp::millis);
-    let columns: [&dyn sql::ToValue; 5] =
-        [&message.id, &message.count, &message.priority.as_str(), &expires, &message.metadata];
+    let columns: [&dyn sql::ToValue; 5] = [&message.id, &message.count, &message.priority, &expires, &message.metadata];
     sql::execute(tx.conn(), UPDATE_REPEAT, &columns)?;
     Ok(())
 }
 
 /// Offers a message to a reader over a channel, until a time.
 pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, channel: Channel) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis(), &channel.as_str()])?;
+    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until, &channel])?;
     Ok(())
 }
 
 /// Sets the final status of a message: acknowledged by a reader, expired or withdrawn.
 pub fn resolve(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), RESOLVE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
+    sql::execute(tx.conn(), RESOLVE, &[&id, &how, &reader, &tx.now()])?;
     Ok(())
 }
 
 /// Records the end of the turn that has taken a message, and why it ended. Returns whether it was not recorded yet.
 pub fn answer(tx: &WriteTx<'_>, id: i64, stop_reason: &str) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), ANSWER, &[&id, &tx.now().millis(), &stop_reason])? == 1)
+    Ok(sql::execute(tx.conn(), ANSWER, &[&id, &tx.now(), &stop_reason])? == 1)
 }
 
 /// The message of this number.
@@ -215,22 +210,22 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Message>, StoreError> {
 
 /// The newest acknowledged message to a session with this deduplication key.
 pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<Option<Message>, StoreError> {
-    sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to.as_str()], read)
+    sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to], read)
 }
 
 /// Extends an offer that expires at `until`. Returns whether the offer still existed.
 pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until.millis(), &then.millis()])? == 1)
+    Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until, &then])? == 1)
 }
 
 /// Withdraws an offer that expires at `until`: the message is queued again. Returns whether the offer still existed.
 pub fn withdraw_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), WITHDRAW_OFFER, &[&id, &until.millis()])? == 1)
+    Ok(sql::execute(tx.conn(), WITHDRAW_OFFER, &[&id, &until])? == 1)
 }
 
 /// Records that a session got an announcement of a message that is too long for its channel.
 pub fn mark_announced(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), MARK_ANNOUNCED, &[&id, &to.as_str()])?;
+    sql::execute(tx.conn(), MARK_ANNOUNCED, &[&id, &to])?;
     Ok(())
 }
 
@@ -249,7 +244,7 @@ pub fn newest(
             all.drain(..older);
             return Ok(all);
         }
-        (Some(session), true) => sql::rows(tx.conn(), NEWEST_TO, &[&limit, &session.as_str()], read)?,
+        (Some(session), true) => sql::rows(tx.conn(), NEWEST_TO, &[&limit, &session], read)?,
         (None, false) => sql::rows(tx.conn(), ALL_OPEN, &[&limit], read)?,
         (None, true) => sql::rows(tx.conn(), NEWEST, &[&limit], read)?,
     };

@@ -26,11 +26,11 @@ const DELETE: &str = "DELETE FROM notifications WHERE item = $1 AND sink = $2";
 fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
     Ok(Receipt {
         item: row.get(0)?,
-        sink: sql::parse_value("a notification's sink", &row.get::<String>(1)?, NotifySink::parse)?,
-        state: sql::parse_value("a notification's state", &row.get::<String>(2)?, ReceiptState::parse)?,
+        sink: row.get(1)?,
+        state: row.get(2)?,
         attempts: row.get(3)?,
-        at: Timestamp::from_millis(row.get(4)?),
-        retry_at: row.get::<Option<i64>>(5)?.map(Timestamp::from_millis),
+        at: row.get(4)?,
+        retry_at: row.get(5)?,
         error: row.get(6)?,
     })
 }
@@ -42,7 +42,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Receipt>, StoreError> {
 
 /// Records that an item waits for the end of the quiet window, unless it has a receipt.
 pub fn hold(tx: &WriteTx<'_>, item: &str, sink: NotifySink) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), HOLD, &[&item, &sink.as_str(), &tx.now().millis()])?;
+    sql::execute(tx.conn(), HOLD, &[&item, &sink, &tx.now()])?;
     Ok(())
 }
 
@@ -55,7 +55,7 @@ pub fn claim(
     lease: Timestamp,
     max_attempts: i64,
 ) -> Result<Option<i64>, StoreError> {
-    let values: [&dyn sql::ToValue; 5] = [&item, &sink.as_str(), &tx.now().millis(), &lease.millis(), &max_attempts];
+    let values: [&dyn sql::ToValue; 5] = [&item, &sink, &tx.now(), &lease, &max_attempts];
     sql::first(tx.conn(), CLAIM, &values, |row| row.get(0))
 }
 
@@ -70,8 +70,7 @@ pub fn finish(
     error: Option<&str>,
 ) -> Result<(), StoreError> {
     let retry_at = retry_at.map(Timestamp::millis);
-    let values: [&dyn sql::ToValue; 7] =
-        [&item, &sink.as_str(), &attempt, &state.as_str(), &tx.now().millis(), &retry_at, &error];
+    let values: [&dyn sql::ToValue; 7] = [&item, &sink, &attempt, &state, &tx.now(), &retry_at, &error];
     sql::execute(tx.conn(), FINISH, &values)?;
     Ok(())
 }
@@ -79,7 +78,7 @@ pub fn finish(
 /// Deletes the receipts of items that are not `present`.
 pub fn delete_gone(tx: &WriteTx<'_>, present: &BTreeSet<String>) -> Result<(), StoreError> {
     for receipt in all(tx)?.iter().filter(|receipt| !present.contains(&receipt.item)) {
-        sql::execute(tx.conn(), DELETE, &[&receipt.item, &receipt.sink.as_str()])?;
+        sql::execute(tx.conn(), DELETE, &[&receipt.item, &receipt.sink])?;
     }
     Ok(())
 }

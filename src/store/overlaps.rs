@@ -87,7 +87,7 @@ fn read_snapshot(row: &Row<'_>) -> Result<LaneSnapshot, StoreError> {
         paths: read_paths(&row.get::<String>(7)?)?,
         added: number(row, 8)?,
         deleted: number(row, 9)?,
-        taken_at: Timestamp::from_millis(row.get(10)?),
+        taken_at: row.get(10)?,
         unknown: row.get(11)?,
         judged: row.get(12)?,
     })
@@ -101,7 +101,7 @@ fn read_overlap(row: &Row<'_>) -> Result<LaneOverlap, StoreError> {
         level: level(&row.get::<String>(2)?)?,
         files: read_files(&row.get::<String>(3)?)?,
         why: row.get(4)?,
-        since: Timestamp::from_millis(row.get(5)?),
+        since: row.get(5)?,
         told: read_told(&row.get::<String>(6)?)?,
     })
 }
@@ -183,7 +183,7 @@ pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
             files: number(row, 1)?,
             added: number(row, 2)?,
             deleted: number(row, 3)?,
-            taken_at: Timestamp::from_millis(row.get(4)?),
+            taken_at: row.get(4)?,
             is_known: row.get(5)?,
             tip: row.get(6)?,
             runs_later: read_runs_later(row.get(7)?)?,
@@ -202,7 +202,7 @@ fn read_runs_later(text: Option<String>) -> Result<Vec<String>, StoreError> {
 pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot, runs_later: &[&str]) -> Result<(), StoreError> {
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let values: &[&dyn sql::ToValue] = &[
-        &snapshot.lane.as_str(),
+        &snapshot.lane,
         &snapshot.host,
         &snapshot.tip,
         &snapshot.fork,
@@ -212,7 +212,7 @@ pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot, runs_later: &[&st
         &paths_text(&snapshot.paths),
         &number(snapshot.added),
         &number(snapshot.deleted),
-        &snapshot.taken_at.millis(),
+        &snapshot.taken_at,
         &snapshot.unknown,
         &snapshot.judged,
         &Some(json!(runs_later).to_string()).filter(|_| !runs_later.is_empty()),
@@ -234,12 +234,12 @@ pub fn all_with_gone(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
 /// Inserts or replaces an overlap.
 pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
     let values: &[&dyn sql::ToValue] = &[
-        &overlap.lane.as_str(),
+        &overlap.lane,
         &overlap.other.as_ref().map_or("", LaneName::as_str),
-        &overlap.level.as_str(),
+        &overlap.level,
         &files_text(&overlap.files),
         &overlap.why,
-        &overlap.since.millis(),
+        &overlap.since,
         &told_text(&overlap.told),
     ];
     sql::execute(tx.conn(), UPSERT_OVERLAP, values)?;
@@ -248,7 +248,7 @@ pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
 
 /// Removes everything about a lane.
 pub fn forget_lane(tx: &WriteTx<'_>, lane: &LaneName) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), REMOVE_LANE, &[&lane.as_str()])?;
-    sql::execute(tx.conn(), REMOVE_OVERLAPS, &[&lane.as_str()])?;
+    sql::execute(tx.conn(), REMOVE_LANE, &[&lane])?;
+    sql::execute(tx.conn(), REMOVE_OVERLAPS, &[&lane])?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     domain::{
         LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, review::Verdict,
-        session_facts::HeldTask, task::TaskStatus,
+        session_facts::HeldTask,
     },
     env::Timestamp,
 };
@@ -64,17 +64,17 @@ const SUCCEEDED_SINCE: &str = "SELECT id FROM exec_runs INDEXED BY exec_runs_fin
 pub fn held(tx: &ReadTx<'_>) -> Result<Vec<HeldTask>, StoreError> {
     sql::rows(tx.conn(), HELD, &[], |row| {
         Ok(HeldTask {
-            task: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
+            task: row.get(0)?,
             title: row.get(1)?,
-            status: sql::parse_value("a task's status", &row.get::<String>(2)?, TaskStatus::parse)?,
-            lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
+            status: row.get(2)?,
+            lane: row.get(3)?,
             claimant: row.get(4)?,
-            session: sql::parse_optional_id("a session id", row.get(5)?, SessionId::parse)?,
+            session: row.get(5)?,
             epoch: row.get(6)?,
-            claimed_at: Timestamp::from_millis(row.get(7)?),
-            lease_until: row.get::<Option<i64>>(8)?.map(Timestamp::from_millis),
+            claimed_at: row.get(7)?,
+            lease_until: row.get(8)?,
             blocked_reason: row.get(9)?,
-            updated_at: Timestamp::from_millis(row.get(10)?),
+            updated_at: row.get(10)?,
         })
     })
 }
@@ -102,16 +102,16 @@ fn read_checkpoint_from(row: &Row<'_>, column: usize) -> Result<WrittenCheckpoin
     let state = row.get::<String>(column + 2)?;
     Ok(WrittenCheckpoint {
         id: row.get(column)?,
-        session: sql::parse_optional_id("a session id", row.get(column + 1)?, SessionId::parse)?,
+        session: row.get(column + 1)?,
         state: sql::parse_value("a checkpoint's state", &state, CheckpointState::parse)?,
         summary: row.get(column + 3)?,
-        at: Timestamp::from_millis(row.get(column + 4)?),
+        at: row.get::<Timestamp>(column + 4)?,
     })
 }
 
 /// The newest written checkpoint of a task.
 pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<WrittenCheckpoint>, StoreError> {
-    sql::first(tx.conn(), NEWEST_WRITTEN, &[&task.as_str()], read_checkpoint)
+    sql::first(tx.conn(), NEWEST_WRITTEN, &[&task], read_checkpoint)
 }
 
 /// The newest checkpoint of a task that a session wrote.
@@ -120,12 +120,12 @@ pub fn newest_written_by(
     task: &TaskId,
     session: &SessionId,
 ) -> Result<Option<WrittenCheckpoint>, StoreError> {
-    sql::first(tx.conn(), NEWEST_WRITTEN_BY, &[&task.as_str(), &session.as_str()], read_checkpoint)
+    sql::first(tx.conn(), NEWEST_WRITTEN_BY, &[&task, &session], read_checkpoint)
 }
 
 fn newest_by_task(tx: &ReadTx<'_>, query: &str) -> Result<Vec<(TaskId, WrittenCheckpoint)>, StoreError> {
     sql::rows(tx.conn(), query, &[], |row| {
-        let task = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
+        let task = row.get::<TaskId>(0)?;
         Ok((task, read_checkpoint_from(row, 1)?))
     })
 }
@@ -151,8 +151,8 @@ pub fn newest_of_sessions(tx: &ReadTx<'_>) -> Result<BTreeMap<(TaskId, SessionId
 /// When the backends of live sessions last saw output of them; sessions without that are left out.
 pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
     sql::rows(tx.conn(), LAST_OUTPUTS, &[], |row| {
-        let id = sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?;
-        Ok((id, Timestamp::from_millis(row.get(1)?)))
+        let id = row.get::<SessionId>(0)?;
+        Ok((id, row.get::<Timestamp>(1)?))
     })
 }
 
@@ -191,7 +191,7 @@ pub fn for_each_state(tx: &ReadTx<'_>, mut see: impl FnMut(String, TaskState)) -
 
 /// The state of a task; `None` when there is no such task.
 pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreError> {
-    Ok(sql::first(tx.conn(), TASK_STATE, &[&task.as_str()], read_state)?.map(|(_, state)| state))
+    Ok(sql::first(tx.conn(), TASK_STATE, &[&task], read_state)?.map(|(_, state)| state))
 }
 
 /// The columns of a live session that change with each of its changes.
@@ -210,10 +210,10 @@ pub struct SessionStamp {
 pub fn session_stamps(tx: &ReadTx<'_>) -> Result<Vec<SessionStamp>, StoreError> {
     sql::rows(tx.conn(), SESSION_STAMPS, &[], |row| {
         Ok(SessionStamp {
-            id: sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?,
+            id: row.get(0)?,
             version: row.get(1)?,
-            last_heartbeat_at: row.get::<Option<i64>>(2)?.map(Timestamp::from_millis),
-            last_output_at: row.get::<Option<i64>>(3)?.map(Timestamp::from_millis),
+            last_heartbeat_at: row.get(2)?,
+            last_output_at: row.get(3)?,
         })
     })
 }
@@ -232,10 +232,10 @@ pub struct ExpiredMessage {
 
 /// The messages to sessions that expired since a time, oldest first.
 pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<ExpiredMessage>, StoreError> {
-    let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
+    let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since], |row| {
         // Other keys are those of people and of sessions that Fairway does not know.
         let Ok(to) = SessionId::parse(&row.get::<String>(1)?) else { return Ok(None) };
-        Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: Timestamp::from_millis(row.get(3)?) }))
+        Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: row.get::<Timestamp>(3)? }))
     })?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -280,14 +280,14 @@ pub struct RefusedTask {
 pub fn refused_unclaimed(tx: &ReadTx<'_>) -> Result<Vec<RefusedTask>, StoreError> {
     let mut found = sql::rows(tx.conn(), REFUSED_UNCLAIMED, &[], |row| {
         Ok(RefusedTask {
-            task: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
-            lane: sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?,
+            task: row.get(0)?,
+            lane: row.get(1)?,
             review: row.get(2)?,
             domain: row.get(3)?,
-            verdict: sql::parse_value("a verdict", &row.get::<String>(4)?, Verdict::parse)?,
+            verdict: row.get(4)?,
             reviewer: row.get(5)?,
             notes: row.get(6)?,
-            at: Timestamp::from_millis(row.get(7)?),
+            at: row.get(7)?,
         })
     })?;
     found.dedup_by(|later, newest| later.task == newest.task);
@@ -296,15 +296,15 @@ pub fn refused_unclaimed(tx: &ReadTx<'_>) -> Result<Vec<RefusedTask>, StoreError
 
 /// The jobs that failed, timed out or were lost since a time, newest first, at most `limit`.
 pub fn failed_jobs(tx: &ReadTx<'_>, since: Timestamp, limit: i64) -> Result<Vec<FailedJob>, StoreError> {
-    sql::rows(tx.conn(), FAILED_JOBS, &[&since.millis(), &limit], |row| {
+    sql::rows(tx.conn(), FAILED_JOBS, &[&since, &limit], |row| {
         Ok(FailedJob {
-            id: sql::parse_id("a job id", &row.get::<String>(0)?, JobId::parse)?,
+            id: row.get(0)?,
             session: row.get(1)?,
             command: row.get(2)?,
-            status: sql::parse_value("a job's status", &row.get::<String>(3)?, JobStatus::parse)?,
+            status: row.get(3)?,
             exit_code: row.get(4)?,
             error_message: row.get(5)?,
-            finished_at: Timestamp::from_millis(row.get(6)?),
+            finished_at: row.get(6)?,
         })
     })
 }

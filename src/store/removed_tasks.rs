@@ -42,14 +42,10 @@ pub struct TaskUses {
 
 /// The records that refer to a task.
 pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
-    let ids = |query: &str| {
-        sql::rows(tx.conn(), query, &[&id.as_str()], |row| {
-            sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
-        })
-    };
+    let ids = |query: &str| sql::rows(tx.conn(), query, &[&id], |row| row.get::<TaskId>(0));
     let mut records = Vec::new();
     for (noun, query) in RECORDS {
-        let count: i64 = sql::first(tx.conn(), query, &[&id.as_str()], |row| row.get(0))?.unwrap_or_default();
+        let count: i64 = sql::first(tx.conn(), query, &[&id], |row| row.get(0))?.unwrap_or_default();
         if count > 0 {
             records.push((noun, count));
         }
@@ -63,15 +59,15 @@ pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
 /// As the store fails, also when a record refers to the task.
 pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
     for query in DELETE {
-        sql::execute(tx.conn(), query, &[&id.as_str()])?;
+        sql::execute(tx.conn(), query, &[&id])?;
     }
-    sql::execute(tx.conn(), INSERT, &[&id.as_str(), &tx.now().millis()])?;
+    sql::execute(tx.conn(), INSERT, &[&id, &tx.now()])?;
     Ok(())
 }
 
 /// When the task of this id was removed; `None` when none was.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreError> {
-    sql::first(tx.conn(), FIND, &[&id.as_str()], |row| Ok(Timestamp::from_millis(row.get(0)?)))
+    sql::first(tx.conn(), FIND, &[&id], |row| Ok(row.get::<Timestamp>(0)?))
 }
 
 /// The highest number of the removed ids `PREFIX-1`, `PREFIX-2`, …; 0 if there is none.

@@ -42,14 +42,14 @@ pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<StoredResponse>, StoreEr
 /// The intents without an answer, oldest first.
 pub fn open_intents(tx: &ReadTx<'_>) -> Result<Vec<OpenIntent>, StoreError> {
     sql::rows(tx.conn(), OPEN, &[], |row| {
-        Ok(OpenIntent { id: row.get(0)?, fingerprint: row.get(1)?, since: Timestamp::from_millis(row.get(2)?) })
+        Ok(OpenIntent { id: row.get(0)?, fingerprint: row.get(1)?, since: row.get::<Timestamp>(2)? })
     })
 }
 
 /// Writes an intent (`answer` is `None`) or an answer. Deletes requests older than a week.
 pub fn upsert(tx: &WriteTx<'_>, id: &str, fingerprint: &str, answer: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
-    sql::execute(tx.conn(), UPSERT, &[&id, &fingerprint, &answer, &tx.now().millis()])?;
+    sql::execute(tx.conn(), UPSERT, &[&id, &fingerprint, &answer, &tx.now()])?;
     Ok(())
 }
 

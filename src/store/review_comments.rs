@@ -33,13 +33,13 @@ fn read(row: &Row<'_>) -> Result<ReviewComment, StoreError> {
     let (by, at): (Option<String>, Option<i64>) = (row.get(10)?, row.get(11)?);
     Ok(ReviewComment {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
+        task: row.get(1)?,
         reviewer: row.get(2)?,
         commit: row.get(3)?,
         place: LinePlace { path: row.get(4)?, line: u64::try_from(line).unwrap_or_default() },
         line_text: row.get(6)?,
         content: row.get(7)?,
-        created_at: Timestamp::from_millis(row.get(8)?),
+        created_at: row.get(8)?,
         told_in: row.get(9)?,
         resolved: by.zip(at.map(Timestamp::from_millis)),
     })
@@ -47,7 +47,7 @@ fn read(row: &Row<'_>) -> Result<ReviewComment, StoreError> {
 
 /// A task's comments, oldest first.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ReviewComment>, StoreError> {
-    sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
+    sql::rows(tx.conn(), OF_TASK, &[&task], read)
 }
 
 /// The comment of this id.
@@ -62,14 +62,14 @@ pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment,
         tx.conn(),
         INSERT,
         &[
-            &comment.task.as_str(),
+            &comment.task,
             &comment.reviewer,
             &comment.commit,
             &comment.place.path,
             &line,
             &comment.line_text,
             &comment.content,
-            &tx.now().millis(),
+            &tx.now(),
         ],
         |row| row.get(0),
     )?;
@@ -84,6 +84,6 @@ pub fn set_told(tx: &WriteTx<'_>, id: i64, review: i64) -> Result<(), StoreError
 
 /// Closes a comment as of now.
 pub fn resolve(tx: &WriteTx<'_>, id: i64, by: &str) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), RESOLVE, &[&id, &by, &tx.now().millis()])?;
+    sql::execute(tx.conn(), RESOLVE, &[&id, &by, &tx.now()])?;
     Ok(())
 }

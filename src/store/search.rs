@@ -112,7 +112,7 @@ fn read(row: &Row<'_>) -> Result<SearchRow, StoreError> {
         session: row.get(2)?,
         lane: row.get(3)?,
         actor: row.get(4)?,
-        at: Timestamp::from_millis(row.get(5)?),
+        at: row.get(5)?,
         texts,
     })
 }

@@ -5,10 +5,7 @@ use super::{
     sql::{self, Row},
 };
 use crate::{
-    domain::{
-        LaneName, TaskId,
-        seen_work::{SeenCommit, SeenWork},
-    },
+    domain::seen_work::{SeenCommit, SeenWork},
     env::Timestamp,
 };
 
@@ -37,9 +34,9 @@ fn read(row: &Row<'_>) -> Result<SeenWork, StoreError> {
     let at = |millis: Option<i64>| millis.map(Timestamp::from_millis);
     Ok(SeenWork {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
+        task: row.get(1)?,
         reviewer: row.get(2)?,
-        lane: row.get::<Option<String>>(3)?.map(|name| sql::parse_id("a lane", &name, LaneName::parse)).transpose()?,
+        lane: row.get(3)?,
         newest: seen(row.get(4)?, row.get(5)?),
         earlier: seen(row.get(6)?, row.get(7)?),
         seen_at: at(row.get(8)?),
@@ -64,15 +61,15 @@ pub fn upsert(tx: &WriteTx<'_>, seen: &SeenWork) -> Result<i64, StoreError> {
         tx.conn(),
         UPSERT,
         &[
-            &seen.task.as_str(),
+            &seen.task,
             &seen.reviewer,
-            &seen.lane.as_ref().map(LaneName::as_str),
+            &seen.lane,
             &newest.map(|seen| seen.commit.as_str()),
             &newest.map(|seen| seen.fork.as_str()),
             &earlier.map(|seen| seen.commit.as_str()),
             &earlier.map(|seen| seen.fork.as_str()),
-            &seen.seen_at.map(Timestamp::millis),
-            &seen.deferred_at.map(Timestamp::millis),
+            &seen.seen_at,
+            &seen.deferred_at,
         ],
         |row| row.get(0),
     )?;

@@ -88,17 +88,19 @@ const USAGE: &str = "INSERT INTO session_reports (session_id, usage_path, usage_
      ON CONFLICT (session_id) DO UPDATE SET usage_path = excluded.usage_path, usage_offset = excluded.usage_offset";
 
 fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
-    let at = |column: usize| row.get::<Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     Ok(SessionReports {
-        lifecycle_at: at(0)?,
-        last_hook_at: at(1)?,
-        context_full_since: at(2)?,
+        lifecycle_at: row.get(0)?,
+        last_hook_at: row.get(1)?,
+        context_full_since: row.get(2)?,
         error: row.get(3)?,
         usage_path: row.get(4)?,
         usage_offset: row.get(5)?,
         open_calls: row.get(6)?,
-        screen: row.get::<Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
-        program_missing_since: at(9)?,
+        screen: row
+            .get::<Option<String>>(7)?
+            .zip(row.get::<Option<Timestamp>>(8)?)
+            .map(|(digest, since)| SeenScreen { digest, since }),
+        program_missing_since: row.get(9)?,
         protocol: match row.get::<Option<String>>(10)? {
             Some(agent) => Some(ProtocolState {
                 agent,
@@ -113,33 +115,31 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
 
 /// The reports of a session; empty if there are none.
 pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, StoreError> {
-    Ok(sql::first(tx.conn(), ONE, &[&session.as_str()], read)?.unwrap_or_default())
+    Ok(sql::first(tx.conn(), ONE, &[&session], read)?.unwrap_or_default())
 }
 
 /// The live sessions of which a hook or a report of their runtime has come.
 pub fn reporting(tx: &ReadTx<'_>) -> Result<BTreeSet<SessionId>, StoreError> {
-    let found = sql::rows(tx.conn(), REPORTING, &[], |row| {
-        sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)
-    })?;
+    let found = sql::rows(tx.conn(), REPORTING, &[], |row| row.get::<SessionId>(0))?;
     Ok(found.into_iter().collect())
 }
 
 /// Sets the time of the newest lifecycle report.
 pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), LIFECYCLE, &[&session.as_str(), &at.millis()])?;
+    sql::execute(tx.conn(), LIFECYCLE, &[&session, &at])?;
     Ok(())
 }
 
 /// Records a call of the provider's hook now.
 pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), HOOKED, &[&session.as_str(), &tx.now().millis()])?;
+    sql::execute(tx.conn(), HOOKED, &[&session, &tx.now()])?;
     Ok(())
 }
 
 /// Sets what the agent of a structured session says about itself.
 pub fn set_protocol(tx: &WriteTx<'_>, session: &SessionId, state: &ProtocolState) -> Result<(), StoreError> {
     let ProtocolState { agent, mode, unguarded, can_steer } = state;
-    sql::execute(tx.conn(), PROTOCOL, &[&session.as_str(), agent, mode, unguarded, &i64::from(*can_steer)])?;
+    sql::execute(tx.conn(), PROTOCOL, &[&session, agent, mode, unguarded, &i64::from(*can_steer)])?;
     Ok(())
 }
 
@@ -150,21 +150,19 @@ pub fn set_guard(
     mode: Option<&str>,
     unguarded: Option<&str>,
 ) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), GUARD, &[&session.as_str(), &mode, &unguarded])?;
+    sql::execute(tx.conn(), GUARD, &[&session, &mode, &unguarded])?;
     Ok(())
 }
 
 /// The live structured sessions whose agents may run a tool without asking, with the reasons.
 pub fn unguarded(tx: &ReadTx<'_>) -> Result<BTreeMap<SessionId, String>, StoreError> {
-    let found = sql::rows(tx.conn(), UNGUARDED, &[], |row| {
-        Ok((sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?, row.get(1)?))
-    })?;
+    let found = sql::rows(tx.conn(), UNGUARDED, &[], |row| Ok((row.get::<SessionId>(0)?, row.get(1)?)))?;
     Ok(found.into_iter().collect())
 }
 
 /// Sets what was last seen of a session's screen.
 pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), SCREEN, &[&session.as_str(), &screen.digest, &screen.since.millis()])?;
+    sql::execute(tx.conn(), SCREEN, &[&session, &screen.digest, &screen.since])?;
     Ok(())
 }
 
@@ -174,28 +172,28 @@ pub fn set_program_missing_since(
     session: &SessionId,
     since: Option<Timestamp>,
 ) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), PROGRAM_MISSING, &[&session.as_str(), &since.map(Timestamp::millis)])?;
+    sql::execute(tx.conn(), PROGRAM_MISSING, &[&session, &since])?;
     Ok(())
 }
 
 /// The sessions whose agent's shell does not find `fairway`, with the time since which.
 pub fn program_missing(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
     sql::rows(tx.conn(), ALL_PROGRAM_MISSING, &[], |row| {
-        let id = sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?;
-        Ok((id, Timestamp::from_millis(row.get(1)?)))
+        let id = row.get::<SessionId>(0)?;
+        Ok((id, row.get::<Timestamp>(1)?))
     })
 }
 
 /// Forgets the tool calls and the screen of a turn that has begun or ended.
 pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), TURN, &[&session.as_str()])?;
+    sql::execute(tx.conn(), TURN, &[&session])?;
     Ok(())
 }
 
 /// Counts a tool call of a session that begins or ends.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
     let change: i64 = if begins { 1 } else { -1 };
-    sql::execute(tx.conn(), CALL, &[&session.as_str(), &change])?;
+    sql::execute(tx.conn(), CALL, &[&session, &change])?;
     Ok(())
 }
 
@@ -205,19 +203,19 @@ pub fn set_context_full_since(
     session: &SessionId,
     since: Option<Timestamp>,
 ) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), PRESSURE, &[&session.as_str(), &since.map(Timestamp::millis)])?;
+    sql::execute(tx.conn(), PRESSURE, &[&session, &since])?;
     Ok(())
 }
 
 /// Sets the error that a session reports; `None` for no error.
 pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), ERROR, &[&session.as_str(), &error])?;
+    sql::execute(tx.conn(), ERROR, &[&session, &error])?;
     Ok(())
 }
 
 /// Sets the transcript and the offset in bytes up to which it was read. To be written in the transaction of the rows from
 /// there, so that none is lost or counted twice.
 pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), USAGE, &[&session.as_str(), &path, &offset])?;
+    sql::execute(tx.conn(), USAGE, &[&session, &path, &offset])?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        LaneName, SessionId, TaskId,
+        SessionId,
         session::Session,
         usage::{ToolUse, UsageBy},
     },
@@ -69,12 +69,12 @@ pub fn insert(
         tx.conn(),
         INSERT,
         &[
-            &session.run_id.as_str(),
-            &session.id.as_str(),
-            &session.role.as_str(),
-            &session.lane.as_ref().map(LaneName::as_str),
-            &session.task.as_ref().map(TaskId::as_str),
-            &at.millis(),
+            &session.run_id,
+            &session.id,
+            &session.role,
+            &session.lane,
+            &session.task,
+            &at,
             &digest,
             &model,
             &tool.name,
@@ -94,7 +94,7 @@ pub fn totals(
 ) -> Result<Vec<ToolCallTotals>, StoreError> {
     let [all, one] = statements(by);
     let query = if session.is_some() { one } else { all };
-    sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
+    sql::rows(tx.conn(), query, &[&since, &session], |row| {
         Ok(ToolCallTotals { key: row.get(0)?, calls: row.get(1)?, failures: row.get(2)? })
     })
 }

@@ -10,7 +10,7 @@ use super::{
     sql::{self, Connection},
 };
 use crate::{
-    domain::{Event, EventKind, LaneName, RunId, SessionId, TaskId, event::EventValue},
+    domain::{Event, EventKind, event::EventValue},
     env::Timestamp,
 };
 
@@ -110,10 +110,10 @@ impl<'a> WriteTx<'a> {
             &[
                 &self.now().millis(),
                 &event.kind.as_str(),
-                &event.task.as_ref().map(TaskId::as_str),
-                &event.session.as_ref().map(SessionId::as_str),
-                &event.run_id.as_ref().map(RunId::as_str),
-                &event.lane.as_ref().map(LaneName::as_str),
+                &event.task,
+                &event.session,
+                &event.run_id,
+                &event.lane,
                 &self.actor(),
                 &Value::Object(data).to_string(),
             ],

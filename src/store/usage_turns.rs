@@ -3,7 +3,7 @@
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        LaneName, SessionId, TaskId,
+        SessionId,
         session::Session,
         usage::{Usage, UsageBy},
     },
@@ -95,12 +95,12 @@ pub fn insert(
         tx.conn(),
         INSERT,
         &[
-            &session.run_id.as_str(),
-            &session.id.as_str(),
-            &session.role.as_str(),
-            &session.lane.as_ref().map(LaneName::as_str),
-            &session.task.as_ref().map(TaskId::as_str),
-            &at.millis(),
+            &session.run_id,
+            &session.id,
+            &session.role,
+            &session.lane,
+            &session.task,
+            &at,
             &digest,
             &usage.model,
             &count(usage.input_tokens),
@@ -125,9 +125,9 @@ pub fn update(
         tx.conn(),
         UPDATE,
         &[
-            &session.run_id.as_str(),
+            &session.run_id,
             &digest,
-            &at.millis(),
+            &at,
             &usage.model,
             &count(usage.input_tokens),
             &count(usage.output_tokens),
@@ -161,7 +161,7 @@ pub fn known_costs(
     session: Option<&SessionId>,
 ) -> Result<Vec<KnownCost>, StoreError> {
     let query = if session.is_some() { COSTS_OF_SESSION } else { COSTS };
-    sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
+    sql::rows(tx.conn(), query, &[&since, &session], |row| {
         Ok(KnownCost { session: row.get(0)?, lane: row.get(1)?, nano_usd: row.get(2)? })
     })
 }
@@ -175,7 +175,7 @@ pub fn totals(
 ) -> Result<Vec<TurnTotals>, StoreError> {
     let [all, one] = statements(by);
     let query = if session.is_some() { one } else { all };
-    sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
+    sql::rows(tx.conn(), query, &[&since, &session], |row| {
         Ok(TurnTotals {
             key: row.get(0)?,
             turns: row.get(1)?,

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{handoff::HandoffView, lane::LaneSyncView};
+use super::lane::LaneSyncView;
+use crate::domain::handoff::Handoff;
 
 /// `handoff accept`: the handoff, and who has its task now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -10,7 +11,7 @@ use super::{handoff::HandoffView, lane::LaneSyncView};
 pub struct AcceptedHandoffView {
     /// The handoff.
     #[serde(flatten)]
-    pub handoff: HandoffView,
+    pub handoff: Handoff,
     /// The claimant of the task; `None` when it is not claimed.
     pub claimant: Option<String>,
     /// The claim's epoch.

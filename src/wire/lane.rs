@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::{CheckpointView, HandoffView, SessionOverviewView, TaskView};
+use super::{SessionOverviewView, TaskView};
 use crate::domain::lane::Lane;
+use crate::domain::{checkpoint::Checkpoint, handoff::Handoff};
 
 /// A lane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -106,9 +107,9 @@ pub struct LaneDetailView {
     /// The tasks that are held in it.
     pub tasks: Vec<TaskView>,
     /// The newest checkpoint of each of them.
-    pub checkpoints: Vec<CheckpointView>,
+    pub checkpoints: Vec<Checkpoint>,
     /// The open handoffs to it.
-    pub handoffs: Vec<HandoffView>,
+    pub handoffs: Vec<Handoff>,
     /// How many messages to it are not settled.
     pub messages: i64,
 }

@@ -16,9 +16,7 @@ mod evidence;
 pub mod exec_request;
 mod explain;
 mod finding;
-mod gate;
 mod guard;
-mod handoff;
 mod hook;
 mod host;
 pub mod import;
@@ -40,7 +38,6 @@ mod reconcile;
 mod review;
 mod review_card;
 mod review_comment;
-mod run_id;
 mod runtime;
 mod sandbox;
 mod search;
@@ -67,18 +64,16 @@ pub use board::{
     BoardCountsView, BoardDiffstatView, BoardJobView, BoardJobsView, BoardLaneView, BoardOverlapView, BoardView,
     NeedView,
 };
-pub use checkpoint::{CheckpointResultView, CheckpointView};
+pub use checkpoint::CheckpointResultView;
 pub use claim::{ClaimedView, ReleasedView, RemovedTasksView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, FailedIdView, Failure, FailureKind};
 pub use event::EventView;
-pub use evidence::{EvidenceDetailView, EvidenceOutputView, EvidenceView};
+pub use evidence::{EvidenceDetailView, EvidenceOutputView};
 pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
-pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
-pub use handoff::HandoffView;
 pub use hook::HookChangeView;
 pub use host::{HostRenewedView, HostRetiredView, HostView, RetiredLaneView};
 pub use job::{
@@ -125,7 +120,7 @@ pub use snapshot::SnapshotView;
 #[cfg(any(feature = "postgres", test))]
 pub use store::StoreCopyView;
 pub use store::{StoreMigrationView, StoreRestoredView, StoreView};
-pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
+pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView};
 pub use text::{
     CompletionsView, ConfigExampleView, DemoView, GuideTopicView, GuideView, HelpView, InstalledScriptsView,
     ManPageView, ManPagesView, SessionMetaView, SkillView,

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{CheckpointView, EvidenceView, HandoffView, SessionView};
+use super::SessionView;
+use crate::domain::{checkpoint::Checkpoint, evidence::Evidence, handoff::Handoff};
 
 /// The answer to `session event`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,11 +19,11 @@ pub struct ProviderEventView {
     /// The session, as it is now, or would be.
     pub session: SessionView,
     /// The checkpoint that was recorded; a dry run records none.
-    pub checkpoint: Option<CheckpointView>,
+    pub checkpoint: Option<Checkpoint>,
     /// The evidence that was recorded, likewise.
-    pub evidence: Option<EvidenceView>,
+    pub evidence: Option<Evidence>,
     /// The handoff that was made, likewise.
-    pub handoff: Option<HandoffView>,
+    pub handoff: Option<Handoff>,
     /// The effects, done or only planned, in words.
     pub effects: Vec<String>,
 }

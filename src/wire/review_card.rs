@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::{BlockerView, CommandView, EvidenceView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
+use super::{CommandView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
+use crate::domain::blocker::Blocker;
+use crate::domain::evidence::Evidence;
 
 /// The next card, and how many there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,7 +49,7 @@ pub struct ReviewCardView {
     /// Whether the worktree has changes that are in no commit; null when that is unknown.
     pub uncommitted: Option<bool>,
     /// The evidence that was recorded at the commit.
-    pub evidence: Vec<EvidenceView>,
+    pub evidence: Vec<Evidence>,
     /// The number of records of evidence at other commits.
     pub other_evidence: usize,
     /// The verdicts and requests.
@@ -55,7 +57,7 @@ pub struct ReviewCardView {
     /// The comments on lines that are open.
     pub comments: Vec<ReviewCommentView>,
     /// What keeps it from being merged.
-    pub blockers: Vec<BlockerView>,
+    pub blockers: Vec<Blocker>,
     /// What the change would do beside the files that it changes.
     pub consequences: Vec<ConsequenceView>,
     /// The known cost of the work in US dollars; null when none is known.

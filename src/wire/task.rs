@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::{
-    CheckpointView, ClaimantView,
+    ClaimantView,
     values::{texts, time},
 };
+use crate::domain::checkpoint::Checkpoint;
 use crate::domain::{
     claim::Claim,
     task::{NotReadyReason, Task, TaskState},
@@ -58,7 +59,7 @@ pub struct TaskView {
     /// Whether it can be claimed now.
     pub ready: bool,
     /// The dependencies that are not done.
-    pub waiting_on: Vec<WaitingView>,
+    pub waiting_on: Vec<NotReadyReason>,
     /// When it was added.
     pub created_at: String,
     /// When it last changed.
@@ -95,18 +96,6 @@ pub struct ClaimView {
     pub lease_until: Option<String>,
 }
 
-/// One thing that a task waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct WaitingView {
-    /// `dep_open`, `dep_cancelled`, `dep_absent` or `dep_elsewhere`; in `ready --why` also `held` and `review_full`.
-    pub code: &'static str,
-    /// The dependency; for the other codes the task itself.
-    pub id: String,
-    /// A sentence.
-    pub message: String,
-}
-
 impl From<&Claim> for ClaimView {
     fn from(claim: &Claim) -> Self {
         Self {
@@ -117,12 +106,6 @@ impl From<&Claim> for ClaimView {
             claimed_at: claim.claimed_at.to_string(),
             lease_until: time(claim.lease_until),
         }
-    }
-}
-
-impl From<&NotReadyReason> for WaitingView {
-    fn from(waiting: &NotReadyReason) -> Self {
-        Self { code: waiting.code, id: waiting.id.to_string(), message: waiting.message.clone() }
     }
 }
 
@@ -157,7 +140,7 @@ impl TaskView {
                 _ => None,
             },
             ready: task.is_ready(),
-            waiting_on: waiting.iter().map(WaitingView::from).collect(),
+            waiting_on: waiting.to_vec(),
             created_at: task.created_at.to_string(),
             updated_at: task.updated_at.to_string(),
             closed_at: time(task.state.closed_at()),
@@ -204,7 +187,7 @@ pub struct TaskDetailView {
     /// The tasks that depend on it.
     pub dependents: Vec<DependentView>,
     /// Its newest checkpoint that an agent or a person wrote.
-    pub checkpoint: Option<CheckpointView>,
+    pub checkpoint: Option<Checkpoint>,
     /// The author of that checkpoint.
     pub checkpoint_by: Option<String>,
     /// The commit of the base with which its work landed; null when it did not.

@@ -1,14 +1,10 @@
-//! Classification of errors: code, kind, message, hint and details. Hints and details of refusals stand beside it; no other
-//! module makes them.
+//! Classification of errors: code, kind, message, hint and details. Those of refusals are in [`Refusal`].
 
 use std::{fmt::Display, path::Path};
 
 use serde_json::{Value, json};
 use thiserror::Error;
 
-pub use super::refusal_hints::{SAME_COMMAND, SNAPSHOT};
-
-use super::{refusal_details::details, refusal_hints::kind_and_hint};
 use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
@@ -88,8 +84,8 @@ fn plain(code: &'static str, kind: FailureKind, message: String) -> Failure {
 }
 
 fn refusal(refusal: &Refusal) -> Failure {
-    let (kind, hint) = kind_and_hint(refusal);
-    Failure { hint, details: details(refusal), ..plain(refusal.code(), kind, refusal.to_string()) }
+    let failure = plain(refusal.code(), refusal.kind(), refusal.to_string());
+    Failure { hint: refusal.hint(), details: refusal.details(), ..failure }
 }
 
 /// The hint for a damaged output store.

@@ -29,8 +29,6 @@ pub mod open_store;
 pub mod other_host;
 pub(crate) mod path_limits;
 pub mod prompt_wait;
-mod refusal_details;
-mod refusal_hints;
 pub mod sandbox_availability;
 pub(crate) mod server_outage;
 pub(crate) mod session_overview;

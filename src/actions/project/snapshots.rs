@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::backup;
 use crate::{
-    actions::{Answer, App, core::errors::SNAPSHOT},
-    domain::{Refusal, age, plural},
+    actions::{Answer, App},
+    domain::{Refusal, age, plural, refusal::SNAPSHOT},
     store::{
         events, progress,
         snapshots::{self, Snapshot},

@@ -34,7 +34,7 @@ use crate::{
         events::{self, LoggedEvent},
         evidence, handoffs, lanes, review_comments, reviews, sessions,
     },
-    wire::{GateReportView, ReviewCommentView},
+    wire::ReviewCommentView,
 };
 
 /// The facts from git. They are collected before the transaction that evaluates the gates.
@@ -334,11 +334,10 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
 ///
 /// # Errors
 /// `not_found`, `lane_elsewhere`; as the store fails.
-pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReportView> {
+pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
     let gates = app.settings.merge_gates();
     let git_facts = collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;
-    let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))?;
-    Ok(GateReportView::from(&report))
+    app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))
 }
 
 /// The blockers of `done` and merge that the store alone knows. What needs git, and what depends on a commit that is not

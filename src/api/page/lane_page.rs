@@ -24,9 +24,9 @@ use crate::{
             control::peek::{self, Peek},
         },
     },
-    domain::{LaneName, SessionId, TaskId, review_comment::LinePlace},
+    domain::{LaneName, SessionId, TaskId, evidence::Evidence, review_comment::LinePlace},
     os::git::DiffFormat,
-    wire::{EvidenceView, JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id},
+    wire::{JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id},
 };
 
 /// The last lines of a screen that are shown.
@@ -45,7 +45,7 @@ struct Contents {
     /// The screen of each session, or why there is none.
     screens: Vec<(String, Result<Peek, String>)>,
     diff: Result<String, String>,
-    evidence: Vec<EvidenceView>,
+    evidence: Vec<Evidence>,
     messages: Vec<OutboxView>,
     jobs: Vec<JobView>,
     /// What each session did when.

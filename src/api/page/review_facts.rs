@@ -6,8 +6,11 @@ use super::{
     html::Html,
 };
 use crate::{
-    domain::plural,
-    wire::{EvidenceView, ReviewCardView, ReviewChangesView},
+    domain::{
+        evidence::{Evidence, EvidenceResult},
+        plural,
+    },
+    wire::{ReviewCardView, ReviewChangesView},
 };
 
 /// The most files or commits that are named.
@@ -85,10 +88,10 @@ fn heading(html: &mut Html, card: &ReviewCardView) {
 }
 
 /// A record of evidence as an item of a list.
-pub(super) fn evidence_line(html: &mut Html, one: &EvidenceView) {
+pub(super) fn evidence_line(html: &mut Html, one: &Evidence) {
     let (mark, class) = match one.result {
-        "pass" => ('●', "good"),
-        "fail" => ('✗', "bad"),
+        EvidenceResult::Pass => ('●', "good"),
+        EvidenceResult::Fail => ('✗', "bad"),
         _ => ('·', "quiet"),
     };
     let how = if one.observed { "observed" } else { "claimed" };

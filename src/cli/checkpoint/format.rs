@@ -3,25 +3,27 @@
 use std::fmt::Write;
 
 use crate::{
-    cli::age::{age, due},
+    cli::age::{due, rough},
+    domain::SessionId,
+    domain::checkpoint::Checkpoint,
     env::Timestamp,
     render::{Table, escape_line},
-    wire::CheckpointView,
 };
 
 /// A table of checkpoints, one row each.
-pub(super) fn table(checkpoints: &[CheckpointView], now: Timestamp) -> Table {
+pub(super) fn table(checkpoints: &[Checkpoint], now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "task", "state", "age", "by", "owner", "due", "summary"]);
     for one in checkpoints {
-        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
+        let by = dash(one.session.as_ref().map(SessionId::as_str));
         table.row([
             one.id.to_string(),
-            one.task_id.clone(),
-            one.state.to_owned(),
-            age(&one.created_at, now),
-            one.origin.map_or_else(|| dash(&one.session_id), |origin| format!("{} ({origin})", dash(&one.session_id))),
-            dash(&one.owner),
-            one.due_at.as_ref().map_or_else(|| "-".into(), |at| due(at, now)),
+            one.task.to_string(),
+            one.state.to_string(),
+            rough(now.since(one.created_at)),
+            one.origin.map_or_else(|| by.clone(), |origin| format!("{by} ({origin})")),
+            dash(one.owner.as_deref()),
+            one.due_at.map_or_else(|| "-".into(), |at| due(at, now)),
             one.summary.clone(),
         ]);
     }
@@ -29,21 +31,20 @@ pub(super) fn table(checkpoints: &[CheckpointView], now: Timestamp) -> Table {
 }
 
 /// One checkpoint, a line for each field.
-pub(super) fn details(one: &CheckpointView) -> String {
-    let mut text = format!("{}  checkpoint {}  {}\n", one.task_id, one.id, one.state);
-    let origin = one.origin.map(str::to_owned);
+pub(super) fn details(one: &Checkpoint) -> String {
+    let mut text = format!("{}  checkpoint {}  {}\n", one.task, one.id, one.state);
     let fields = [
-        ("summary", Some(&one.summary)),
-        ("at", Some(&one.created_at)),
-        ("by", one.session_id.as_ref()),
-        ("origin", origin.as_ref()),
-        ("owner", one.owner.as_ref()),
-        ("artifact", one.artifact.as_ref()),
-        ("due", one.due_at.as_ref()),
+        ("summary", Some(one.summary.clone())),
+        ("at", Some(one.created_at.to_string())),
+        ("by", one.session.as_ref().map(ToString::to_string)),
+        ("origin", one.origin.map(|origin| origin.to_string())),
+        ("owner", one.owner.clone()),
+        ("artifact", one.artifact.clone()),
+        ("due", one.due_at.map(|at| at.to_string())),
     ];
     for (name, value) in fields {
         if let Some(value) = value {
-            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
+            let _ = writeln!(text, "{name:<12}{}", escape_line(&value));
         }
     }
     text

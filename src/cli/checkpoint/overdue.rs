@@ -17,7 +17,7 @@ impl Args {
         let found = list::overdue(&ctx.app()?)?;
         ctx.show(
             &found,
-            || found.iter().map(|one| one.task_id.clone()).collect(),
+            || found.iter().map(|one| one.task.to_string()).collect(),
             || {
                 if found.is_empty() {
                     "nothing is overdue\n".into()

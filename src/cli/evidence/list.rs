@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::evidence::list,
-    cli::{age::age, context::Context, exit::Exit, values},
+    cli::{age::rough, context::Context, exit::Exit, values},
     domain::TaskId,
     render::Table,
 };
@@ -30,11 +30,11 @@ impl Args {
                     table.row([
                         one.id.to_string(),
                         one.kind.clone(),
-                        one.result.to_owned(),
+                        one.result.to_string(),
                         if one.observed { "observed" } else { "claimed" }.to_owned(),
                         one.exit_code.map_or_else(|| "-".into(), |code| code.to_string()),
                         one.commit.as_ref().map_or_else(|| "-".into(), short),
-                        age(&one.created_at, ctx.env.now()),
+                        rough(ctx.env.now().since(one.created_at)),
                         one.summary.clone().or_else(|| one.command.clone()).unwrap_or_default(),
                     ]);
                 }

@@ -8,6 +8,7 @@ use crate::{
     actions::queue::evidence::show,
     cli::{age, context::Context, exit::Exit},
     config::show_duration,
+    domain::SessionId,
     render::{escape_controls, escape_line},
     wire::EvidenceDetailView,
 };
@@ -28,14 +29,14 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
         let found = show::show(&ctx.app()?, self.id, lines)?;
-        let ago = age::age(&found.record.created_at, ctx.env.now());
+        let ago = age::rough(ctx.env.now().since(found.record.created_at));
         ctx.show(&found, || vec![found.record.id.to_string()], || details(&found, &ago))
     }
 }
 
 fn details(found: &EvidenceDetailView, ago: &str) -> String {
     let record = &found.record;
-    let mut text = format!("{}  evidence {}  {} {}\n", record.task_id, record.id, record.kind, record.result);
+    let mut text = format!("{}  evidence {}  {} {}\n", record.task, record.id, record.kind, record.result);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
             let _ = writeln!(text, "{name:<12}{}", escape_line(value));
@@ -50,7 +51,7 @@ fn details(found: &EvidenceDetailView, ago: &str) -> String {
     field("duration", millis.map(|millis| show_duration(Duration::from_millis(millis))).as_deref());
     field("commit", record.commit.as_deref());
     field("summary", record.summary.as_deref());
-    field("by", record.session_id.as_deref());
+    field("by", record.session.as_ref().map(SessionId::as_str));
     field("at", Some(&format!("{} ({ago} ago)", record.created_at)));
     field("artifact", record.artifact.as_deref());
     field("sha256", record.sha256.as_deref());

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::handoff::list::{self, Filter},
-    cli::{age::age, context::Context, exit::Exit, values},
+    cli::{age::rough, context::Context, exit::Exit, values},
     domain::{Role, TaskId},
     render::Table,
 };
@@ -37,11 +37,11 @@ impl Args {
                     let lane = one.to_lane.as_ref().map(|lane| format!("lane {lane}"));
                     table.row([
                         one.id.to_string(),
-                        one.task_id.clone(),
-                        one.status.to_owned(),
-                        one.from_role.clone().unwrap_or_else(|| "-".into()),
+                        one.task.to_string(),
+                        one.status.to_string(),
+                        one.from_role.as_ref().map_or("-", Role::as_str).to_owned(),
                         role.or(lane).unwrap_or_default(),
-                        age(&one.created_at, ctx.env.now()),
+                        rough(ctx.env.now().since(one.created_at)),
                         one.summary.clone(),
                     ]);
                 }

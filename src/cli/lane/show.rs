@@ -7,12 +7,12 @@ use anyhow::Result;
 use crate::{
     actions::queue::lane::list,
     cli::{
-        age::{age, local},
+        age::{local, rough},
         context::Context,
         exit::Exit,
         session, task, values,
     },
-    domain::{LaneName, plural, sandbox::SandboxClass},
+    domain::{LaneName, Role, SessionId, plural, sandbox::SandboxClass},
     env::Timestamp,
     render::{Table, escape_line},
     wire::{LaneDetailView, LaneGitView, LaneView},
@@ -83,14 +83,14 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     let sessions = session::list::table(&present.sessions, now);
     let mut checkpoints = Table::new(&["task", "state", "by", "ago", "checkpoint"]);
     for checkpoint in &present.checkpoints {
-        let by = checkpoint.session_id.as_deref().unwrap_or("-");
-        let ago = age(&checkpoint.created_at, now);
-        checkpoints.row([checkpoint.task_id.as_str(), checkpoint.state, by, &ago, &checkpoint.summary]);
+        let by = checkpoint.session.as_ref().map_or("-", SessionId::as_str);
+        let ago = rough(now.since(checkpoint.created_at));
+        checkpoints.row([checkpoint.task.as_str(), checkpoint.state.as_str(), by, &ago, &checkpoint.summary]);
     }
     let mut handoffs = Table::new(&["handoff", "task", "from", "summary"]);
     for handoff in &present.handoffs {
-        let from = handoff.from_role.as_deref().unwrap_or("-");
-        handoffs.row([handoff.id.to_string().as_str(), &handoff.task_id, from, &handoff.summary]);
+        let from = handoff.from_role.as_ref().map_or("-", Role::as_str);
+        handoffs.row([handoff.id.to_string().as_str(), handoff.task.as_str(), from, &handoff.summary]);
     }
     for table in [sessions, task::table::table(&present.tasks), checkpoints, handoffs] {
         if !table.is_empty() {

@@ -8,7 +8,7 @@ use super::table;
 use crate::{
     actions::queue::task::list,
     cli::{
-        age::{age, local},
+        age::{age, local, rough},
         context::Context,
         exit::Exit,
         values,
@@ -99,7 +99,7 @@ fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
     field("closed", &task.closed_at.as_deref().map(local).unwrap_or_default());
     if let Some(checkpoint) = &detail.checkpoint {
         let by = detail.checkpoint_by.as_ref().map(|author| format!("by {author}, ")).unwrap_or_default();
-        let ago = age(&checkpoint.created_at, now);
+        let ago = rough(now.since(checkpoint.created_at));
         field("checkpoint", &format!("{} ({by}{ago} ago): {}", checkpoint.state, checkpoint.summary));
     }
     text

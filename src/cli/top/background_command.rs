@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::{action::Action, state::Input};
+use super::{action::Action, input::Input};
 use crate::os::{exit_reason::ExitReason, piped_child::PipedChild};
 
 /// A running command.

@@ -10,8 +10,9 @@ use super::{
     action::{ROW_KEYS, typed},
     aspect::Aspect,
     editor::Editor,
+    mode::{Mode, View},
     rows::{Part, RowText, count, dollars},
-    state::{Mode, State, View},
+    state::State,
     text::{fit, pad, width, wrap},
 };
 use crate::{env::Timestamp, render::Meaning};

@@ -15,10 +15,11 @@ use super::{
     action::Action,
     background_command::BackgroundCommand,
     draw::{Look, draw},
+    input::{Effect, Input},
     key::KeyDecoder,
     pane::{Pane, Request},
     screen::{self, Ansi, Screen},
-    state::{Effect, Input, State},
+    state::State,
     viewer::{PEEK_INTERVAL, Viewer},
 };
 use crate::{

@@ -4,7 +4,9 @@ use super::{
     action::{self, Action, TextFor, Wish},
     aspect::Aspect,
     editor::Editor,
+    input::{Effect, Input},
     key::Key,
+    mode::{Mode, View},
     pane::{Pane, Request},
     rows::{self, Part, Row, Subject},
     text,
@@ -39,123 +41,6 @@ pub(super) struct State {
     pub person: String,
     /// The pane beside the list; a single frame has none.
     pub pane: Option<Pane>,
-}
-
-/// The part of the screen that gets the keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mode {
-    Board,
-    Filter(Editor),
-    Text {
-        title: String,
-        /// The whole question that the text answers.
-        asked: Option<String>,
-        text_for: TextFor,
-        editor: Editor,
-        /// Why the text can be sent no more; it stays to be copied.
-        over: Option<String>,
-    },
-    Confirm {
-        action: Action,
-        question: String,
-    },
-    /// The whole of a permission request; it is answered once its last line was on the screen.
-    Approval {
-        id: i64,
-        allow: bool,
-        lines: Vec<String>,
-        scroll: usize,
-        is_seen: bool,
-    },
-    View(View),
-    Keys,
-}
-
-/// A text to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct View {
-    /// The command whose output it is.
-    pub typed: String,
-    pub lines: Vec<String>,
-    pub scroll: usize,
-    /// Whether it stays at the end while more comes.
-    pub is_at_end: bool,
-    /// Whether lines that begin with + and - are those of a diff.
-    pub is_diff: bool,
-    /// Whether more may come.
-    pub is_live: bool,
-}
-
-/// Something that happened.
-#[derive(Debug)]
-pub(super) enum Input {
-    Key(Key),
-    Resize(Size),
-    /// The board was composed anew.
-    Board(Box<BoardView>),
-    /// The board cannot be composed any more.
-    Lost {
-        as_of: Timestamp,
-        why: String,
-    },
-    /// A whole approval; `None` when it is no longer open.
-    Approval {
-        id: i64,
-        allow: bool,
-        found: Option<Box<ApprovalView>>,
-    },
-    /// The first ready task and its title; `None` when there is none.
-    Next(Option<(String, String)>),
-    /// The command in the background has ended, with what it said.
-    Ended {
-        is_ok: bool,
-        said: String,
-    },
-    /// More lines of the viewer; `whole` replaces those before.
-    Lines {
-        lines: Vec<String>,
-        whole: bool,
-    },
-    /// The viewer's command has ended.
-    ViewEnded,
-    /// The text of the pane.
-    Pane {
-        request: Request,
-        lines: Vec<String>,
-    },
-    /// Something could not be done.
-    Failed(String),
-}
-
-/// Something to do.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    Quit,
-    Suspend,
-    /// Draw everything anew.
-    Clear,
-    /// Run a command in the background.
-    Run(Action),
-    /// Hand the terminal to a session.
-    Attach(String),
-    /// Hand the terminal to the person's editor, with the worktree of this lane.
-    Edit(String),
-    /// Run a command whose output the viewer shows.
-    View(Action),
-    /// Show the screen of a session whenever it changes.
-    Peek {
-        session: String,
-        action: Action,
-    },
-    /// End the viewer's command.
-    CloseView,
-    /// Read an approval.
-    LoadApproval {
-        id: i64,
-        allow: bool,
-    },
-    /// Find the first ready task.
-    FindNext,
 }
 
 impl State {

@@ -7,9 +7,11 @@ use super::{
     aspect::Aspect,
     draw::Look,
     frame::lines,
+    input::{Effect, Input},
     key::Key,
+    mode::Mode,
     pane::Pane,
-    state::{Effect, Input, Mode, State},
+    state::State,
 };
 use crate::{
     env::Timestamp,

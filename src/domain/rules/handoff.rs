@@ -19,13 +19,13 @@ pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&La
         && wants != have
     {
         let (id, wants, have) = (handoff.id, wants.to_string(), have.to_string());
-        return Err(Refusal::NotForYou { id, wants, have, is_role: true });
+        return Err(Refusal::HandoffForRole { id, wants, have });
     }
     if let (Some(wants), Some(have)) = (&handoff.to_lane, lane)
         && wants != have
     {
         let (id, wants, have) = (handoff.id, wants.to_string(), have.to_string());
-        return Err(Refusal::NotForYou { id, wants, have, is_role: false });
+        return Err(Refusal::HandoffForLane { id, wants, have });
     }
     Ok(())
 }

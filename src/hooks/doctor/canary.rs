@@ -10,10 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::block_semantics::HookOutput;
 use crate::{
     env::{Env, vars},
-    hooks::{CANARY, Provider},
+    hooks::{CANARY, Provider, hook_output::HookOutput},
     os::{
         capture::{Call, capture},
         executable,
@@ -24,14 +23,6 @@ use crate::{
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time for a hook whose entry has no timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The provider's name of the event before a tool call.
-pub(super) const fn tool_event(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Claude | Provider::Codex => "PreToolUse",
-        Provider::Gemini => "BeforeTool",
-    }
-}
 
 /// Runs a hook with the canary call in `cwd`.
 pub(super) fn run(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<HookOutput> {
@@ -61,25 +52,18 @@ fn command_line(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::
             io::Error::new(io::ErrorKind::NotFound, format!("program not found: {}", name.escape_debug()))
         })
     };
-    if let Some(args) = hook["args"].as_array().filter(|_| provider == Provider::Claude) {
+    if let Some(args) = hook["args"].as_array().filter(|_| provider.entries_have_arguments) {
         let args = args.iter().filter_map(Value::as_str).map(OsString::from).collect();
         return Ok((find(command)?, args));
     }
-    let own_shell = env.var(vars::SHELL);
-    let shell = match provider {
-        Provider::Gemini => "bash",
-        Provider::Claude => {
-            own_shell.filter(|shell| ["bash", "zsh", "sh"].iter().any(|name| shell.ends_with(name))).unwrap_or("bash")
-        }
-        Provider::Codex => own_shell.unwrap_or("/bin/sh"),
-    };
+    let shell = (provider.shell)(env.var(vars::SHELL));
     Ok((find(shell)?, vec!["-c".into(), command.into()]))
 }
 
 /// The provider's timeout for the hook.
 fn hook_timeout(provider: Provider, hook: &Value) -> Duration {
     let stated = hook["timeout"].as_f64().filter(|stated| stated.is_finite() && *stated > 0.0);
-    let seconds = stated.map(|stated| if provider == Provider::Gemini { stated / 1000.0 } else { stated });
+    let seconds = stated.map(|stated| stated * provider.timeout_unit.as_secs_f64());
     seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT)
 }
 
@@ -89,21 +73,7 @@ fn hook_env(provider: Provider, env: &Env, cwd: &Path) -> BTreeMap<OsString, OsS
     for name in vars::SESSION_IDENTITY {
         environment.remove(&OsString::from(name));
     }
-    let mut set = |name: &str, value: &Path| environment.insert(name.into(), value.into());
-    match provider {
-        Provider::Claude => {
-            set("CLAUDECODE", Path::new("1"));
-            set("CLAUDE_CODE_SESSION_ID", Path::new(CANARY));
-            set("CLAUDE_PROJECT_DIR", cwd);
-        }
-        Provider::Gemini => {
-            set("GEMINI_SESSION_ID", Path::new(CANARY));
-            set("GEMINI_PROJECT_DIR", cwd);
-            set("GEMINI_CWD", cwd);
-            set("CLAUDE_PROJECT_DIR", cwd);
-        }
-        Provider::Codex => {}
-    }
+    environment.extend((provider.canary_env)(cwd).into_iter().map(|(name, value)| (name.into(), value.into())));
     environment
 }
 
@@ -113,18 +83,11 @@ fn payload(provider: Provider, env: &Env, cwd: &Path) -> Value {
         "session_id": CANARY,
         "transcript_path": Value::Null,
         "cwd": cwd.to_string_lossy(),
-        "hook_event_name": tool_event(provider),
+        "hook_event_name": provider.tool_event(),
         "tool_name": CANARY,
         "tool_input": { "command": "true" },
     });
-    let more = match provider {
-        Provider::Claude => json!({ "transcript_path": "", "permission_mode": "default", "tool_use_id": CANARY }),
-        Provider::Codex => {
-            json!({ "model": CANARY, "permission_mode": "default", "turn_id": CANARY, "tool_use_id": CANARY })
-        }
-        Provider::Gemini => json!({ "transcript_path": "", "timestamp": env.now().to_string() }),
-    };
-    if let (Some(payload), Value::Object(more)) = (payload.as_object_mut(), more) {
+    if let (Some(payload), Value::Object(more)) = (payload.as_object_mut(), (provider.canary_fields)(env)) {
         payload.extend(more);
     }
     payload

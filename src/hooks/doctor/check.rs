@@ -11,7 +11,6 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    block_semantics::{HookOutput, would_block},
     canary, codex_trust, version,
     worktree::{self, MissingHooks},
 };
@@ -24,6 +23,7 @@ use crate::{
     env::{Env, vars},
     hooks::{
         CANARY, Provider,
+        hook_output::HookOutput,
         install::{
             self, InstalledHook, SettingsFile, Target,
             plugin::{self, EnabledPlugin},
@@ -198,7 +198,7 @@ fn check_file(
         findings.push(Finding::new("outdated", Severity::Warning, message).with_fix(fix.as_str()));
     }
     check_canary(context, provider, &path, &found, &fix, findings);
-    if provider == Provider::Codex {
+    if provider.reviews_hooks {
         check_codex_trust(context, &settings.path, &found, findings);
     }
     true
@@ -219,7 +219,7 @@ fn check_canary(
 ) {
     let label = provider.label();
     let cwd: PathBuf = context.root.unwrap_or(&context.env.cwd).to_owned();
-    let before: Vec<&InstalledHook> = found.iter().filter(|one| one.event == canary::tool_event(provider)).collect();
+    let before: Vec<&InstalledHook> = found.iter().filter(|one| one.event == provider.tool_event()).collect();
     if before.is_empty() {
         let message = format!("no hook in {} runs before a tool call", path.display());
         findings.push(Finding::new("not_blocking", Severity::Error, message).with_fix(fix));
@@ -235,7 +235,7 @@ fn check_canary(
             }
         };
         let quoted = quote_output(if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr });
-        findings.push(match would_block(provider, fails_closed, &outcome) {
+        findings.push(match (provider.would_block)(&outcome, fails_closed) {
             Ok(()) if is_canary_denial(&outcome) => {
                 let message = format!("{hook} denied the test call; {label} would have blocked it");
                 Finding::new("blocking", Severity::Note, message)

@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::canary;
 use crate::{
     env::Env,
     hooks::{
@@ -62,14 +61,14 @@ pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]
         let text = file.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_else(|| word.clone());
         found.extend(hooks_in(&text));
         // Settings that are no JSON.
-        if text.contains(&format!(" hook {} {}", provider.label(), canary::tool_event(provider))) {
+        if text.contains(&format!(" hook {} {}", provider.label(), provider.tool_event())) {
             return None;
         }
     }
     if found.is_empty() {
         return Some(MissingHooks::All);
     }
-    let has_guard = found.iter().any(|hook| hook.event == canary::tool_event(provider));
+    let has_guard = found.iter().any(|hook| hook.event == provider.tool_event());
     (!has_guard).then_some(MissingHooks::Guard)
 }
 
@@ -77,8 +76,6 @@ pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]
 fn settings_files(env: &Env, provider: Provider, directory: &Path) -> Vec<PathBuf> {
     let targets = [Target::Project(directory.to_owned()), Target::User];
     let mut files: Vec<PathBuf> = targets.iter().filter_map(|target| target.path(provider, env).ok()).collect();
-    if provider == Provider::Claude {
-        files.push(directory.join(".claude/settings.local.json"));
-    }
+    files.extend(provider.local_settings_file.map(|file| directory.join(provider.settings_dir).join(file)));
     files
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::hooks::{Provider, launch_entry::BY_LAUNCH};
 
@@ -17,11 +17,6 @@ pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(50);
 pub const LONGEST_APPROVAL_WAIT: Duration = Duration::from_secs(600);
 /// How long the wake hook may run, in seconds: one day.
 const WAKE_HOOK_TIMEOUT_SECS: u64 = 24 * 60 * 60;
-/// The events at which the wake hook starts.
-const WAKE_HOOK_EVENTS: &[&str] = &["SessionStart", "Stop"];
-/// Codex's maximum timeout of these events, in seconds.
-const SHORT_EVENTS: &[&str] = &["SessionEnd", "Interrupt"];
-const MAX_SHORT_EVENT_SECS: u64 = 3;
 
 /// The hooks of one event.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,9 +31,11 @@ pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> V
     let entry = |event: &crate::hooks::EventSpec| {
         let waits =
             if event.name == "PermissionRequest" { approval_wait.max(LONGEST_APPROVAL_WAIT) } else { Duration::ZERO };
-        let mut hooks = vec![hook_entry(provider, program, event.name, event.timeout + waits + TIMEOUT_MARGIN)];
-        if provider == Provider::Claude && WAKE_HOOK_EVENTS.contains(&event.name) {
-            hooks.push(wake_hook(program));
+        let limit = event.timeout + waits + TIMEOUT_MARGIN;
+        let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
+        let mut hooks = vec![(provider.hook_entry)(program, event.name, seconds)];
+        if let Some(wake) = provider.wake_hook.as_ref().filter(|wake| wake.events.contains(&event.name)) {
+            hooks.push((wake.entry)(program, WAKE_HOOK_TIMEOUT_SECS));
         }
         Entry { event: event.name, hooks }
     };
@@ -56,52 +53,8 @@ pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duratio
     all
 }
 
-fn hook_entry(provider: Provider, program: &Path, event: &str, limit: Duration) -> Value {
-    let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
-    match provider {
-        Provider::Claude => {
-            let mut hook = claude_hook(program, event, seconds);
-            if crate::hooks::is_tool_event(event)
-                && let Some(fields) = hook.as_object_mut()
-            {
-                // A failing hook denies the call.
-                fields.insert("onFailure".into(), json!("block"));
-            }
-            hook
-        }
-        Provider::Codex => {
-            let seconds = if SHORT_EVENTS.contains(&event) { MAX_SHORT_EVENT_SECS } else { seconds };
-            json!({ "type": "command", "command": shell_command(provider, program, event), "timeout": seconds })
-        }
-        Provider::Gemini => json!({
-            "name": "fairway",
-            "type": "command",
-            "command": shell_command(provider, program, event),
-            "timeout": seconds * 1000,
-        }),
-    }
-}
-
-/// A hook that Claude Code starts without a shell.
-fn claude_hook(program: &Path, event: &str, seconds: u64) -> Value {
-    json!({
-        "type": "command",
-        "command": program.to_string_lossy(),
-        "args": ["hook", Provider::Claude.label(), event],
-        "timeout": seconds,
-    })
-}
-
-fn wake_hook(program: &Path) -> Value {
-    let mut hook = claude_hook(program, "wait", WAKE_HOOK_TIMEOUT_SECS);
-    if let Some(fields) = hook.as_object_mut() {
-        fields.insert("asyncRewake".into(), json!(true));
-    }
-    hook
-}
-
 /// A command line, quoted for any shell.
-fn shell_command(provider: Provider, program: &Path, event: &str) -> String {
+pub(in crate::hooks) fn shell_command(provider: Provider, program: &Path, event: &str) -> String {
     let program = program.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
     let program =

@@ -26,7 +26,7 @@ const UNSTATED_LIMIT: Duration = Duration::from_secs(60);
 /// provider's settings allows. `usual` where no entry is found and no launch can have brought the hooks.
 pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: Duration) -> Duration {
     let Ok(own) = executable::current_executable() else { return usual };
-    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
+    let dir = provider.project_dir_variable.and_then(|name| env.var_os(name)).map(PathBuf::from);
     let mut dirs = vec![root.to_owned(), env.cwd.clone()];
     dirs.extend(dir.filter(|dir| dir.is_absolute()));
     let targets = dirs.into_iter().map(Target::Project).chain([Target::User]);

@@ -8,7 +8,6 @@ mod entries;
 mod installed_limit;
 mod json_edit;
 mod loadable;
-mod manual_steps;
 pub mod plugin;
 mod settings_file;
 #[cfg(test)]
@@ -17,8 +16,8 @@ mod tests;
 pub use change::{Change, install, own_hook_matcher, uninstall};
 pub use diff::unified as unified_diff;
 pub use edit::{InstalledHook, find_hooks};
+pub(in crate::hooks) use entries::shell_command;
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, LONGEST_APPROVAL_WAIT, argv, entries, launch_entries, own_program};
 pub use installed_limit::{longest_approval_wait, outdated_wait};
-pub use loadable::check_loadable;
-pub use manual_steps::manual_steps;
+pub use loadable::{check_loadable, manual_steps};
 pub use settings_file::{SettingsFile, Target};

@@ -23,7 +23,7 @@ pub struct EnabledPlugin {
 /// The enabled plugin that brings hooks of Fairway for an agent in this directory. Settings that cannot be read enable nothing.
 pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Option<EnabledPlugin> {
     // The plugins for other providers bring no hooks.
-    if provider != Provider::Claude {
+    if !provider.has_plugin {
         return None;
     }
     // A later file overrides an earlier one.

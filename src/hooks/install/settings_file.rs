@@ -28,47 +28,19 @@ pub enum Target {
     File(PathBuf),
 }
 
-impl Provider {
-    /// The directory of the settings in a project and in the home directory, and the file name.
-    pub(in crate::hooks) const fn settings_location(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Claude => (".claude", "settings.json"),
-            Self::Codex => (".codex", "hooks.json"),
-            Self::Gemini => (".gemini", "settings.json"),
-        }
-    }
-
-    /// The name of the person's own settings file in a project.
-    const fn local_file_name(self) -> &'static str {
-        match self {
-            Self::Claude => "settings.local.json",
-            Self::Codex | Self::Gemini => self.settings_location().1,
-        }
-    }
-
-    /// The variable with the user's settings directory, and whether it names the parent of that directory instead.
-    pub(in crate::hooks) const fn settings_dir_variable(self) -> (&'static str, bool) {
-        match self {
-            Self::Claude => ("CLAUDE_CONFIG_DIR", false),
-            Self::Codex => ("CODEX_HOME", false),
-            Self::Gemini => ("GEMINI_CLI_HOME", true),
-        }
-    }
-}
-
 impl Target {
     /// The path of the settings file.
     ///
     /// # Errors
     /// `usage` without a home directory.
     pub fn path(&self, provider: Provider, env: &Env) -> Result<PathBuf, Refusal> {
-        let (dir, file) = provider.settings_location();
+        let (dir, file) = (provider.settings_dir, provider.settings_file);
         match self {
             Self::Project(root) => Ok(root.join(dir).join(file)),
-            Self::Local(root) => Ok(root.join(dir).join(provider.local_file_name())),
+            Self::Local(root) => Ok(root.join(dir).join(provider.local_settings_file.unwrap_or(file))),
             Self::File(path) => Ok(env.cwd.join(path)),
             Self::User => {
-                let (variable, is_above) = provider.settings_dir_variable();
+                let (variable, is_above) = provider.settings_dir_variable;
                 let moved = env.var_os(variable).map(|path| env.cwd.join(path));
                 let moved = moved.map(|path| if is_above { path.join(dir) } else { path });
                 let home = || Some(env.home.as_ref()?.join(dir));

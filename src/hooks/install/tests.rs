@@ -103,7 +103,7 @@ fn older_entries_of_ours_are_replaced_and_others_in_their_groups_stay() {
   }
 }
 "#;
-    let rest = uninstall(Provider::Claude, old).unwrap();
+    let rest = uninstall(Provider::CLAUDE, old).unwrap();
     assert_eq!(
         rest,
         r#"{
@@ -115,9 +115,9 @@ fn older_entries_of_ours_are_replaced_and_others_in_their_groups_stay() {
 }
 "#
     );
-    let new = install(Provider::Claude, Some(old)).unwrap();
+    let new = install(Provider::CLAUDE, Some(old)).unwrap();
     assert!(!new.contains("/old place") && !new.contains("/elsewhere") && new.contains("mine.sh"), "{new}");
-    assert_eq!(new, install(Provider::Claude, Some(&rest)).unwrap());
+    assert_eq!(new, install(Provider::CLAUDE, Some(&rest)).unwrap());
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn what_is_no_settings_is_left_alone() {
         "{\"hooks\":{\"PreToolUse\":[],\"PreToolUse\":[]}}",
         "{\"a\":1 \"b\":2}",
     ] {
-        let result = install(Provider::Claude, Some(text));
+        let result = install(Provider::CLAUDE, Some(text));
         assert!(result.is_err(), "{text}: {result:?}");
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(install(Provider::Claude, Some(&deep)).is_err());
+    assert!(install(Provider::CLAUDE, Some(&deep)).is_err());
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn program_of_any_name_is_one_word_of_a_shell() {
                     let program = entries::own_program(hook, *provider, Some("fw-2"));
                     assert_eq!(program.as_deref(), Some(Path::new(name)), "{hook}");
                     assert_eq!(
-                        entries::own_program(hook, Provider::Claude, Some("fw-2")).is_some(),
-                        *provider == Provider::Claude
+                        entries::own_program(hook, Provider::CLAUDE, Some("fw-2")).is_some(),
+                        *provider == Provider::CLAUDE
                     );
                 }
             }

@@ -13,7 +13,7 @@ use nix::libc::{O_CLOEXEC, O_NONBLOCK};
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Calls `on_line` for each complete line from an offset on. Returns the first and the next byte offset.
-pub(super) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
+pub(in crate::hooks) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
     let file = open(path)?;
     let from = if file.metadata()?.len() < offset { 0 } else { offset };
     let to = read_between(file, from, None, on_line)?;
@@ -21,7 +21,7 @@ pub(super) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8]
 }
 
 /// Calls `on_line` for each complete line before an offset.
-pub(super) fn read_before(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+pub(in crate::hooks) fn read_before(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     read_between(open(path)?, 0, Some(offset), on_line).map(|_| ())
 }
 

@@ -3,11 +3,8 @@
 //!
 //! A turn is one response of the model. It has the provider's key, so that reading a part twice gives the same turns.
 
-mod claude;
-mod codex;
-mod gemini;
-mod line;
-mod line_reader;
+pub(super) mod line;
+pub(super) mod line_reader;
 mod read;
 
-pub use read::{PROVIDERS, read_since};
+pub use read::read_since;

@@ -2,11 +2,11 @@
 
 use std::{io, path::Path};
 
-use super::{claude, codex, gemini, line_reader};
-use crate::domain::usage::TranscriptSlice;
-
-/// The providers whose transcripts can be read.
-pub const PROVIDERS: [&str; 3] = ["claude", "codex", "gemini"];
+use super::line_reader;
+use crate::{
+    domain::usage::TranscriptSlice,
+    hooks::{Provider, providers},
+};
 
 /// Reads a transcript from a byte offset on. Only complete lines are read; a line that is still being written is left for the
 /// next call. A file shorter than the offset was replaced and is read from its beginning.
@@ -14,19 +14,15 @@ pub const PROVIDERS: [&str; 3] = ["claude", "codex", "gemini"];
 /// # Errors
 /// When the file cannot be read or is not a regular file; `Unsupported` for an unknown provider.
 pub fn read_since(provider: &str, path: &Path, offset: u64) -> io::Result<TranscriptSlice> {
-    let parse_line = match provider {
-        "claude" => |read: &mut TranscriptSlice, _: &mut _, line: &[u8]| claude::parse_line(read, line),
-        "codex" => codex::parse_line,
-        "gemini" => |read: &mut TranscriptSlice, _: &mut _, line: &[u8]| gemini::parse_line(read, line),
-        _ => {
-            let why = format!("unknown provider {provider:?}: its transcripts cannot be read");
-            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-        }
+    let Some(known) = Provider::parse(provider) else {
+        let why = format!("unknown provider {provider:?}: its transcripts cannot be read");
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     };
     let (mut read, mut model) = (TranscriptSlice::default(), None);
-    let (from, to) = line_reader::read_since(path, offset, &mut |line| parse_line(&mut read, &mut model, line))?;
+    let (from, to) =
+        line_reader::read_since(path, offset, &mut |line| (known.parse_line)(&mut read, &mut model, line))?;
     read.offset = to;
-    codex::fill_missing_models(&mut read, path, from)?;
+    providers::fill_missing_models(&mut read, path, from)?;
     Ok(read)
 }
 
@@ -158,7 +154,7 @@ mod tests {
 
     #[test]
     fn unreadable_transcript_line_is_skipped() {
-        for provider in PROVIDERS {
+        for provider in Provider::ALL.iter().map(|provider| provider.label()) {
             let garbage = b"\n{\n\xff\xfe \"usage\" \"tokens\"\n[]\nnull\n{\"usage\":1}\n\
                 {\"type\":\"assistant\",\"timestamp\":\"x\",\"message\":{\"usage\":[]}}\n\
                 {\"type\":\"assistant\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{\"usage\":7}}\n\

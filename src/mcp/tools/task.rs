@@ -13,6 +13,7 @@ use super::{
 use crate::{
     actions::queue::{checkpoint, evidence, handoff, review, task::list},
     domain::{
+        handoff::HandoffStatus,
         plural,
         quote::{Mark, quote},
     },
@@ -64,7 +65,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
         let command = record.command.as_deref().unwrap_or(&record.kind);
         let _ = writeln!(text, "newest evidence: {} {}", record.result, one_line(command));
     }
-    let open = handoffs.iter().filter(|handoff| handoff.status == "open").count();
+    let open = handoffs.iter().filter(|handoff| handoff.status == HandoffStatus::Open).count();
     let _ = writeln!(
         text,
         "{}, {}, {}, {}",

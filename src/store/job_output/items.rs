@@ -46,7 +46,7 @@ fn read(row: &Row<'_>) -> Result<Item, StoreError> {
     } else {
         Content::Output { segment: row.get(2)?, start: row.get(3)?, length: row.get(4)?, origin: row.get(5)? }
     };
-    Ok(Item { seq: row.get(0)?, kind, content, created_at: Timestamp::from_millis(row.get(8)?) })
+    Ok(Item { seq: row.get(0)?, kind, content, created_at: row.get::<Timestamp>(8)? })
 }
 
 impl OutputStore {
@@ -66,7 +66,7 @@ impl OutputStore {
         let mut found = match stream {
             None => self.query(SINCE, &[run.bytes(), &since_seq, &most])?,
             Some(ItemType::Event) => self.query(EVENTS_SINCE, &[run.bytes(), &since_seq, &most])?,
-            Some(stream) => self.query(SINCE_IN_STREAM, &[run.bytes(), &since_seq, &most, &stream.as_str()])?,
+            Some(stream) => self.query(SINCE_IN_STREAM, &[run.bytes(), &since_seq, &most, &stream])?,
         };
         let has_more = found.len() > limit;
         found.truncate(limit);
@@ -86,7 +86,7 @@ impl OutputStore {
         seq: i64,
         limit: i64,
     ) -> Result<Vec<Item>, StoreError> {
-        self.query(BEFORE_IN_STREAM, &[run.bytes(), &seq, &limit, &stream.as_str()])
+        self.query(BEFORE_IN_STREAM, &[run.bytes(), &seq, &limit, &stream])
     }
 
     /// The sequence number of the newest event, or of the newest output, after `since_seq`.

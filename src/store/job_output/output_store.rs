@@ -124,7 +124,7 @@ impl OutputStore {
     ) -> Result<i64, StoreError> {
         self.write(|conn| {
             let seq = sql::first(conn, NEXT_SEQ, &[job.bytes()], |row| row.get(0))?.unwrap_or_default();
-            sql::execute(conn, INSERT_EVENT, &[job.bytes(), &seq, &payload, &meta, &notification_key, &now.millis()])?;
+            sql::execute(conn, INSERT_EVENT, &[job.bytes(), &seq, &payload, &meta, &notification_key, &now])?;
             Ok(seq)
         })
     }
@@ -164,8 +164,7 @@ fn insert_item(conn: &Connection, job: &JobId, item: &NewItem, now: Timestamp) -
     let now = now.millis();
     match item {
         NewItem::Output { seq, stream, segment, start, length, origin } => {
-            let values: &[&dyn sql::ToValue] =
-                &[job.bytes(), seq, &stream.as_str(), segment, start, length, origin, &now];
+            let values: &[&dyn sql::ToValue] = &[job.bytes(), seq, &stream, segment, start, length, origin, &now];
             sql::execute(conn, INSERT_OUTPUT, values)
         }
         NewItem::Event { seq, payload, meta, notification_key } => {

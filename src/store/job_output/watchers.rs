@@ -2,12 +2,7 @@
 
 use super::output_store::OutputStore;
 use crate::{
-    domain::{
-        id::Label,
-        job::JobId,
-        job_output::WatcherState,
-        watcher::{WatchScope, Watcher},
-    },
+    domain::{job::JobId, job_output::WatcherState, watcher::Watcher},
     store::{
         StoreError,
         sql::{self, Row},
@@ -19,12 +14,7 @@ const INSERT: &str = "INSERT INTO exec_watchers (run, place, regex, event, once,
 const ALL: &str = "SELECT regex, event, once, scope, hits FROM exec_watchers WHERE run = $1 ORDER BY place";
 
 fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
-    let watcher = Watcher {
-        regex: row.get(0)?,
-        event: sql::parse_id("a watcher's event", &row.get::<String>(1)?, Label::parse)?,
-        once: row.get(2)?,
-        scope: sql::parse_value("a watcher's scope", &row.get::<String>(3)?, WatchScope::parse)?,
-    };
+    let watcher = Watcher { regex: row.get(0)?, event: row.get(1)?, once: row.get(2)?, scope: row.get(3)? };
     Ok(WatcherState { watcher, match_count: row.get(4)? })
 }
 
@@ -36,14 +26,8 @@ impl OutputStore {
         }
         self.write(|conn| {
             for (place, watcher) in (0_i64..).zip(watchers) {
-                let values: &[&dyn sql::ToValue] = &[
-                    job.bytes(),
-                    &place,
-                    &watcher.regex,
-                    &watcher.event.as_str(),
-                    &watcher.once,
-                    &watcher.scope.as_str(),
-                ];
+                let values: &[&dyn sql::ToValue] =
+                    &[job.bytes(), &place, &watcher.regex, &watcher.event, &watcher.once, &watcher.scope];
                 sql::execute(conn, INSERT, values)?;
             }
             Ok(())

@@ -143,7 +143,7 @@ impl Writer {
         sql::execute(
             connection,
             RECORD,
-            &[&self.id, &row.name, &row.root, &row.version, &row.boot_id, &boots, &row.last_seen.millis()],
+            &[&self.id, &row.name, &row.root, &row.version, &row.boot_id, &boots, &row.last_seen],
         )?;
         if found.is_none() && !self.boot_id.is_empty() {
             sql::execute(connection, GIVE_BACK, &[&self.id, &self.boot_id])?;

@@ -1,6 +1,8 @@
 //! Statements with numbered parameters that are bound by name, so that the SQL text is portable to other engines. Values and
 //! rows are the store's own: no repository names an engine.
 
+pub(super) mod columns;
+mod domain_value;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]

@@ -21,12 +21,15 @@ impl Row<'_> {
     /// The value of a column.
     ///
     /// # Errors
-    /// When the column is none of this type.
+    /// When the value is none of this type.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T, StoreError> {
         let value = self.value(column)?;
-        T::from_value(value).ok_or_else(|| StoreError::ColumnType {
-            column: self.column_name(column).unwrap_or_default().to_owned(),
-            value: format!("{value:?}").chars().take(64).collect(),
+        T::from_value(value).ok_or_else(|| match (T::MEANING, value) {
+            (Some(what), Value::Text(text)) => StoreError::Unreadable { what, value: text.chars().take(64).collect() },
+            _ => StoreError::ColumnType {
+                column: self.column_name(column).unwrap_or_default().to_owned(),
+                value: format!("{value:?}").chars().take(64).collect(),
+            },
         })
     }
 

@@ -52,6 +52,9 @@ impl<T: TypedValue> ToValue for T {
 
 /// A type that a column can be read as.
 pub trait FromValue: Sized {
+    /// The meaning of a text that must be one of a set; `None` where any value of the type will do.
+    const MEANING: Option<&'static str> = None;
+
     /// Reads a value; `None` when it is none of this type.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
@@ -184,6 +187,8 @@ impl<T: TypedValue> TypedValue for Option<T> {
 }
 
 impl<T: FromValue> FromValue for Option<T> {
+    const MEANING: Option<&'static str> = T::MEANING;
+
     fn from_value(value: Value<'_>) -> Option<Self> {
         match value {
             Value::Null => Some(None),

@@ -24,18 +24,15 @@ const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
 
 /// The dependencies of a task, by id; empty for an unknown task.
 pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
-    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse);
-    sql::rows(tx.conn(), DEPENDENCIES, &[&id.as_str()], read)
+    let read = |row: &Row<'_>| row.get::<TaskId>(0);
+    sql::rows(tx.conn(), DEPENDENCIES, &[&id], read)
 }
 
 /// The open dependencies of a task.
 pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, StoreError> {
-    let found = sql::rows(tx.conn(), WAITING, &[&id.as_str()], |row| {
-        let on = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
-        let status = row
-            .get::<Option<String>>(1)?
-            .map(|text| sql::parse_value("a task's status", &text, TaskStatus::parse))
-            .transpose()?;
+    let found = sql::rows(tx.conn(), WAITING, &[&id], |row| {
+        let on = row.get::<TaskId>(0)?;
+        let status = row.get::<Option<TaskStatus>>(1)?;
         Ok(NotReadyReason::for_dependency(on, status))
     })?;
     Ok(found.into_iter().flatten().collect())
@@ -43,21 +40,21 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, S
 
 /// The tasks that depend on a task, with their statuses.
 pub fn dependents(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(TaskId, TaskStatus)>, StoreError> {
-    sql::rows(tx.conn(), DEPENDENTS, &[&id.as_str()], |row| {
-        let status = sql::parse_value("a task's status", &row.get::<String>(1)?, TaskStatus::parse)?;
-        Ok((sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?, status))
+    sql::rows(tx.conn(), DEPENDENTS, &[&id], |row| {
+        let status = row.get::<TaskStatus>(1)?;
+        Ok((row.get::<TaskId>(0)?, status))
     })
 }
 
 /// Changes the number of open dependencies of the tasks that depend on a task.
 pub(super) fn shift_open_deps(tx: &WriteTx<'_>, id: &TaskId, by: i64) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), SHIFT_OPEN_DEPS, &[&id.as_str(), &by])?;
+    sql::execute(tx.conn(), SHIFT_OPEN_DEPS, &[&id, &by])?;
     Ok(())
 }
 
 /// Counts the open dependencies of a task again.
 pub(super) fn recount_open_deps(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
-    let open: i64 = sql::first(tx.conn(), COUNT_OPEN_DEPS, &[&id.as_str()], |row| row.get(0))?.unwrap_or_default();
-    sql::execute(tx.conn(), SET_OPEN_DEPS, &[&id.as_str(), &open])?;
+    let open: i64 = sql::first(tx.conn(), COUNT_OPEN_DEPS, &[&id], |row| row.get(0))?.unwrap_or_default();
+    sql::execute(tx.conn(), SET_OPEN_DEPS, &[&id, &open])?;
     Ok(())
 }

@@ -25,14 +25,14 @@ const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
 
 /// The claimed tasks with an expired lease, in claim order.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
-    sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now.millis()], row::read)
+    sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now], row::read)
 }
 
 /// The path globs of all tasks that others than `claimant` have claimed.
 pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
     sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
         Ok(HeldPaths {
-            task: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
+            task: row.get(0)?,
             claimant: row.get(1)?,
             paths: row.get::<String>(2)?.split(ITEM_SEPARATOR).map(str::to_owned).collect(),
         })
@@ -42,20 +42,20 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
 /// The claimant's most recently claimed task that is still theirs, and its lane.
 pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
     sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
-        let id = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
-        Ok((id, sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?))
+        let id = row.get::<TaskId>(0)?;
+        Ok((id, row.get::<Option<LaneName>>(1)?))
     })
 }
 
 /// The number of claimed tasks in a lane, without `except`.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -> Result<i64, StoreError> {
     let except = except.map_or("", TaskId::as_str);
-    let count = sql::first(tx.conn(), HELD_IN_LANE, &[&lane.as_str(), &except], |row| row.get(0))?;
+    let count = sql::first(tx.conn(), HELD_IN_LANE, &[&lane, &except], |row| row.get(0))?;
     Ok(count.unwrap_or_default())
 }
 
 /// Renews the lease of one of the claimant's tasks, or of all.
 pub fn renew_leases(tx: &WriteTx<'_>, claimant: &str, only: Option<&TaskId>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), RENEW_LEASES, &[&claimant, &tx.now().millis(), &only.map(TaskId::as_str)])?;
+    sql::execute(tx.conn(), RENEW_LEASES, &[&claimant, &tx.now(), &only])?;
     Ok(())
 }

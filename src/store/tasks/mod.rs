@@ -28,18 +28,18 @@ const PARENT: &str = "SELECT parent FROM tasks WHERE id = $1 AND parent IS NOT N
 
 /// The task of this id.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
-    sql::first(tx.conn(), ONE, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id.as_str()], row::read)
+    sql::first(tx.conn(), ONE, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id], row::read)
 }
 
 /// Whether there is a task of this id.
 pub fn exists(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), EXISTS, &[&id.as_str()], |_| Ok(()))?.is_some())
+    Ok(sql::first(tx.conn(), EXISTS, &[&id], |_| Ok(()))?.is_some())
 }
 
 /// The parent of a task.
 pub fn parent(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<TaskId>, StoreError> {
-    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse);
-    sql::first(tx.conn(), PARENT, &[&id.as_str()], read)
+    let read = |row: &Row<'_>| row.get::<TaskId>(0);
+    sql::first(tx.conn(), PARENT, &[&id], read)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::row::{self, FIELD_SEPARATOR, ITEM_SEPARATOR, select};
 use crate::{
     domain::{
-        LaneName, Role, TaskId,
+        LaneName, Role,
         task::{Task, TaskStatus, TaskSummary},
     },
     store::{
@@ -53,11 +53,11 @@ pub fn for_each_ready_summary(
 ) -> Result<(), StoreError> {
     for_each_row(tx, READY_SUMMARIES.into(), role, lane, expected, |row| {
         see(TaskSummary {
-            id: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
+            id: row.get(0)?,
             title: row.get(1)?,
             status: TaskStatus::Todo,
-            role: sql::parse_optional_id("a role", row.get(2)?, Role::parse)?,
-            lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
+            role: row.get(2)?,
+            lane: row.get(3)?,
             priority: row.get(4)?,
         })
     })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     domain::{
-        LaneName, Role, SessionId, TaskId,
+        TaskId,
         claim::Claim,
         id::Label,
         task::{Check, Task, TaskFields, TaskState, TaskStatus},
@@ -60,13 +60,12 @@ pub(super) use {columns, select};
 
 /// The task of a row of `select!`.
 pub(super) fn read(row: &Row<'_>) -> Result<Task, StoreError> {
-    let at = |column: usize| row.get::<Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     let list = |column: usize| -> Result<Vec<String>, StoreError> {
         let text: Option<String> = row.get(column)?;
         Ok(text.map(|text| text.split(ITEM_SEPARATOR).map(str::to_owned).collect()).unwrap_or_default())
     };
-    let id = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
-    let status = sql::parse_value("a task's status", &row.get::<String>(3)?, TaskStatus::parse)?;
+    let id = row.get::<TaskId>(0)?;
+    let status = row.get::<TaskStatus>(3)?;
     let checks = list(26)?
         .into_iter()
         .filter_map(|item| {
@@ -77,9 +76,9 @@ pub(super) fn read(row: &Row<'_>) -> Result<Task, StoreError> {
     let fields = TaskFields {
         title: row.get(1)?,
         body: row.get(2)?,
-        role: sql::parse_optional_id("a role", row.get(4)?, Role::parse)?,
-        lane: sql::parse_optional_id("a lane", row.get(5)?, LaneName::parse)?,
-        parent: sql::parse_optional_id("a task id", row.get(6)?, TaskId::parse)?,
+        role: row.get(4)?,
+        lane: row.get(5)?,
+        parent: row.get(6)?,
         priority: row.get(7)?,
         labels: list(23)?,
         paths: list(24)?,
@@ -98,17 +97,17 @@ pub(super) fn read(row: &Row<'_>) -> Result<Task, StoreError> {
     let claim = || -> Result<Claim, StoreError> {
         Ok(Claim {
             claimant: row.get(12)?,
-            session: sql::parse_optional_id("a session id", row.get(13)?, SessionId::parse)?,
-            role: sql::parse_optional_id("a role", row.get(14)?, Role::parse)?,
+            session: row.get(13)?,
+            role: row.get(14)?,
             epoch,
-            claimed_at: Timestamp::from_millis(row.get(16)?),
-            lease_until: at(17)?,
+            claimed_at: row.get(16)?,
+            lease_until: row.get(17)?,
             lease: row
                 .get::<Option<i64>>(18)?
                 .map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or_default())),
         })
     };
-    let closed_at = || -> Result<Timestamp, StoreError> { Ok(Timestamp::from_millis(row.get(22)?)) };
+    let closed_at = || -> Result<Timestamp, StoreError> { Ok(row.get::<Timestamp>(22)?) };
     let state = match status {
         TaskStatus::Todo => TaskState::Todo,
         TaskStatus::InProgress => TaskState::InProgress(claim()?),
@@ -125,7 +124,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Task, StoreError> {
         open_deps: row.get(19)?,
         branch: row.get(9)?,
         commit: row.get(10)?,
-        created_at: Timestamp::from_millis(row.get(20)?),
-        updated_at: Timestamp::from_millis(row.get(21)?),
+        created_at: row.get(20)?,
+        updated_at: row.get(21)?,
     })
 }

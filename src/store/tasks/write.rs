@@ -34,19 +34,19 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
         tx.conn(),
         INSERT,
         &[
-            &task.id.as_str(),
+            &task.id,
             &fields.title,
             &fields.body,
             &task.state.status().as_str(),
-            &fields.role.as_ref().map(Role::as_str),
-            &fields.lane.as_ref().map(LaneName::as_str),
-            &fields.parent.as_ref().map(TaskId::as_str),
+            &fields.role,
+            &fields.lane,
+            &fields.parent,
             &fields.priority,
             &join_domains(fields),
             &task.branch,
             &task.commit,
-            &task.created_at.millis(),
-            &task.updated_at.millis(),
+            &task.created_at,
+            &task.updated_at,
             &task.state.closed_at().map(Timestamp::millis),
         ],
     )?;
@@ -63,19 +63,19 @@ pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<
         tx.conn(),
         UPDATE_FIELDS,
         &[
-            &id.as_str(),
+            &id,
             &fields.title,
             &fields.body,
-            &fields.role.as_ref().map(Role::as_str),
-            &fields.lane.as_ref().map(LaneName::as_str),
-            &fields.parent.as_ref().map(TaskId::as_str),
+            &fields.role,
+            &fields.lane,
+            &fields.parent,
             &fields.priority,
             &join_domains(fields),
-            &tx.now().millis(),
+            &tx.now(),
         ],
     )?;
     for table in ["task_labels", "task_paths", "task_deps", "task_checks"] {
-        sql::execute(tx.conn(), &format!("DELETE FROM {table} WHERE task_id = $1"), &[&id.as_str()])?;
+        sql::execute(tx.conn(), &format!("DELETE FROM {table} WHERE task_id = $1"), &[&id])?;
     }
     write_lists(tx, id, fields)?;
     recount_open_deps(tx, id)
@@ -88,18 +88,18 @@ fn join_domains(fields: &TaskFields) -> String {
 fn write_lists(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
     let conn = tx.conn();
     for label in &fields.labels {
-        sql::execute(conn, "INSERT INTO task_labels (task_id, label) VALUES ($1, $2)", &[&id.as_str(), label])?;
+        sql::execute(conn, "INSERT INTO task_labels (task_id, label) VALUES ($1, $2)", &[&id, label])?;
     }
     for glob in &fields.paths {
-        sql::execute(conn, "INSERT INTO task_paths (task_id, glob) VALUES ($1, $2)", &[&id.as_str(), glob])?;
+        sql::execute(conn, "INSERT INTO task_paths (task_id, glob) VALUES ($1, $2)", &[&id, glob])?;
     }
     for on in &fields.depends_on {
         let insert = "INSERT INTO task_deps (task_id, depends_on) VALUES ($1, $2)";
-        sql::execute(conn, insert, &[&id.as_str(), &on.as_str()])?;
+        sql::execute(conn, insert, &[&id, &on])?;
     }
     for check in &fields.checks {
         let insert = "INSERT INTO task_checks (task_id, name, command) VALUES ($1, $2, $3)";
-        sql::execute(conn, insert, &[&id.as_str(), &check.name.as_str(), &check.command])?;
+        sql::execute(conn, insert, &[&id, &check.name, &check.command])?;
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
         tx.conn(),
         UPDATE_STATE,
         &[
-            &task.id.as_str(),
+            &task.id,
             &state.status().as_str(),
             &reason,
             &claim.map(|claim| claim.claimant.as_str()),
@@ -128,7 +128,7 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
             &claim.and_then(|claim| claim.lease_until).map(Timestamp::millis),
             &lease_ms,
             &state.closed_at().map(Timestamp::millis),
-            &tx.now().millis(),
+            &tx.now(),
         ],
     )?;
     match (task.state.status() == TaskStatus::Done, state.status() == TaskStatus::Done) {
@@ -140,12 +140,12 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
 
 /// Puts a task into a lane, or takes it out of its lane.
 pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), UPDATE_LANE, &[&id.as_str(), &lane.map(LaneName::as_str), &tx.now().millis()])?;
+    sql::execute(tx.conn(), UPDATE_LANE, &[&id, &lane, &tx.now()])?;
     Ok(())
 }
 
 /// Writes the branch and commit of the work.
 pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), UPDATE_WORK, &[&id.as_str(), &branch, &commit, &tx.now().millis()])?;
+    sql::execute(tx.conn(), UPDATE_WORK, &[&id, &branch, &commit, &tx.now()])?;
     Ok(())
 }

@@ -75,7 +75,7 @@ fn generated() -> BTreeMap<&'static str, String> {
     files.insert(".claude-plugin/marketplace.json", pretty(market));
     files.insert("claude/.claude-plugin/plugin.json", pretty(manifest()));
     files.insert("claude/.mcp.json", pretty(json!({ "mcpServers": { "fairway": server } })));
-    files.insert("claude/hooks/hooks.json", pretty(hooks(Provider::Claude)));
+    files.insert("claude/hooks/hooks.json", pretty(hooks(Provider::parse("claude").unwrap())));
     files.insert("claude/skills/fairway/SKILL.md", SKILL.to_owned());
     let source = json!({ "source": "local", "path": "./codex" });
     let market = json!({ "name": "fairway", "plugins": [{ "name": "fairway", "source": source }] });

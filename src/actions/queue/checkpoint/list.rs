@@ -4,20 +4,19 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, core::lookup},
-    domain::{Refusal, TaskId},
+    domain::{Refusal, TaskId, checkpoint::Checkpoint},
     store::checkpoints,
-    wire::CheckpointView,
 };
 
 /// The checkpoints of a task, oldest first; with `written` those that an agent or a person wrote.
 ///
 /// # Errors
 /// `not_found`.
-pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<CheckpointView>> {
+pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
         let all = checkpoints::of_task(tx, task)?;
-        Ok(all.iter().filter(|one| !written || one.origin.is_none()).map(CheckpointView::from).collect())
+        Ok(all.into_iter().filter(|one| !written || one.origin.is_none()).collect())
     })
 }
 
@@ -25,14 +24,11 @@ pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<CheckpointVie
 ///
 /// # Errors
 /// `not_found`, also if the task has none.
-pub fn latest(app: &App, task: &TaskId, written: bool) -> Result<CheckpointView> {
+pub fn latest(app: &App, task: &TaskId, written: bool) -> Result<Checkpoint> {
     app.read(|tx| {
         lookup::task(tx, task)?;
         let newest = if written { checkpoints::newest_written(tx, task)? } else { checkpoints::newest(tx, task)? };
-        newest
-            .as_ref()
-            .map(CheckpointView::from)
-            .ok_or_else(|| Refusal::not_found("checkpoint of task", task.as_str()).into())
+        newest.ok_or_else(|| Refusal::not_found("checkpoint of task", task.as_str()).into())
     })
 }
 
@@ -40,12 +36,12 @@ pub fn latest(app: &App, task: &TaskId, written: bool) -> Result<CheckpointView>
 ///
 /// # Errors
 /// `not_found`.
-pub fn show(app: &App, id: i64) -> Result<CheckpointView> {
+pub fn show(app: &App, id: i64) -> Result<Checkpoint> {
     let found = app.read(|tx| Ok(checkpoints::find(tx, id)?))?;
-    found.as_ref().map(CheckpointView::from).ok_or_else(|| Refusal::not_found("checkpoint", id.to_string()).into())
+    found.ok_or_else(|| Refusal::not_found("checkpoint", id.to_string()).into())
 }
 
 /// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
-pub fn overdue(app: &App) -> Result<Vec<CheckpointView>> {
-    app.read(|tx| Ok(checkpoints::overdue(tx, app.env.now())?.iter().map(CheckpointView::from).collect()))
+pub fn overdue(app: &App) -> Result<Vec<Checkpoint>> {
+    app.read(|tx| Ok(checkpoints::overdue(tx, app.env.now())?))
 }

@@ -9,7 +9,7 @@ use crate::{
     actions::{Answer, App, core::lookup, mail},
     domain::{TaskId, checkpoint::CheckpointState, message::Channel, rules::fencing::TaskWrite, text_limits},
     store::checkpoints::CheckpointFields,
-    wire::{CheckpointResultView, CheckpointView},
+    wire::CheckpointResultView,
 };
 
 /// A checkpoint to record.
@@ -61,8 +61,7 @@ pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
             line.push('\n');
             line.push_str(mail::format_messages(&turn.messages).trim_end());
         }
-        let document =
-            CheckpointResultView { checkpoint: CheckpointView::from(&checkpoint), messages: turn.messages.clone() };
+        let document = CheckpointResultView { checkpoint: checkpoint.clone(), messages: turn.messages.clone() };
         Ok(turn.with_notes(Answer::new(&document, checkpoint.id, line)?))
     })
 }

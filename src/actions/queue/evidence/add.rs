@@ -20,7 +20,6 @@ use crate::{
     },
     env::Timestamp,
     os::digest::hex,
-    wire::EvidenceView,
 };
 
 /// Evidence to add.
@@ -76,7 +75,7 @@ pub fn add(app: &App, id: &TaskId, new: &NewEvidence) -> Result<Answer> {
             None,
         )?;
         let line = format!("recorded evidence {} on {id}: {} {}, as claimed", record.id, record.kind, record.result);
-        let answer = Answer::new(&EvidenceView::from(&record), record.id, line)?;
+        let answer = Answer::new(&record, record.id, line)?;
         let answer = match &record.artifact {
             Some(path) if record.sha256.is_none() => {
                 answer.note(format!("{path} is not a readable file; its digest is not recorded"))

@@ -39,7 +39,6 @@ use crate::{
     },
     render::escape_controls,
     store::{ReadTx, WriteTx, events, sessions, tasks},
-    wire::EvidenceView,
 };
 
 /// The maximum size of the stored output; the middle of a longer output is dropped.
@@ -338,7 +337,7 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
         record.result,
         at.as_deref().unwrap_or_default()
     );
-    let mut answer = Answer::new(&EvidenceView::from(record), record.id, line)?;
+    let mut answer = Answer::new(record, record.id, line)?;
     if record.commit.is_none() {
         answer = answer.note("no commit recorded: there is none, or the worktree has changes");
     }

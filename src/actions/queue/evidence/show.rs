@@ -9,7 +9,7 @@ use crate::{
     actions::App,
     domain::{Refusal, ansi, evidence::Evidence, secrets},
     store::evidence,
-    wire::{EvidenceDetailView, EvidenceOutputView, EvidenceView},
+    wire::{EvidenceDetailView, EvidenceOutputView},
 };
 
 /// The maximum size of an output that is read; a stored one is smaller.
@@ -33,7 +33,7 @@ pub fn show(app: &App, id: i64, lines: usize) -> Result<EvidenceDetailView> {
         None => (None, None),
     };
     let check = record.check.clone();
-    Ok(EvidenceDetailView { record: EvidenceView::from(&record), check, output, output_error })
+    Ok(EvidenceDetailView { record, check, output, output_error })
 }
 
 fn read_output(path: &Path, record: &Evidence, lines: usize) -> Result<EvidenceOutputView, String> {

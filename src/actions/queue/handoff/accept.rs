@@ -20,7 +20,7 @@ use crate::{
         task::Task,
     },
     store::WriteTx,
-    wire::{AcceptedHandoffView, HandoffView, LaneSyncView},
+    wire::{AcceptedHandoffView, LaneSyncView},
 };
 
 /// What an actor takes with a handoff.
@@ -211,7 +211,7 @@ fn answer(
         line = format!("{line}\n  moved: {}", moved.line);
     }
     let view = AcceptedHandoffView {
-        handoff: HandoffView::from(handoff),
+        handoff: handoff.clone(),
         claimant: claim.map(|claim| claim.claimant.clone()),
         epoch: claim.map(|claim| claim.epoch),
         work: work.map(HandedWork::view),

@@ -12,7 +12,6 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    wire::HandoffView,
 };
 
 /// A handoff to create, to a role or to a lane.
@@ -48,7 +47,7 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
                 return Err(Refusal::AlreadyOffered { task: id.clone(), handoff: open.id, to, is_yours }.into());
             }
             let line = format!("unchanged: handoff {} of {id} to {} is open already", open.id, open.recipient());
-            return Answer::new(&HandoffView::from(&open), open.id, line);
+            return Answer::new(&open, open.id, line);
         }
         if let Some(lane) = &new.to_lane {
             lookup::lane(tx, lane)?;
@@ -73,6 +72,6 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
             None,
         )?;
         let line = format!("created handoff {} of {id} to {}", handoff.id, handoff.recipient());
-        Answer::new(&HandoffView::from(&handoff), handoff.id, line)
+        Answer::new(&handoff, handoff.id, line)
     })
 }

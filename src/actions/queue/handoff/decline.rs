@@ -6,7 +6,6 @@ use super::state::{load_for, record_answer};
 use crate::{
     actions::{Answer, App},
     domain::{handoff::HandoffStatus, text_limits},
-    wire::HandoffView,
 };
 
 /// open → declined, by an actor of its role or lane, with a reason.
@@ -21,6 +20,6 @@ pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
             return Ok(answer);
         }
         let handoff = record_answer(tx, asked.handoff, HandoffStatus::Declined, Some(&reason))?;
-        Answer::new(&HandoffView::from(&handoff), id, format!("declined handoff {id} of {}", handoff.task))
+        Answer::new(&handoff, id, format!("declined handoff {id} of {}", handoff.task))
     })
 }

@@ -4,9 +4,8 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, core::lookup},
-    domain::{Role, TaskId, handoff::HandoffStatus},
+    domain::{Role, TaskId, handoff::Handoff, handoff::HandoffStatus},
     store::handoffs,
-    wire::HandoffView,
 };
 
 /// The filter of a listing.
@@ -24,7 +23,7 @@ pub struct Filter {
 ///
 /// # Errors
 /// `not_found` for an unknown task.
-pub fn list(app: &App, filter: &Filter) -> Result<Vec<HandoffView>> {
+pub fn list(app: &App, filter: &Filter) -> Result<Vec<Handoff>> {
     app.read(|tx| {
         let found = match &filter.task {
             Some(task) => {
@@ -34,10 +33,9 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<HandoffView>> {
             None => handoffs::all(tx, filter.open)?,
         };
         Ok(found
-            .iter()
+            .into_iter()
             .filter(|handoff| !filter.open || handoff.status == HandoffStatus::Open)
             .filter(|handoff| filter.to_role.is_none() || handoff.to_role == filter.to_role)
-            .map(HandoffView::from)
             .collect())
     })
 }

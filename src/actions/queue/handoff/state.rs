@@ -12,7 +12,6 @@ use crate::{
         task::Task,
     },
     store::{ReadTx, StoreError, WriteTx, handoffs},
-    wire::HandoffView,
 };
 
 /// A handoff and the role of the actor who answers it.
@@ -49,7 +48,7 @@ pub(super) fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus)
         return Ok(None);
     }
     let line = format!("unchanged: handoff {} is {status} already", handoff.id);
-    Answer::new(&HandoffView::from(handoff), handoff.id, line).map(Some)
+    Answer::new(handoff, handoff.id, line).map(Some)
 }
 
 /// Adds a handoff, with its event. `of` is the creating session, if that is not the acting one.

@@ -6,7 +6,6 @@ use super::state::{find, record_answer, repeat_answer};
 use crate::{
     actions::{Answer, App, core::force_reason::ForceReason},
     domain::{Refusal, handoff::HandoffStatus, text_limits},
-    wire::HandoffView,
 };
 
 /// open → withdrawn, by its creator or with `force`.
@@ -28,6 +27,6 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
             return Err(Refusal::NotCreator { noun: "handoff", id, by, you }.into());
         }
         let handoff = record_answer(tx, handoff, HandoffStatus::Withdrawn, reason.as_deref())?;
-        Answer::new(&HandoffView::from(&handoff), id, format!("withdrew handoff {id} of {}", handoff.task))
+        Answer::new(&handoff, id, format!("withdrew handoff {id} of {}", handoff.task))
     })
 }

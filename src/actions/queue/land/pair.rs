@@ -51,7 +51,7 @@ impl LockedLand<'_> {
             })?;
             let Some(outcome) = outcomes.iter_mut().find(|one| one.view.id == Some(*landing)) else { continue };
             if failed.fails_with != FailsWith::Unknown {
-                let error = Refusal::LandCheckFailed(Box::new(failed)).into();
+                let error = Refusal::LandCheckFailed { failed: Box::new(failed) }.into();
                 outcome.view.error = Some(errors::classify(&error));
                 outcome.error = outcome.error.is_some().then_some(error);
             }

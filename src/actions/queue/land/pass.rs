@@ -244,10 +244,10 @@ impl<'a> Pass<'a> {
     }
 
     fn stopped(&mut self, height: usize, stopped: StoppedLanding) -> Result<Refusal> {
-        let Some(candidate) = self.stack.get_mut(height) else { return Ok(Refusal::LandStopped(Box::new(stopped))) };
+        let Some(candidate) = self.stack.get_mut(height) else { return Ok(stopped.into()) };
         let stopped = StoppedLanding { of: candidate.unit.label(), ..stopped };
         finish::stopped(self.land.app, &mut candidate.landing, &stopped)?;
-        Ok(Refusal::LandStopped(Box::new(stopped)))
+        Ok(stopped.into())
     }
 
     /// The lowest one breaks the base.

@@ -100,7 +100,7 @@ impl Judged {
             let mut report = gates::evaluate(app, tx, &task, gates, facts)?;
             report.blockers.splice(0..0, state_blocker(&task, member));
             report.blockers.extend(dependency_blockers(tx, &task, unit, &self.below)?);
-            if !report.is_ready() {
+            if !report.ready {
                 reports.push(report);
             }
         }
@@ -173,7 +173,7 @@ pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Res
         };
         let blockers: Vec<Blocker> = missing.into_iter().map(blocker).collect();
         if !blockers.is_empty() {
-            reports.push(GateReport { task: task.id.clone(), judged: None, blockers });
+            reports.push(GateReport::new(task.id.clone(), None, blockers));
         }
     }
     if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }

@@ -344,7 +344,7 @@ impl LockedLand<'_> {
             lane: unit.lane_name().cloned(),
             is_behind: self.git.is_ancestor(&base.commit, &unit.commit) == Some(false),
         };
-        let refusal = Refusal::LandCheckFailed(Box::new(refused.clone()));
+        let refusal = Refusal::LandCheckFailed { failed: Box::new(refused.clone()) };
         if !self.looks_for_pair(unit, &since) {
             return self.send_back(unit, landing, refusal, &since);
         }

@@ -17,7 +17,7 @@ use crate::{
         ReadTx, checkpoints, handoffs, lanes, messages, overview,
         tasks::{self, ListScope},
     },
-    wire::{CheckpointView, HandoffView, LaneDetailView, LaneView, SessionOverviewView, TaskView},
+    wire::{LaneDetailView, LaneView, SessionOverviewView, TaskView},
 };
 
 /// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls of it per lane.
@@ -66,8 +66,8 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             lane: with_counts(app, tx, &lane)?,
             sessions: sessions.iter().filter(of_lane).map(SessionOverviewView::from).collect(),
             tasks: held.iter().map(&mut task_view).collect::<Result<_>>()?,
-            checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
-            handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),
+            checkpoints: checkpoints::held_in_lane(tx, name)?,
+            handoffs: handoffs::open_for_lane(tx, name)?,
             messages: i64::try_from(messages::open_for(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),
         };
         Ok((lane, view))

@@ -12,7 +12,9 @@ use crate::{
     actions::{App, core::lookup, queue::gates},
     config::built_in_consequences,
     domain::{
-        EventKind, Refusal, TaskId, commit_id,
+        EventKind, Refusal, TaskId,
+        blocker::JudgedWork,
+        commit_id,
         id::Label,
         review::Review,
         rules::consequences,
@@ -28,8 +30,7 @@ use crate::{
         usage_turns,
     },
     wire::{
-        CommandView, ConsequenceView, EvidenceView, GateReportView, JudgedWorkView, OtherSubmittedView, ReviewCardView,
-        ReviewChangesView, ReviewNextView, ReviewView,
+        CommandView, ConsequenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView, ReviewView,
     },
 };
 
@@ -195,11 +196,11 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
             changes,
             problem,
             uncommitted,
-            evidence: here.iter().map(EvidenceView::from).collect(),
+            evidence: here,
             other_evidence: elsewhere.len(),
             reviews: all.iter().map(ReviewView::from).collect(),
             comments,
-            blockers: report.map(|report: GateReportView| report.blockers).unwrap_or_default(),
+            blockers: report.map(|report| report.blockers).unwrap_or_default(),
             consequences: consequences.map(|one| ConsequenceView { kind: one.kind, paths: one.paths }).collect(),
             cost_usd: costs
                 .into_iter()
@@ -215,7 +216,7 @@ fn changes_of(
     app: &App,
     git: &Git<'_>,
     id: &TaskId,
-    judged: &JudgedWorkView,
+    judged: &JudgedWork,
     all: bool,
 ) -> Result<(ReviewChangesView, Vec<String>)> {
     let Some(commit) = judged.commit.as_deref().and_then(|commit| git.commit(commit)) else {

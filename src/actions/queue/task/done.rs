@@ -12,9 +12,8 @@ use crate::{
         core::force_reason::ForceReason,
         queue::{gates, review::memory},
     },
-    domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite, task::Task},
+    domain::{EventKind, Refusal, TaskId, blocker::JudgedWork, rules::fencing::TaskWrite, task::Task},
     store::tasks,
-    wire::JudgedWorkView,
 };
 
 /// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant, not
@@ -32,9 +31,9 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
     };
     let wanted = app.settings.done_gates();
     let seen = gates::collect_facts(app, id, wanted, commit, None, &["done", id.as_str()])?;
-    let (judged, asks_git) = (RefCell::new(None), Cell::new(false));
+    let (judged, asks_git) = (RefCell::new(None::<Box<JudgedWork>>), Cell::new(false));
     let named = |_: &Task, mut answer: Answer| {
-        let judged = judged.borrow_mut().take().as_deref().map(JudgedWorkView::from);
+        let judged = judged.borrow_mut().take();
         if let Some(judged) = judged.as_ref().filter(|_| asks_git.get()) {
             answer.line = format!("{}; judged {}", answer.line, judged.summary());
         }
@@ -50,8 +49,8 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
             let report = gates::evaluate(app, tx, task, wanted, &seen)?;
             judged.replace(report.judged.clone());
             asks_git.set(gates::needs_git(app, tx, task, wanted)?);
-            if !report.is_ready() {
-                return Err(Refusal::GateBlocked(report).into());
+            if !report.ready {
+                return Err(Refusal::GateBlocked { report }.into());
             }
             if seen.given.is_some() {
                 tasks::set_work(tx, id, task.branch.as_deref(), seen.given.as_deref())?;

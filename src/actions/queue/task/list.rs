@@ -17,7 +17,7 @@ use crate::{
         checkpoints, landings,
         tasks::{self, ListScope},
     },
-    wire::{CheckpointView, DependentView, TaskDetailView, TaskView},
+    wire::{DependentView, TaskDetailView, TaskView},
 };
 
 /// The filter of a listing.
@@ -125,7 +125,7 @@ pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
                 .into_iter()
                 .map(|(id, status)| DependentView { id: id.to_string(), status: status.as_str() })
                 .collect(),
-            checkpoint: newest.as_ref().map(CheckpointView::from),
+            checkpoint: newest,
             checkpoint_by: author,
             landed_commit: landings::landed_commit(tx, id)?,
             timeline,

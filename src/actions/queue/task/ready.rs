@@ -8,12 +8,15 @@ use crate::{
         App,
         core::{claimants::Claimants, landed_here, lookup},
     },
-    domain::{LaneName, Refusal, Role, TaskId, task::TaskSummary},
+    domain::{
+        LaneName, Refusal, Role, TaskId,
+        task::{NotReadyReason, TaskSummary},
+    },
     store::{
         ReadTx,
         tasks::{self, ListScope},
     },
-    wire::{ClaimantView, TaskView, WaitingView},
+    wire::{ClaimantView, TaskView},
 };
 
 /// How many ready tasks are judged by the limits of open reviews.
@@ -183,14 +186,15 @@ pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
             .iter()
             .map(|task| {
                 let mut view = lookup::view(tx, task)?;
+                let held = |code, message| NotReadyReason { code, id: task.id.clone(), message, fix: None };
                 if let Some((_, refusal)) = full.iter().find(|(id, _)| *id == task.id) {
                     let message = refusal.to_string();
-                    view.waiting_on.push(WaitingView { code: refusal.code(), id: task.id.to_string(), message });
+                    view.waiting_on.push(held(refusal.code(), message));
                 }
                 for (_, reason) in elsewhere.iter().filter(|(id, _)| *id == task.id) {
                     let fix = reason.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
                     let message = format!("{}{fix}", reason.message);
-                    view.waiting_on.push(WaitingView { code: reason.code, id: reason.id.to_string(), message });
+                    view.waiting_on.push(NotReadyReason { message, ..reason.clone() });
                 }
                 if let Some(claim) = task.state.claim() {
                     claimants.describe(tx, task, &mut view)?;
@@ -198,7 +202,7 @@ pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
                     let mark = mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
                     let message =
                         format!("{} by {}{mark} since {}", task.state.status(), claim.claimant, claim.claimed_at);
-                    view.waiting_on.push(WaitingView { code: "held", id: task.id.to_string(), message });
+                    view.waiting_on.push(held("held", message));
                 }
                 Ok(view)
             })

@@ -17,6 +17,7 @@ use crate::{
     },
     domain::{
         Actor, Refusal, Role, RunId, SessionId,
+        checkpoint::Checkpoint,
         checkpoint::CheckpointOrigin,
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
         handoff::{Handoff, HandoffStatus},
@@ -30,7 +31,7 @@ use crate::{
     env::Timestamp,
     os::digest::sha256_hex,
     store::{ReadTx, WriteTx, checkpoints::CheckpointFields, requests, tasks},
-    wire::{CheckpointView, EvidenceView, HandoffView, ProviderEventView, SessionView},
+    wire::{ProviderEventView, SessionView},
 };
 
 /// The source of activities that a provider reports.
@@ -254,9 +255,9 @@ fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Resul
 /// The records that an event has added to its task.
 #[derive(Default)]
 struct WrittenRecords {
-    checkpoint: Option<CheckpointView>,
-    evidence: Option<EvidenceView>,
-    handoff: Option<HandoffView>,
+    checkpoint: Option<Checkpoint>,
+    evidence: Option<Evidence>,
+    handoff: Option<Handoff>,
 }
 
 fn write_records(
@@ -284,7 +285,7 @@ fn write_records(
         due_at: None,
         origin: Some(CheckpointOrigin::Provider),
     };
-    written.checkpoint = Some(CheckpointView::from(&checkpoint::insert(tx, task, &draft, Some(session))?));
+    written.checkpoint = Some(checkpoint::insert(tx, task, &draft, Some(session))?);
     if reported.state != ProviderState::Completed {
         return Ok(written);
     }
@@ -295,11 +296,11 @@ fn write_records(
                 Some(open) => open,
                 None => handoff::insert(tx, new_handoff(plan, task, role), Some(session))?,
             };
-            written.handoff = Some(HandoffView::from(&offered));
+            written.handoff = Some(offered);
         }
         None => {
             let record = claimed_evidence(reported, plan, task, sha256);
-            written.evidence = Some(EvidenceView::from(&evidence::insert(tx, task, record, Some(session))?));
+            written.evidence = Some(evidence::insert(tx, task, record, Some(session))?);
         }
     }
     Ok(written)

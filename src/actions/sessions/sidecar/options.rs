@@ -22,7 +22,7 @@ pub struct SidecarOptions {
     /// Type also while the activity is unknown. Unknown is not idle: the agent may be asking a question.
     pub when_unknown: bool,
     /// The providers whose transcripts can be read.
-    pub providers: &'static [&'static str],
+    pub providers: Vec<&'static str>,
     /// The function that reads transcripts.
     pub read_transcript: ReadTranscript,
 }

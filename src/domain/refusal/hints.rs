@@ -1,0 +1,150 @@
+//! The hints of refusals that take more than a line.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{
+    LaneName, TaskId,
+    blocker::GateReport,
+    commit_id,
+    landing_failure::{FailedLandCheck, FailsWith, StoppedLanding},
+    not_ready::NotReadyReason,
+    status::TaskStatus,
+};
+
+/// The command that writes what `task import --github` reads.
+pub(super) const GH_ISSUE_LIST: &str =
+    "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
+
+/// What stands for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
+pub const SAME_COMMAND: &str = "fairway …";
+
+/// The noun of a missing snapshot.
+pub const SNAPSHOT: &str = "snapshot of the store";
+
+/// Of something that does not exist: ids of similar spelling, else the command that lists what exists.
+pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
+    let text = match (near, noun) {
+        ([], "lane") => "list the lanes: fairway lane list".to_owned(),
+        ([], "session" | "session with the run") => "list the sessions: fairway session list --all".to_owned(),
+        ([], "run") => "list the jobs: fairway exec list".to_owned(),
+        ([], "task" | "task or session") => "list the tasks: fairway task list".to_owned(),
+        ([], "multiplexer") => "install it, or choose another backend: fairway adapter list".to_owned(),
+        ([], SNAPSHOT) => "restore a backup: fairway restore FILE; or begin a new store: fairway init --new".to_owned(),
+        ([], "backend") => "list the backends: fairway adapter list".to_owned(),
+        ([], "approval") => "list the open approvals: fairway approvals list".to_owned(),
+        ([], "directory") => format!("make it: mkdir -p {}", shell_words::quote(id)),
+        ([], "guide") => "list the guides: fairway guide --list".to_owned(),
+        ([topic, ..], "guide") => format!("did you mean {topic}: fairway guide {topic}"),
+        ([], _) => return None,
+        (near, _) => format!("did you mean {}?", near.join(", ")),
+    };
+    Some(text)
+}
+
+/// The commands that clear the blockers, one per line.
+pub(super) fn fixes(reports: &[GateReport]) -> String {
+    let mut fixes: Vec<&str> =
+        reports.iter().flat_map(|report| &report.blockers).map(|blocker| blocker.fix.as_str()).collect();
+    fixes.dedup();
+    fixes.join("\n")
+}
+
+/// The commands that bring finished dependencies here, else the tree of the unfinished ones.
+pub(super) fn open_dependencies(task: &TaskId, waiting: &[NotReadyReason]) -> String {
+    let fixes: BTreeSet<&str> = waiting.iter().filter_map(|reason| reason.fix.as_deref()).collect();
+    if fixes.is_empty() {
+        return format!("see what it waits for: fairway task dep tree {task}");
+    }
+    fixes.into_iter().collect::<Vec<_>>().join("\n")
+}
+
+/// How a base comes into a lane, or into work without one.
+pub(super) fn bring_in(lane: Option<&LaneName>, base: &str) -> String {
+    match lane {
+        Some(lane) => format!("bring {base} in: fairway lane sync {lane} --rebase"),
+        None => format!("bring {base} in: git rebase {base}"),
+    }
+}
+
+pub(super) fn after_failed_check(failed: &FailedLandCheck) -> String {
+    let output = match failed.evidence {
+        Some(number) => format!("see its output: fairway evidence show {number}"),
+        None => format!("see its output: less {}", shell_words::quote(&failed.output)),
+    };
+    let tree = match &failed.lane {
+        _ if !failed.is_behind => String::new(),
+        Some(lane) => {
+            let candidate = commit_id::short(&failed.candidate);
+            format!("\nput the merged tree into the lane: fairway lane sync {lane} --onto {candidate}")
+        }
+        None => format!("\nmake the merged tree: git merge {}", shell_words::quote(&failed.base)),
+    };
+    let author = match &failed.fails_with {
+        FailsWith::Other { lane: Some(lane), .. } => format!("\nagree with its author: fairway send lane:{lane} TEXT"),
+        FailsWith::Other { commit, .. } => format!("\nsee the other work: git show {}", commit_id::short(commit)),
+        FailsWith::Unknown | FailsWith::Nothing => String::new(),
+    };
+    format!("{output}{tree}{author}")
+}
+
+pub(super) fn after_stop(stopped: &StoppedLanding) -> String {
+    let output = shell_words::quote(&stopped.output);
+    let again = if stopped.stops_all { "fairway land --queue" } else { "fairway land --all" };
+    format!("see its output: less {output}\nland again when it is mended: {again}")
+}
+
+/// The longest title that a hint repeats, in bytes.
+const MAX_QUOTED_TITLE: usize = 120;
+
+/// The ways to write `task add` that the arguments may have meant.
+pub(super) fn title(id: Option<&TaskId>, words: &[String]) -> String {
+    let quoted = |words: &[String]| match shell_words::quote(&words.join(" ")) {
+        text if text.len() <= MAX_QUOTED_TITLE => text.into_owned(),
+        _ => "TITLE".to_owned(),
+    };
+    match (id, words) {
+        (Some(id), words) => format!("quote the title: fairway task add --id {id} {}", quoted(words)),
+        (None, [word]) => format!(
+            "give it a title: fairway task add {word} TITLE\n\
+             if it is the title, name an id: fairway task add --id ID {word}"
+        ),
+        (None, [id, title @ ..]) if TaskId::is_distinct(id) => {
+            format!("quote the title: fairway task add {id} {}", quoted(title))
+        }
+        (None, words) => {
+            let quote = format!("quote the title: fairway task add {}", quoted(words));
+            match words.split_first() {
+                Some((id, title)) if TaskId::parse(id).is_ok() => {
+                    format!("{quote}\nor name the id: fairway task add --id {id} {}", quoted(title))
+                }
+                _ => quote,
+            }
+        }
+    }
+}
+
+/// The command that leads on from a transition that the task's status does not have.
+pub(super) fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
+    use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};
+    let command = match (verb, status) {
+        ("reopened" | "released" | "unblocked" | "resumed", Todo) => ("claim it", "claim", ""),
+        (_, Todo) => ("claim it first", "claim", ""),
+        ("reopened", InProgress | Blocked | Review) => ("release it instead", "release", ""),
+        ("cancelled", Done | Cancelled) => ("see its history", "task show", ""),
+        (_, Done | Cancelled) => ("reopen it first", "task reopen", " --reason TEXT"),
+        ("unblocked", Review) => ("resume it", "task resume", ""),
+        ("blocked", Review) => ("resume it first", "task resume", ""),
+        ("resumed", Blocked) => ("unblock it", "task unblock", ""),
+        ("marked done" | "submitted", Blocked) => ("unblock it first", "task unblock", ""),
+        ("submitted", Review) => ("finish it", "done", ""),
+        ("resumed", InProgress) => ("submit it first", "task submit", ""),
+        _ => ("see why", "explain task", ""),
+    };
+    let (purpose, command, arguments) = command;
+    format!("{purpose}: fairway {command} {task}{arguments}")
+}
+
+/// A command of git in a directory, as a user types it.
+pub(super) fn git_in(dir: &str, command: &str) -> String {
+    format!("git -C {} {command}", shell_words::quote(dir))
+}

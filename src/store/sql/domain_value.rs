@@ -1,0 +1,145 @@
+//! The domain's ids, closed sets and times as values of columns.
+
+#[cfg(feature = "postgres")]
+use super::value::ValueType;
+use super::value::{FromValue, TypedValue, Value};
+use crate::{
+    domain::{
+        LaneName, Role, RoutingKey, RunId, SessionId, TaskId,
+        approval::ApprovalStatus,
+        checkpoint::{CheckpointOrigin, CheckpointState},
+        claim::ClaimEnd,
+        evidence::EvidenceResult,
+        handoff::HandoffStatus,
+        id::Label,
+        job::{ItemType, JobId, JobStatus, RecoveryPolicy},
+        landing::{LandStyle, LandingState},
+        lane::LaneStatus,
+        message::{Channel, MessageStatus, Priority},
+        notification::{NotifySink, ReceiptState},
+        overlap::OverlapLevel,
+        review::Verdict,
+        sandbox::SandboxClass,
+        session::{Activity, SessionStatus},
+        task::TaskStatus,
+        watcher::WatchScope,
+    },
+    env::Timestamp,
+};
+
+macro_rules! texts {
+    ($($type:ty: $what:literal, $parse:expr;)+) => {
+        $(
+            impl FromValue for $type {
+                const MEANING: Option<&'static str> = Some($what);
+
+                fn from_value(value: Value<'_>) -> Option<Self> {
+                    let parse: fn(&str) -> Option<Self> = $parse;
+                    match value {
+                        Value::Text(text) => parse(text),
+                        _ => None,
+                    }
+                }
+            }
+        )+
+    };
+}
+
+macro_rules! bound_as_text {
+    ($($type:ty),+ $(,)?) => {
+        $(
+            impl TypedValue for $type {
+                #[cfg(feature = "postgres")]
+                const TYPE: ValueType = ValueType::Text;
+
+                fn typed_value(&self) -> Value<'_> {
+                    Value::Text(self.as_str())
+                }
+            }
+        )+
+    };
+}
+
+texts! {
+    TaskId: "a task id", |text| Self::parse(text).ok();
+    SessionId: "a session id", |text| Self::parse(text).ok();
+    RoutingKey: "a session key", |text| Self::parse(text).ok();
+    RunId: "a session run's id", |text| Some(Self::from(text.to_owned()));
+    JobId: "a job id", |text| Self::parse(text).ok();
+    LaneName: "a lane", |text| Self::parse(text).ok();
+    Role: "a role", |text| Self::parse(text).ok();
+    Label: "a name", |text| Self::parse(text).ok();
+    TaskStatus: "a task's status", Self::parse;
+    SessionStatus: "a session's status", Self::parse;
+    Activity: "an activity", Self::parse;
+    SandboxClass: "a sandbox", Self::parse;
+    JobStatus: "a job's status", Self::parse;
+    RecoveryPolicy: "a recovery", Self::parse;
+    LaneStatus: "a lane's status", Self::parse;
+    LandStyle: "a landing's style", Self::parse;
+    LandingState: "a landing's state", Self::parse;
+    HandoffStatus: "a handoff's status", Self::parse;
+    ApprovalStatus: "an approval's status", Self::parse;
+    EvidenceResult: "a result", Self::parse;
+    Verdict: "a verdict", Self::parse;
+    CheckpointState: "a checkpoint's state", Self::parse;
+    CheckpointOrigin: "a checkpoint's origin", Self::parse;
+    MessageStatus: "a message's status", Self::parse;
+    Priority: "a priority", Self::parse;
+    Channel: "a channel", Self::parse;
+    NotifySink: "a notification's sink", Self::parse;
+    ReceiptState: "a notification's state", Self::parse;
+    WatchScope: "a watcher's scope", Self::parse;
+    ClaimEnd: "a claim's end", Self::parse;
+    ItemType: "an item's type", Self::parse;
+    OverlapLevel: "a level of an overlap", Self::parse;
+}
+
+bound_as_text!(
+    TaskId,
+    SessionId,
+    RoutingKey,
+    RunId,
+    LaneName,
+    Role,
+    Label,
+    TaskStatus,
+    SessionStatus,
+    Activity,
+    SandboxClass,
+    JobStatus,
+    RecoveryPolicy,
+    LaneStatus,
+    LandStyle,
+    LandingState,
+    HandoffStatus,
+    ApprovalStatus,
+    EvidenceResult,
+    Verdict,
+    CheckpointState,
+    CheckpointOrigin,
+    MessageStatus,
+    Priority,
+    Channel,
+    NotifySink,
+    ReceiptState,
+    WatchScope,
+    ClaimEnd,
+    ItemType,
+    OverlapLevel,
+);
+
+impl TypedValue for Timestamp {
+    #[cfg(feature = "postgres")]
+    const TYPE: ValueType = ValueType::Integer;
+
+    fn typed_value(&self) -> Value<'_> {
+        Value::Integer(self.millis())
+    }
+}
+
+impl FromValue for Timestamp {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value).map(Self::from_millis)
+    }
+}
