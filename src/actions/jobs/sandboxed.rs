@@ -4,6 +4,7 @@ use std::{ffi::OsString, path::Path};
 
 use anyhow::Result;
 
+use super::find;
 use crate::{
     actions::{
         App,
@@ -12,7 +13,7 @@ use crate::{
             lookup,
         },
     },
-    domain::Refusal,
+    domain::{Refusal, RoutingKey},
     store::lanes,
 };
 
@@ -24,6 +25,23 @@ use crate::{
 pub(super) fn argv(app: &App, dir: &Path, env: &[String], argv: Vec<OsString>) -> Result<Vec<OsString>> {
     let Some(WorkSandbox { lane, class }) = sandbox(app, dir)? else { return Ok(argv) };
     Ok([apart_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
+}
+
+/// Checks whom the job is for, and its queue: a session in a sandbox has jobs of its own, in its own queue or in none.
+///
+/// # Errors
+/// `invalid_value` for another session or queue.
+pub(super) fn check_owner(app: &App, session: Option<&RoutingKey>, queue: Option<&str>) -> Result<()> {
+    let Some(own) = app.read(|tx| find::own_only(app, tx))? else { return Ok(()) };
+    let is_other =
+        |what, name: &str| Refusal::invalid(what, format!("'{name}' is not that of {own}, which is in a sandbox"));
+    if let Some(other) = session.filter(|session| **session != own) {
+        return Err(is_other("notify", other.as_str()).into());
+    }
+    match queue.filter(|queue| *queue != own.as_str()) {
+        Some(other) => Err(is_other("queue", other).into()),
+        None => Ok(()),
+    }
 }
 
 fn sandbox(app: &App, dir: &Path) -> Result<Option<WorkSandbox>> {
