@@ -52,6 +52,8 @@ need chromedriver chromium-driver
 [[ -x /usr/sbin/pgbouncer ]] || missing_packages+=(pgbouncer)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing_packages+=(postgresql)
 python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
+/usr/bin/python3 -c "import setuptools, wheel, pip" 2>/dev/null ||
+  missing_packages+=(python3-pip python3-setuptools python3-wheel)
 # Registries are asked over TLS.
 [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing_packages+=(ca-certificates)
 install_missing

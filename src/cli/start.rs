@@ -64,7 +64,7 @@ pub struct Args {
     /// Run without a terminal, over the Agent Client Protocol
     #[arg(long, conflicts_with = "backend")]
     structured: bool,
-    /// Sandbox: off or namespace [default: sandbox.class]
+    /// Sandbox: off, namespace or command [default: sandbox.class]
     #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class)]
     sandbox: Option<SandboxClass>,
     #[command(flatten)]

@@ -254,10 +254,10 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
 
 /// The class of a sandbox.
 pub(super) fn sandbox_class(text: &str) -> Result<SandboxClass, String> {
-    SandboxClass::parse(text).ok_or_else(|| "must be off or namespace".to_owned())
+    SandboxClass::parse(text).ok_or_else(|| "must be off, namespace or command".to_owned())
 }
 
 /// The network of a sandbox.
 pub(super) fn sandbox_network(text: &str) -> Result<SandboxNetwork, String> {
-    SandboxNetwork::parse(text).ok_or_else(|| "must be none or open".to_owned())
+    SandboxNetwork::parse(text).ok_or_else(|| "must be none, proxy or open".to_owned())
 }

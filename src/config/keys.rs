@@ -223,7 +223,11 @@ pub const KEYS: &[Key] = &[
         "{ EXAMPLE = \"1\" }",
         "is added to the provider's environment and overrides it; an empty value unsets",
     ),
-    key_without_default("roles.*.sandbox", "\"namespace\"", "the sandbox of a launch in this role: off or namespace"),
+    key_without_default(
+        "roles.*.sandbox",
+        "\"namespace\"",
+        "the sandbox of a launch in this role: off, namespace or command",
+    ),
     key_without_default(
         "roles.*.process_names",
         "[\"claude\", \"node\"]",
@@ -380,13 +384,23 @@ pub const KEYS: &[Key] = &[
         "sandbox.class",
         "\"off\"",
         None,
-        "the sandbox of a session whose launch and role name none: off, or namespace (bubblewrap; needs a lane with a worktree)",
+        "the sandbox of a session whose launch and role name none: off, namespace (bubblewrap) or command (sandbox.prefix); each needs a lane with a worktree",
+    ),
+    key_without_default(
+        "sandbox.prefix",
+        "[\"sbx\", \"run\", \"--\"]",
+        "the program of the class command, before the one that it runs; {lane} is the worktree, a word with {mount} or {env} is repeated",
     ),
     key(
         "sandbox.network",
         "\"none\"",
         None,
-        "the network inside a sandbox: none (a loopback of its own) or open (that of the machine)",
+        "the network inside a sandbox: none (a loopback of its own), proxy (sandbox.hosts alone) or open (that of the machine)",
+    ),
+    key_without_default(
+        "sandbox.hosts",
+        "[\"api.model.example:443\", \"*.packages.example:443\"]",
+        "hosts that the network proxy lets through, each with its port; an address of your network must be named itself",
     ),
     key_without_default(
         "sandbox.env",

@@ -8,7 +8,10 @@ use std::{
 use serde::{Deserialize, Deserializer};
 
 use super::values::{self, impl_word};
-use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+use crate::domain::{
+    rules::open_hosts::OpenHost,
+    sandbox::{SandboxClass, SandboxNetwork},
+};
 
 impl_word!(SandboxClass, SandboxNetwork);
 
@@ -19,9 +22,15 @@ pub struct SandboxSettings {
     /// The sandbox of a launch that names none.
     #[serde(deserialize_with = "values::word")]
     pub class: SandboxClass,
+    /// The program with its arguments that makes a sandbox of the class `command`.
+    #[serde(deserialize_with = "words")]
+    pub prefix: Vec<String>,
     /// The network of the programs inside.
     #[serde(deserialize_with = "values::word")]
     pub network: SandboxNetwork,
+    /// The hosts that the proxy lets through.
+    #[serde(deserialize_with = "hosts")]
+    pub hosts: Vec<OpenHost>,
     /// The names of variables that reach the programs beside the usual ones.
     #[serde(deserialize_with = "variables")]
     pub env: Vec<String>,
@@ -76,6 +85,19 @@ pub struct ProviderState {
 /// The built-in defaults.
 pub fn sandbox_defaults() -> SandboxDefaults {
     toml::from_str(include_str!("sandbox.toml")).unwrap_or_default()
+}
+
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    values::parsed_list(deserializer, |word| {
+        if word.is_empty() || word.contains('\0') {
+            return Err(format!("'{}' is no word of a command", word.escape_debug()));
+        }
+        Ok(word.to_owned())
+    })
+}
+
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OpenHost>, D::Error> {
+    values::parsed_list(deserializer, OpenHost::parse)
 }
 
 fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
@@ -143,8 +165,9 @@ mod tests {
     #[test]
     fn holes_are_plain_paths_and_names() {
         let read = |text: &str| Settings::parse(&format!("[sandbox]\n{text}")).map(|settings| settings.sandbox.clone());
-        let good = read("readable = ['/opt/x', '~/.gradle']\nlane_writable = ['.gitignore']\nenv = ['A_1']").unwrap();
+        let good = read("readable = ['/opt/x', '~/.gradle']\nlane_writable = ['.gitignore']\nenv = ['A_1']\nhosts = ['*.a.example:443']").unwrap();
         assert_eq!(good.readable, ["/opt/x", "~/.gradle"]);
+        assert_eq!(good.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(), ["*.a.example:443"]);
         for bad in [
             "readable = ['x']",
             "readable = ['/']",
@@ -156,7 +179,12 @@ mod tests {
             "lane_writable = ['..']",
             "env = ['1A']",
             "env = ['A=b']",
-            "network = 'proxy'",
+            "network = 'some'",
+            "class = 'docker'",
+            "prefix = ['']",
+            "hosts = ['a.example']",
+            "hosts = ['*.com:443']",
+            "hosts = ['127.1:443']",
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }

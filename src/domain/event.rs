@@ -77,6 +77,7 @@ string_enum! {
         LandingResumed => "landing.resumed",
         OverlapFound => "overlap.found",
         OverlapCleared => "overlap.cleared",
+        SandboxHostRefused => "sandbox.host_refused",
         ConfigTrusted => "config.trusted",
         HostRetired => "host.retired",
         StoreRestored => "store.restored",

@@ -39,6 +39,8 @@ string_enum! {
         Overlap => "overlap",
         /// A lane has changed files that programs of the person run or read later, and no review has approved it.
         RunsLater => "runs_later",
+        /// A program in a session's sandbox asked for a host that is closed.
+        Host => "host",
         /// A handoff has no live session that it is for.
         Handoff => "handoff",
         /// A person's message was not delivered.

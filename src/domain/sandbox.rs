@@ -3,9 +3,10 @@
 use super::string_enum::string_enum;
 
 string_enum! {
-    /// Whether the program of a session runs in a sandbox: without one, or in namespaces of its own.
+    /// Whether the program of a session runs in a sandbox: without one, in namespaces of its own, or in what a program of the
+    /// person's own makes.
     #[derive(Default)]
-    SandboxClass { #[default] Off => "off", Namespace => "namespace" }
+    SandboxClass { #[default] Off => "off", Namespace => "namespace", Command => "command" }
 }
 
 impl SandboxClass {
@@ -13,6 +14,16 @@ impl SandboxClass {
     /// none demands nothing.
     pub fn satisfies(self, least: Self) -> bool {
         least == Self::Off || self == least
+    }
+
+    /// The one for work of both: that with the most exact promise where they differ.
+    #[must_use]
+    pub fn for_both(self, other: Self) -> Self {
+        match (self, other) {
+            (one, Self::Off) | (Self::Off, one) => one,
+            (one, same) if one == same => one,
+            _ => Self::Namespace,
+        }
     }
 
     /// This one, unless it is less than what is demanded.
@@ -23,9 +34,9 @@ impl SandboxClass {
 }
 
 string_enum! {
-    /// The network of a sandbox: none but a loopback of its own, or that of the machine.
+    /// The network of a sandbox: none but a loopback of its own, one with a proxy to hosts that are named, or that of the machine.
     #[derive(Default)]
-    SandboxNetwork { #[default] None => "none", Open => "open" }
+    SandboxNetwork { #[default] None => "none", Proxy => "proxy", Open => "open" }
 }
 
 #[cfg(test)]
@@ -39,6 +50,8 @@ mod tests {
                 let is_enough = *least == SandboxClass::Off || class == least;
                 assert_eq!(class.satisfies(*least), is_enough);
                 assert_eq!(class.at_least(*least), if is_enough { *class } else { *least });
+                assert_eq!(class.for_both(*least), least.for_both(*class));
+                assert!(class.for_both(*least).satisfies(*least) || class.for_both(*least) == SandboxClass::Namespace);
             }
         }
     }

@@ -94,14 +94,52 @@ const LOOKS: &[OwnVerb] =
 /// Any program as evidence: it runs in a sandbox of its own when the session is in one.
 const EVIDENCE: &[OwnVerb] = &[verb(&["evidence", "run"], &[], &["--kind", "--summary", "--timeout"])];
 
+/// Jobs: each runs in a sandbox of its own. A variable would reach the process outside that makes that sandbox, so none can be set.
+const JOBS: &[OwnVerb] = &[
+    verb(&["exec", "poll"], &[], &["--since-seq", "--wait", "--until"]),
+    verb(&["exec", "log"], &["--follow", "-f"], &["--since-seq", "--limit", "--stream"]),
+    verb(&["exec", "wait"], &[], &["--timeout"]),
+    verb(&["exec", "send-keys"], &["--eof"], &["--literal", "-l", "--paste", "--hex", "--size"]),
+    verb(&["exec", "kill"], &[], &["--signal", "--grace"]),
+    verb(&["exec", "list"], &["--unfinished"], &["--limit"]),
+    verb(&["exec", "rm"], &[], &[]),
+    SPAWN,
+];
+const SPAWN: OwnVerb = verb(
+    &["exec", "spawn"],
+    &["--pty", "--foreground"],
+    &[
+        "--size",
+        "--wait-for",
+        "--timeout",
+        "--max-output",
+        "--watch",
+        "--watch-once",
+        "--cwd",
+        "--stdin",
+        "--queue",
+        "--recovery",
+        "--shell",
+    ],
+);
+
 /// Whether a program in a sandbox may have these words run outside, as its session: an agent's own verbs, evidence of any program,
-/// and the hooks. Flags that name a file or act for another session are in none of them.
+/// its jobs, and the hooks. Flags that name a file or act for another session are in none of them.
 pub fn is_sandbox_verb(words: &[String]) -> bool {
     let is_evidence = || {
         let end = words.iter().position(|word| word == "--");
         end.and_then(|end| words.get(..end)).is_some_and(|words| is_verb_of(EVIDENCE, words))
     };
-    is_hook(words) || is_own_verb(words) || is_verb_of(LOOKS, words) || is_evidence()
+    let is_spawn = || {
+        let end = words.iter().position(|word| word == "--");
+        end.and_then(|end| words.get(..end)).is_some_and(|words| is_verb_of(&[SPAWN], words))
+    };
+    is_hook(words)
+        || is_own_verb(words)
+        || is_verb_of(LOOKS, words)
+        || is_verb_of(JOBS, words)
+        || is_evidence()
+        || is_spawn()
 }
 
 /// Whether the words are a hook as a provider calls it.
@@ -440,6 +478,11 @@ mod tests {
             "lane show api",
             "evidence run T-1 --check tests",
             "evidence run T-1 --kind lint -- make --check lint",
+            "exec spawn --pty --queue= -- make --watch",
+            "exec spawn --foreground --shell true",
+            "exec poll 01a200f8 --wait 5s --json",
+            "exec send-keys 01a200f8 --literal yes Enter",
+            "exec list --unfinished",
         ] {
             assert!(judge(good), "{good}");
         }
@@ -448,7 +491,18 @@ mod tests {
             "evidence run T-1",
             "evidence run T-1 --session s2 -- sh",
             "evidence add T-1 -- sh",
-            "exec spawn -- sh",
+            "exec spawn --env LD_PRELOAD=/x -- sh",
+            "exec spawn --env=A=b -- sh",
+            "exec spawn --notify s2 -- sh",
+            "exec spawn --stdin-file /etc/passwd -- sh",
+            "exec spawn --stdin - -- sh",
+            "exec spawn --root /x -- sh",
+            "exec list --of-session s2",
+            "exec rm 01a200f8 --force",
+            "exec gc",
+            "exec call",
+            "exec worker",
+            "exec supervise 01a200f8",
             "hook install acme",
             "hook acme",
             "hook acme ../x",

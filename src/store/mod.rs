@@ -30,6 +30,7 @@ pub mod overview;
 #[cfg(feature = "postgres")]
 mod postgres;
 pub mod progress;
+pub mod refused_hosts;
 pub mod removed_tasks;
 pub mod requests;
 pub mod restored;

@@ -42,7 +42,7 @@ pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
     /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `landing`, `gate`, `review`, `blocked`, `overlap`,
-    /// `runs_later`, `handoff`, `prompt` or `job`.
+    /// `runs_later`, `host`, `handoff`, `prompt` or `job`.
     #[cfg_attr(test, schemars(with = "crate::domain::need::NeedKind"))]
     pub kind: &'static str,
     /// The session that it is about.
@@ -66,7 +66,7 @@ impl NeedView {
     /// The shape of its kind, which tells it apart without colour: `!` for a decision, `?` for an answer, `✗` for a failure.
     pub fn shape(&self) -> char {
         match self.kind {
-            "approval" | "guard" | "program" | "lease" | "prompt" | "runs_later" => '!',
+            "approval" | "guard" | "program" | "lease" | "prompt" | "runs_later" | "host" => '!',
             "question" | "review" | "handoff" => '?',
             _ => '✗',
         }

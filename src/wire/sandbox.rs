@@ -55,9 +55,9 @@ pub struct SandboxNeedView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SandboxCheckView {
-    /// The class of the sandbox: `namespace`.
+    /// The class of the sandbox: `namespace` or `command`.
     pub class: &'static str,
-    /// `none` or `open`.
+    /// `none`, `proxy` or `open`; it does not count for the class `command`.
     pub network: &'static str,
     /// Whether every probe was denied that the configuration does not open, and everything that must work does.
     pub passed: bool,
@@ -85,10 +85,14 @@ pub struct SandboxPathView {
 pub struct SandboxView {
     /// The lane.
     pub lane: String,
-    /// The class of the sandbox: `namespace`.
+    /// The class of the sandbox: `namespace` or `command`.
     pub class: &'static str,
-    /// `none` or `open`.
+    /// `none`, `proxy` or `open`; it does not count for the class `command`.
     pub network: &'static str,
+    /// The words of the program that makes a sandbox of the class `command`; none with another class.
+    pub prefix: Vec<String>,
+    /// The hosts that the proxy lets through; none with another network.
+    pub hosts: Vec<String>,
     /// The names of the variables that the configuration opens.
     pub env: Vec<String>,
     /// Everything else can be read and not written.

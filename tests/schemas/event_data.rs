@@ -683,6 +683,16 @@ event_data! {
         reason: String,
     }
 
+    /// A program in the sandbox of a session asked for a host that is closed.
+    SandboxHostRefused {
+        /// The host, as it was asked for.
+        host: String,
+        /// Why it is closed.
+        reason: String,
+        /// What in `sandbox.hosts` would open it; null for a text that names no host.
+        entry: Option<String>,
+    }
+
     /// A session reported its usage.
     UsageReported {
         /// The number of new turns.
@@ -908,6 +918,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::ApprovalAnswered => generator.subschema_for::<ApprovalAnswered>(),
         Kind::ApprovalLapsed => generator.subschema_for::<ApprovalLapsed>(),
         Kind::GuardDenied => generator.subschema_for::<GuardDenied>(),
+        Kind::SandboxHostRefused => generator.subschema_for::<SandboxHostRefused>(),
         Kind::UsageReported => generator.subschema_for::<UsageReported>(),
         Kind::CredentialExpiring => generator.subschema_for::<CredentialExpiring>(),
         Kind::ExecQueued => generator.subschema_for::<ExecQueued>(),

@@ -25,7 +25,7 @@ use crate::{
         plural,
         quote::{LEGEND, Mark, quote},
         rules::gate::{Gate, GateReport},
-        sandbox::SandboxNetwork,
+        sandbox::{SandboxClass, SandboxNetwork},
         secrets,
         session::Session,
         task::{Task, TaskState},
@@ -40,6 +40,8 @@ use crate::{
 
 /// Maximum number of tasks, paths, checks or handoffs in a list.
 const MAX_LISTED: usize = 8;
+/// Maximum number of hosts in a sentence.
+const MAX_HOSTS: usize = 12;
 /// Maximum number of comments in a list.
 const MAX_COMMENTS: usize = 5;
 /// Maximum length of a single quoted line.
@@ -249,6 +251,19 @@ fn over_claimant(tx: &ReadTx<'_>, subject: &Subject, task: &Task, now: Timestamp
     claimant_over::find(tx, &subject.name, subject.live_lane(), task, now)
 }
 
+/// Which hosts the proxy of a sandbox lets through.
+fn open_hosts(app: &App) -> String {
+    let hosts: Vec<String> = app.settings.sandbox.hosts.iter().map(ToString::to_string).collect();
+    let (shown, rest) = hosts.split_at(hosts.len().min(MAX_HOSTS));
+    match (shown, rest.len()) {
+        ([], _) => "the network reaches no host".to_owned(),
+        (shown, 0) => format!("the network reaches {} alone, by the proxy in HTTPS_PROXY", shown.join(", ")),
+        (shown, more) => {
+            format!("the network reaches {} and {more} more hosts alone, by the proxy in HTTPS_PROXY", shown.join(", "))
+        }
+    }
+}
+
 fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize) -> Result<String> {
     let mut text = String::new();
     let role = subject.role.as_ref().map(|role| format!(", in the role {role}")).unwrap_or_default();
@@ -259,10 +274,13 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
                 let _ = writeln!(text, "It is recorded as {}: a new launch is a new session.", session.status);
             } else if let Some(network) = launch_parts::sandbox_network(tx, &session.id)? {
                 let network = match network {
-                    SandboxNetwork::None => "there is no network",
-                    SandboxNetwork::Open => "the network is open",
+                    SandboxNetwork::None => "there is no network".to_owned(),
+                    SandboxNetwork::Proxy => open_hosts(app),
+                    SandboxNetwork::Open => "the network is open".to_owned(),
                 };
                 let _ = writeln!(text, "You are in a sandbox: you can write to your lane only, and {network}.");
+            } else if session.sandbox == Some(SandboxClass::Command) {
+                let _ = writeln!(text, "You are in a sandbox, which may have closed files and the network to you.");
             }
         }
         (None, Some(id)) => {

@@ -22,38 +22,47 @@ pub(crate) enum Apart<'a> {
     Checkout(&'a Path),
 }
 
-/// The lane of a session whose program is in a sandbox.
-pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result<Option<LaneName>, StoreError> {
-    let session = session.map(|id| sessions::find(tx, id)).transpose()?.flatten();
-    let is_inside = |class: SandboxClass| class != SandboxClass::Off;
-    Ok(session.filter(|session| session.sandbox.is_some_and(is_inside)).and_then(|session| session.lane))
+/// The sandbox of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkSandbox {
+    pub lane: LaneName,
+    pub class: SandboxClass,
 }
 
-/// The lane of a task's work, when it is done in a sandbox: the lane demands one, or the session that last claimed the task has one.
-pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<LaneName>, StoreError> {
+/// The sandbox of a session's program.
+pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result<Option<WorkSandbox>, StoreError> {
+    let session = session.map(|id| sessions::find(tx, id)).transpose()?.flatten();
+    Ok(session.and_then(|session| {
+        let class = session.sandbox.filter(|class| *class != SandboxClass::Off)?;
+        Some(WorkSandbox { lane: session.lane?, class })
+    }))
+}
+
+/// The sandbox of a task's work, when it is done in a sandbox: the lane demands one, or the session that last claimed the task has one.
+pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<WorkSandbox>, StoreError> {
     let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
-    if let Some(lane) = lane.filter(has_class) {
-        return Ok(Some(lane.name));
+    if let Some(lane) = lane.as_ref().and_then(of_lane) {
+        return Ok(Some(lane));
     }
     let claim = claims::newest(tx, &task.id)?;
     of_session(tx, claim.and_then(|claim| claim.session).as_ref())
 }
 
-/// Whether a lane demands a sandbox.
-pub(crate) fn has_class(lane: &Lane) -> bool {
-    lane.sandbox != SandboxClass::Off
+/// The sandbox that a lane demands.
+pub(crate) fn of_lane(lane: &Lane) -> Option<WorkSandbox> {
+    (lane.sandbox != SandboxClass::Off).then(|| WorkSandbox { lane: lane.name.clone(), class: lane.sandbox })
 }
 
 /// The words before a program that put it into a sandbox. `env` are the names of variables that reach it.
 ///
 /// # Errors
 /// `sandbox_unavailable`, `untrusted`: it must not run without.
-pub(crate) fn prefix(app: &App, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
+pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
     trust::require(app)?;
-    sandbox_availability::require(app.env.vars())?;
+    sandbox_availability::require(app, class, app.settings.sandbox.network)?;
     let own = executable::current_executable().map_err(errors::internal)?;
     let mut words = vec![own.into_os_string(), "--root".into(), app.project.root.clone().into_os_string()];
-    words.extend(["sandbox", "apart"].map(OsString::from));
+    words.extend(["sandbox", "apart", "--class", class.as_str()].map(OsString::from));
     match at {
         Apart::Lane(name) => words.extend(["--lane".into(), name.as_str().into()]),
         Apart::Checkout(dir) => words.extend(["--checkout".into(), dir.into()]),
@@ -66,8 +75,8 @@ pub(crate) fn prefix(app: &App, at: Apart<'_>, env: &[String]) -> Result<Vec<OsS
 }
 
 /// As [`prefix`], as texts.
-pub(crate) fn prefix_texts(app: &App, at: Apart<'_>) -> Result<Vec<String>> {
+pub(crate) fn prefix_texts(app: &App, class: SandboxClass, at: Apart<'_>) -> Result<Vec<String>> {
     let text =
         |word: OsString| word.into_string().map_err(|_| Refusal::invalid("the project's root", "is not valid UTF-8"));
-    Ok(prefix(app, at, &[])?.into_iter().map(text).collect::<Result<_, _>>()?)
+    Ok(prefix(app, class, at, &[])?.into_iter().map(text).collect::<Result<_, _>>()?)
 }

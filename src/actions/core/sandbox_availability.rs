@@ -1,10 +1,16 @@
 //! Whether a sandbox can be made on this machine, and what to do where it cannot.
 
-use std::{collections::BTreeMap, ffi::OsString};
+use std::{ffi::OsString, path::PathBuf};
 
 use crate::{
-    domain::Refusal,
+    actions::App,
+    domain::{
+        Refusal,
+        sandbox::{SandboxClass, SandboxNetwork},
+    },
+    env::vars,
     os::{
+        executable,
         package_manager::install_command,
         sandbox::{Blocker, Bubblewrap, Unavailable},
     },
@@ -18,12 +24,59 @@ const APPARMOR_PROFILE: &str = "sudo tee /etc/apparmor.d/bwrap >/dev/null <<'EOF
     EOF\n\
     sudo systemctl reload apparmor";
 
-/// The program that makes sandboxes, tried.
+/// What makes a sandbox.
+#[derive(Debug, Clone)]
+pub enum SandboxMaker {
+    Bubblewrap(Bubblewrap),
+    /// The program of a command that the configuration names.
+    Prefix(PathBuf),
+}
+
+/// What makes sandboxes of a class with a network, tried as far as it can be.
 ///
 /// # Errors
 /// `sandbox_unavailable`, with the fix.
-pub fn require(vars: &BTreeMap<OsString, OsString>) -> Result<Bubblewrap, Refusal> {
-    Bubblewrap::find(vars).map_err(|why| refusal(&why))
+pub fn require(app: &App, class: SandboxClass, network: SandboxNetwork) -> Result<SandboxMaker, Refusal> {
+    match class {
+        SandboxClass::Off | SandboxClass::Namespace => {
+            Bubblewrap::find(app.env.vars()).map(SandboxMaker::Bubblewrap).map_err(|why| refusal(&why))
+        }
+        SandboxClass::Command => prefix_program(app, network).map(SandboxMaker::Prefix),
+    }
+}
+
+/// Checks a network that a command line names: it must not be left out without a word.
+///
+/// # Errors
+/// `usage` with a class that has the network of its program.
+pub fn check_network(class: SandboxClass, named: Option<SandboxNetwork>) -> Result<(), Refusal> {
+    match named {
+        Some(_) if class == SandboxClass::Command => Err(Refusal::Usage {
+            why: "--network is for the class namespace: the program of the class command gives its own".into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn prefix_program(app: &App, network: SandboxNetwork) -> Result<PathBuf, Refusal> {
+    let unavailable = |why: String, hint: &str| Refusal::SandboxUnavailable { why, hint: hint.to_owned() };
+    let Some(name) = app.settings.sandbox.prefix.first() else {
+        let hint = "name the program below [sandbox], as in prefix = [\"sbx\", \"run\", \"--\"]: fairway config edit";
+        return Err(unavailable("sandbox.prefix names no program for the class command".to_owned(), hint));
+    };
+    // What is asked for is not left out without a word.
+    if network == SandboxNetwork::Proxy {
+        let hint = "take the class namespace, or leave sandbox.network out: fairway config edit";
+        return Err(unavailable(
+            "the class command has the network that its program gives, and no proxy".to_owned(),
+            hint,
+        ));
+    }
+    let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
+    executable::find(name, path, &app.project.root).ok_or_else(|| {
+        let why = format!("'{}', the first word of sandbox.prefix, is no program", name.escape_debug());
+        unavailable(why, "install the program, or choose another class: fairway guide sandbox")
+    })
 }
 
 fn refusal(why: &Unavailable) -> Refusal {

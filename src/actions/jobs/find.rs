@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use crate::{
+    actions::{App, core::apart_sandbox},
     domain::{
-        Refusal,
+        Refusal, RoutingKey,
         job::{Job, JobId},
     },
     store::{ReadTx, jobs},
@@ -15,16 +16,35 @@ const MIN_ID_LEN: usize = 4;
 /// The length of a short id: the last digits, which are random.
 const SHORT_ID_LEN: usize = 8;
 
+/// As [`job`], for the acting session: one in a sandbox has to do with its own jobs alone.
+///
+/// # Errors
+/// `not_found` also for a job of another one; `ambiguous`.
+pub fn of_actor(app: &App, tx: &ReadTx<'_>, text: &str) -> Result<Job> {
+    let found = job(tx, text)?;
+    match own_only(app, tx)? {
+        Some(own) if found.session.as_ref() != Some(&own) => Err(unknown(text).into()),
+        _ => Ok(found),
+    }
+}
+
+/// The acting session, when it is in a sandbox.
+pub(super) fn own_only(app: &App, tx: &ReadTx<'_>) -> Result<Option<RoutingKey>> {
+    let sandbox = apart_sandbox::of_session(tx, app.actor.session.as_ref())?;
+    Ok(app.actor.session.clone().filter(|_| sandbox.is_some()).map(Into::into))
+}
+
+fn unknown(text: &str) -> Refusal {
+    let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
+    Refusal::NotFound { noun: "run", id: shown, near: Vec::new() }
+}
+
 /// The job with this id, or the only one whose id ends with `text` or whose short id begins with it, else the only one whose
 /// id begins with it.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
 pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<Job> {
-    let unknown = || {
-        let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
-        Refusal::NotFound { noun: "run", id: shown, near: Vec::new() }
-    };
     let typed = text.to_ascii_lowercase();
     let is_part = (MIN_ID_LEN..=36).contains(&typed.len()) && typed.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     let mut found = match JobId::parse(text) {
@@ -44,6 +64,6 @@ pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<Job> {
             let found = found.iter().chain([&last]).map(|job| job.id.to_string()).collect();
             Err(Refusal::Ambiguous { noun: "run", id: text.to_owned(), found }.into())
         }
-        (None, _) => Err(unknown().into()),
+        (None, _) => Err(unknown(text).into()),
     }
 }

@@ -43,7 +43,7 @@ pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let first = app.read(|tx| find::job(tx, job))?;
+    let first = app.read(|tx| find::of_actor(app, tx, job))?;
     if !first.status.is_final() {
         elsewhere::refuse(app, &first, &["exec", "kill"])?;
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::view::JobReader;
+use super::{find, view::JobReader};
 use crate::{actions::App, domain::RoutingKey, store::jobs, wire::JobView};
 
 /// The default maximum number of jobs.
@@ -23,12 +23,17 @@ pub struct ListOptions {
 pub fn list(app: &App, options: &ListOptions) -> Result<Vec<JobView>> {
     let limit = options.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {
+        let own = find::own_only(app, tx)?;
+        if own.is_some() && options.session.is_some() && options.session != own {
+            return Ok(Vec::new());
+        }
+        let session = own.as_ref().or(options.session.as_ref());
         if !options.unfinished {
-            return Ok(jobs::newest(tx, options.session.as_ref(), limit)?);
+            return Ok(jobs::newest(tx, session, limit)?);
         }
         let mut found = jobs::active(tx)?;
         found.extend(jobs::queued(tx, i64::MAX)?);
-        found.retain(|job| options.session.is_none() || job.session == options.session);
+        found.retain(|job| session.is_none() || job.session.as_ref() == session);
         found.sort_by_key(|job| std::cmp::Reverse(job.seq));
         found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(found)

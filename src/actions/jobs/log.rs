@@ -51,7 +51,7 @@ pub fn log(app: &App, request: &LogRequest) -> Result<JobLogView> {
     if !(1..=MAX_ITEMS).contains(&limit) {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
-    let job = app.read(|tx| find::job(tx, &request.job))?;
+    let job = app.read(|tx| find::of_actor(app, tx, &request.job))?;
     elsewhere::refuse(app, &job, &["exec", "log"])?;
     let page = read_page(app, &mut JobReader::new(), &job, request.since_seq, limit, request.stream)?;
     Ok(JobLogView {
@@ -94,7 +94,7 @@ pub fn each(
     mut on_pause: impl FnMut() -> Result<()>,
 ) -> Result<Job> {
     let mut reader = JobReader::new();
-    let mut job = app.read(|tx| find::job(tx, &request.job))?;
+    let mut job = app.read(|tx| find::of_actor(app, tx, &request.job))?;
     elsewhere::refuse(app, &job, &["exec", "log"])?;
     let id = job.id.to_string();
     let mut waiting = if follow && !job.status.is_final() { Some(JobWaiter::new(app, &job)?) } else { None };

@@ -43,7 +43,7 @@ pub struct PollRequest {
 /// `not_found`, `ambiguous`; errors of the stores or the job's directory.
 pub fn poll(app: &App, request: &PollRequest) -> Result<JobPollView> {
     let mut reader = JobReader::new();
-    let mut job = app.read(|tx| find::job(tx, &request.job))?;
+    let mut job = app.read(|tx| find::of_actor(app, tx, &request.job))?;
     if let Some(wait) = request.wait.filter(|_| !job.status.is_final()) {
         let until = Instant::now() + wait;
         let mut waiting = JobWaiter::new(app, &job)?;

@@ -25,7 +25,7 @@ use crate::{
 pub fn rm(app: &App, targets: &[String], force: bool, why: Option<&str>) -> Result<Answer> {
     if force {
         for text in targets {
-            let job = app.read(|tx| find::job(tx, text))?;
+            let job = app.read(|tx| find::of_actor(app, tx, text))?;
             recover::give_up_elsewhere(app, &job, why)?;
         }
     }
@@ -33,7 +33,7 @@ pub fn rm(app: &App, targets: &[String], force: bool, why: Option<&str>) -> Resu
     let answer = app.mutate(|tx| {
         let mut found: Vec<Job> = Vec::new();
         for text in targets {
-            let job = find::job(tx, text)?;
+            let job = find::of_actor(app, tx, text)?;
             if !found.contains(&job) {
                 found.push(job);
             }

@@ -4,15 +4,16 @@ use std::{ffi::OsString, path::Path};
 
 use anyhow::Result;
 
+use super::find;
 use crate::{
     actions::{
         App,
         core::{
-            apart_sandbox::{self, Apart},
+            apart_sandbox::{self, Apart, WorkSandbox},
             lookup,
         },
     },
-    domain::{LaneName, Refusal},
+    domain::{Refusal, RoutingKey},
     store::lanes,
 };
 
@@ -22,16 +23,33 @@ use crate::{
 /// # Errors
 /// `sandbox_unavailable`, `untrusted`; `invalid_value` for a directory outside of the lane of such a session.
 pub(super) fn argv(app: &App, dir: &Path, env: &[String], argv: Vec<OsString>) -> Result<Vec<OsString>> {
-    let Some(lane) = lane(app, dir)? else { return Ok(argv) };
-    Ok([apart_sandbox::prefix(app, Apart::Lane(&lane), env)?, argv].concat())
+    let Some(WorkSandbox { lane, class }) = sandbox(app, dir)? else { return Ok(argv) };
+    Ok([apart_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
 }
 
-fn lane(app: &App, dir: &Path) -> Result<Option<LaneName>> {
-    let (own, demanding) = app.read(|tx| {
+/// Checks whom the job is for, and its queue: a session in a sandbox has jobs of its own, in its own queue or in none.
+///
+/// # Errors
+/// `invalid_value` for another session or queue.
+pub(super) fn check_owner(app: &App, session: Option<&RoutingKey>, queue: Option<&str>) -> Result<()> {
+    let Some(own) = app.read(|tx| find::own_only(app, tx))? else { return Ok(()) };
+    let is_other =
+        |what, name: &str| Refusal::invalid(what, format!("'{name}' is not that of {own}, which is in a sandbox"));
+    if let Some(other) = session.filter(|session| **session != own) {
+        return Err(is_other("notify", other.as_str()).into());
+    }
+    match queue.filter(|queue| *queue != own.as_str()) {
+        Some(other) => Err(is_other("queue", other).into()),
+        None => Ok(()),
+    }
+}
+
+fn sandbox(app: &App, dir: &Path) -> Result<Option<WorkSandbox>> {
+    let (own, all) = app.read(|tx| {
         let own = apart_sandbox::of_session(tx, app.actor.session.as_ref())?;
-        let own = own.map(|name| lookup::lane(tx, &name)).transpose()?;
+        let own = own.map(|own| Ok::<_, anyhow::Error>((lookup::lane(tx, &own.lane)?, own))).transpose()?;
         let all = if own.is_some() { Vec::new() } else { lanes::all(tx)? };
-        Ok((own, all.into_iter().filter(apart_sandbox::has_class).collect::<Vec<_>>()))
+        Ok((own, all))
     })?;
     let is_in = |worktree: Option<&String>| {
         let (Some(worktree), Ok(dir)) =
@@ -42,11 +60,15 @@ fn lane(app: &App, dir: &Path) -> Result<Option<LaneName>> {
         dir.starts_with(worktree)
     };
     match own {
-        Some(lane) if !is_in(lane.worktree.as_ref()) => {
+        Some((lane, _)) if !is_in(lane.worktree.as_ref()) => {
             let why = format!("{} is not in the lane {}, in whose sandbox the job would run", dir.display(), lane.name);
             Err(Refusal::invalid("cwd", why).into())
         }
-        Some(lane) => Ok(Some(lane.name)),
-        None => Ok(demanding.into_iter().find(|lane| is_in(lane.worktree.as_ref())).map(|lane| lane.name)),
+        Some((_, own)) => Ok(Some(own)),
+        None => {
+            let demanding = all.iter().filter(|lane| apart_sandbox::of_lane(lane).is_some());
+            let around = demanding.into_iter().find(|lane| is_in(lane.worktree.as_ref()));
+            Ok(around.and_then(apart_sandbox::of_lane))
+        }
     }
 }

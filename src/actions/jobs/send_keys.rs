@@ -45,7 +45,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let job = app.read(|tx| find::job(tx, job))?;
+    let job = app.read(|tx| find::of_actor(app, tx, job))?;
     check_accepts_input(&job)?;
     elsewhere::refuse(app, &job, &WORDS)?;
     if let Some(answer) = app.record_intent("it is not known whether the job received the input")? {

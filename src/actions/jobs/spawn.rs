@@ -199,6 +199,7 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
         Some(queue) => Some(text_limits::check_line("queue", queue)?),
         None => session.as_ref().map(ToString::to_string),
     };
+    sandboxed::check_owner(app, session.as_ref(), queue.as_deref())?;
     let timeout_ms = request.timeout.map(|timeout| {
         if timeout.is_zero() {
             return Err(Refusal::invalid("timeout", "must be greater than zero"));

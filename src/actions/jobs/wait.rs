@@ -33,7 +33,7 @@ pub fn wait(
     mut progress: impl FnMut(&[Job]),
 ) -> Result<Vec<JobView>> {
     let until = limit.map(|limit| Instant::now() + limit);
-    let mut found = app.read(|tx| jobs.iter().map(|job| find::job(tx, job)).collect::<Result<Vec<Job>>>())?;
+    let mut found = app.read(|tx| jobs.iter().map(|job| find::of_actor(app, tx, job)).collect::<Result<Vec<Job>>>())?;
     let mut waiting: Vec<Option<JobWaiter>> = Vec::new();
     for job in &found {
         waiting.push(if job.status.is_final() { None } else { Some(JobWaiter::new(app, job)?) });

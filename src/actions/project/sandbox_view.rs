@@ -11,11 +11,12 @@ use crate::{
             run::{self, SandboxRequest},
         },
     },
-    domain::rules::sandbox_mounts::Shown,
+    domain::{
+        rules::{open_hosts::OpenHost, sandbox_mounts::Shown},
+        sandbox::{SandboxClass, SandboxNetwork},
+    },
     wire::{SandboxPathView, SandboxView},
 };
-
-use super::sandbox_check::NAMESPACE;
 
 /// The paths in the order of the tree. Nothing is made for it.
 pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
@@ -34,10 +35,19 @@ pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
         },
         why: one.why,
     };
+    let class = request.class(app);
+    let network = request.network.unwrap_or(app.settings.sandbox.network);
+    let prefix = match class {
+        SandboxClass::Command => app.settings.sandbox.prefix.clone(),
+        SandboxClass::Off | SandboxClass::Namespace => Vec::new(),
+    };
+    let hosts: &[OpenHost] = if network == SandboxNetwork::Proxy { &app.settings.sandbox.hosts } else { &[] };
     Ok(SandboxView {
         lane: place.lane.to_string(),
-        class: NAMESPACE,
-        network: request.network.unwrap_or(app.settings.sandbox.network).as_str(),
+        class: class.as_str(),
+        prefix,
+        network: network.as_str(),
+        hosts: hosts.iter().map(ToString::to_string).collect(),
         env: app.settings.sandbox.env.clone(),
         paths: opened.into_iter().map(path).collect(),
     })

@@ -52,7 +52,7 @@ pub struct Said {
     /// Default backend of its sessions
     #[arg(long)]
     backend: Option<String>,
-    /// Sandbox that each session in it has: off or namespace
+    /// Sandbox of each session: off, namespace or command
     #[arg(long, value_name = "CLASS")]
     sandbox: Option<String>,
 }

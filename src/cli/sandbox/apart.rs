@@ -7,12 +7,15 @@ use anyhow::Result;
 use crate::{
     actions::sessions::sandbox::apart::{self, ApartRequest},
     cli::{context::Context, exit::Exit, values},
-    domain::LaneName,
+    domain::{LaneName, sandbox::SandboxClass},
 };
 
 /// Run a program whose commits are not kept
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Class of the sandbox
+    #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class, default_value = "namespace")]
+    class: SandboxClass,
     /// Lane in whose worktree it runs
     #[arg(long, value_parser = values::lane, required_unless_present = "checkout")]
     lane: Option<LaneName>,
@@ -29,8 +32,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let Self { lane, checkout, env, words } = self;
-        let finished = apart::run(&ctx.app()?, &ApartRequest { lane, checkout, env, argv: words })?;
+        let Self { class, lane, checkout, env, words } = self;
+        let finished = apart::run(&ctx.app()?, &ApartRequest { class, lane, checkout, env, argv: words })?;
         Ok(super::run::exit(ctx, &finished))
     }
 }

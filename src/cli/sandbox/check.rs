@@ -10,7 +10,9 @@ use crate::{
     cli::{
         context::{Context, exit_even_if_closed},
         exit::Exit,
+        values,
     },
+    domain::sandbox::SandboxClass,
     render::{Meaning, Style, escape_line},
     wire::{FailureKind, SandboxCheckView},
 };
@@ -22,13 +24,16 @@ use crate::{
 /// something that must work did not. An attempt that fails outside too proves nothing, and is marked with '?'.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Class: namespace or command [default: sandbox.class]
+    #[arg(value_name = "CLASS", value_parser = values::sandbox_class)]
+    class: Option<SandboxClass>,
     #[command(flatten)]
     network: Network,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let view = sandbox_check::check(&ctx.app()?, self.network.network)?;
+        let view = sandbox_check::check(&ctx.app()?, self.class, self.network.network)?;
         let exit = if view.passed { 0 } else { FailureKind::Refused.exit_code() };
         let names = || view.probes.iter().filter(|probe| probe.inside).map(|probe| probe.name.clone()).collect();
         exit_even_if_closed(exit, ctx.show(&view, names, || text(&view, ctx.out.style)))

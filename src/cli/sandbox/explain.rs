@@ -29,6 +29,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let request = SandboxRequest {
             lane: self.lane,
+            class: self.opened.class,
             network: self.opened.network.network,
             provider: self.opened.provider,
             env: Vec::new(),
@@ -40,11 +41,36 @@ impl Args {
 }
 
 fn text(view: &SandboxView) -> String {
+    if !view.prefix.is_empty() {
+        return by_command(view);
+    }
     let mut text = format!("lane {}, class {}, network {}\n", view.lane, view.class, view.network);
     for one in &view.paths {
         let _ = writeln!(text, "{:<7}{}  ({})", one.access, escape_line(&one.path), one.why);
     }
     text.push_str("read   everything else\n");
+    for host in &view.hosts {
+        let _ = writeln!(text, "host   {host}  (sandbox.hosts)");
+    }
+    for name in &view.env {
+        let _ = writeln!(text, "env    {name}  (sandbox.env)");
+    }
+    text
+}
+
+/// What is open is for the program that makes the sandbox to say.
+fn by_command(view: &SandboxView) -> String {
+    let mut text = format!("lane {}, class {}: what is open is the promise of\n", view.lane, view.class);
+    let _ = writeln!(text, "       {}", escape_line(&shell_words::join(&view.prefix)));
+    for one in view.paths.iter().filter(|one| one.access != "closed") {
+        let _ = writeln!(
+            text,
+            "{:<7}{}  ({}, where it is asked for by {{mount}})",
+            one.access,
+            escape_line(&one.path),
+            one.why
+        );
+    }
     for name in &view.env {
         let _ = writeln!(text, "env    {name}  (sandbox.env)");
     }

@@ -3,6 +3,7 @@
 mod apart;
 mod check;
 mod explain;
+mod forward;
 mod inside;
 mod options;
 mod probe;
@@ -25,6 +26,8 @@ pub enum Verb {
     #[command(hide = true)]
     Apart(apart::Args),
     #[command(hide = true)]
+    Forward(forward::Args),
+    #[command(hide = true)]
     Probe(probe::Args),
 }
 
@@ -35,6 +38,7 @@ impl Verb {
             Self::Check(args) => args.run(ctx),
             Self::Explain(args) => args.run(ctx),
             Self::Apart(args) => args.run(ctx),
+            Self::Forward(args) => args.run(ctx),
             Self::Probe(args) => args.run(ctx),
         }
     }

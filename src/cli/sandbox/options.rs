@@ -2,13 +2,16 @@
 
 use crate::{
     cli::values,
-    domain::{id::Label, sandbox::SandboxNetwork},
+    domain::{
+        id::Label,
+        sandbox::{SandboxClass, SandboxNetwork},
+    },
 };
 
 /// The network inside.
 #[derive(Debug, clap::Args)]
 pub(super) struct Network {
-    /// Network: none or open [default: sandbox.network]
+    /// Network: none, proxy or open [default: sandbox.network]
     #[arg(long, value_name = "WHICH", value_parser = values::sandbox_network)]
     pub network: Option<SandboxNetwork>,
 }
@@ -16,6 +19,9 @@ pub(super) struct Network {
 /// What is open beside the lane.
 #[derive(Debug, clap::Args)]
 pub(super) struct Opened {
+    /// Class: namespace or command [default: sandbox.class]
+    #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class)]
+    pub class: Option<SandboxClass>,
     #[command(flatten)]
     pub network: Network,
     /// Agent whose state in your home is open

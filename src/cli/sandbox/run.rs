@@ -40,6 +40,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let request = SandboxRequest {
             lane: self.lane,
+            class: self.opened.class,
             network: self.opened.network.network,
             provider: self.opened.provider,
             env: self.env,

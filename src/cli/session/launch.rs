@@ -73,7 +73,7 @@ pub struct Args {
     /// Transcript, relative to the project's root
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
-    /// Sandbox: off or namespace [default: sandbox.class]
+    /// Sandbox: off, namespace or command [default: sandbox.class]
     #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class)]
     sandbox: Option<SandboxClass>,
     #[command(flatten)]

@@ -60,7 +60,7 @@ const ALWAYS: &[&str] = &[
 /// The arguments of bubblewrap before the program.
 pub fn arguments(facts: &SandboxFacts) -> Vec<OsString> {
     let mut all: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
-    if facts.network == SandboxNetwork::None {
+    if facts.network != SandboxNetwork::Open {
         all.push("--unshare-net".into());
     }
     if let Some(filter) = facts.filter {
@@ -140,7 +140,9 @@ mod tests {
 
     #[test]
     fn network_is_that_of_the_machine_only_where_it_is_open() {
-        assert!(vector(SandboxNetwork::None).contains(&"--unshare-net".to_owned()));
+        for own in [SandboxNetwork::None, SandboxNetwork::Proxy] {
+            assert!(vector(own).contains(&"--unshare-net".to_owned()));
+        }
         assert!(!vector(SandboxNetwork::Open).contains(&"--unshare-net".to_owned()));
     }
 

@@ -8,7 +8,12 @@ use serde_json::json;
 
 use super::RULES;
 use crate::{
-    common::{agent_programs::Agent, mock_models::MockModels, require, test_project::FAIRWAY},
+    common::{
+        agent_programs::Agent,
+        mock_models::{ESCALATED, MockModels},
+        require,
+        test_project::FAIRWAY,
+    },
     sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text},
 };
 
@@ -20,20 +25,23 @@ struct Inmate {
     is_structured: bool,
 }
 
-const INMATES: [Inmate; 3] = [
+const INMATES: [Inmate; 4] = [
     Inmate { task: "T-1", lane: "a", provider: "claude", is_structured: false },
     Inmate { task: "T-2", lane: "b", provider: "codex", is_structured: false },
     Inmate { task: "T-3", lane: "c", provider: "claude", is_structured: true },
+    Inmate { task: "T-4", lane: "d", provider: "codex", is_structured: true },
 ];
 
 impl Inmate {
     /// What its model has it do.
     fn work(&self) -> String {
         let (task, lane) = (self.task, self.lane);
+        // Codex keeps its own sandbox over the protocol, and asks to run outside of it what cannot start there.
+        let mark = if self.is_structured && self.provider == "codex" { ESCALATED } else { "" };
         format!(
             "{FAIRWAY} claim {task} && printf 'int main(void) {{ return 0; }}\\n' >{lane}.c && cc -o /tmp/{lane} {lane}.c && \
              /tmp/{lane} && git add {lane}.c && git commit -q -m {lane} && \
-             {FAIRWAY} evidence add {task} --result pass --summary built && {FAIRWAY} task submit {task}"
+             {FAIRWAY} evidence add {task} --result pass --summary built && {FAIRWAY} task submit {task}{mark}"
         )
     }
 }
@@ -44,8 +52,10 @@ fn programs() -> Option<std::ffi::OsString> {
     Agent::Codex.program()?;
     let terminals = claude.parent()?.to_path_buf();
     let structured = terminals.join("../../../npm-acp/node_modules/.bin").canonicalize().ok();
-    let structured = structured.filter(|dir| dir.join("claude-agent-acp").is_file());
-    if !require::met(structured.is_some(), "claude-agent-acp is not installed; tests/run.sh installs it") {
+    let structured =
+        structured.filter(|dir| ["claude-agent-acp", "codex-acp"].iter().all(|program| dir.join(program).is_file()));
+    if !require::met(structured.is_some(), "claude-agent-acp or codex-acp is not installed; tests/run.sh installs them")
+    {
         return None;
     }
     let path = env::var_os("PATH")?;
@@ -74,7 +84,11 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
             "[providers.{name}]\ncommand = {words:?}\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{vars}"
         );
     }
-    world.configure(&format!("{RULES}[sandbox]\nclass = \"namespace\"\nnetwork = \"open\"\n{sections}"));
+    // The models are the only host that they reach.
+    let models_at = models.address().trim_start_matches("http://");
+    world.configure(&format!(
+        "{RULES}[sandbox]\nclass = \"namespace\"\nnetwork = \"proxy\"\nhosts = [\"{models_at}\"]\n{sections}"
+    ));
     world.git(&root, &["commit", "--quiet", "--all", "--message=settings"]);
     world.run(["trust"]).exits(0);
     let mut sockets = Vec::new();
@@ -86,7 +100,7 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
         let words = ["--id", one.lane, "--role", "dev", "--lane", one.lane, "--provider", one.provider];
         let launched = world.launch(&[&words, way, &["--prompt", &prompt]].concat());
         let is_off = launched["notes"].to_string().contains("the own sandbox of codex is off");
-        assert_eq!(is_off, one.provider == "codex", "{launched}");
+        assert_eq!(is_off, one.provider == "codex" && !one.is_structured, "{launched}");
         sockets.push(text(&launched["socket"]));
     }
     let screen = |one: &Inmate| world.run(["session", "peek", one.lane, "--lines", "0"]).stdout;

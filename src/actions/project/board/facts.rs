@@ -36,6 +36,7 @@ use crate::{
         lane::{Lane, LaneStatus},
         message::{HUMAN_SOURCES, Message, Recipient},
         overlap::LaneOverlap,
+        sandbox::SandboxClass,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
@@ -47,6 +48,7 @@ use crate::{
         jobs, landings, lanes, messages,
         overlaps::{self, LaneDiffstat},
         overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
+        refused_hosts::{self, RefusedHostRow},
         session_reports, tasks,
     },
 };
@@ -115,6 +117,8 @@ pub(super) struct Facts {
     pub sent_back: Vec<SentBack>,
     /// Unclaimed tasks that a review sent back.
     pub refused: Vec<RefusedTask>,
+    /// Hosts that programs in sandboxes asked for and that are closed. Read while a session has a sandbox.
+    pub refused_hosts: Vec<RefusedHostRow>,
     /// How the bases of this host differ from those of others.
     pub shared_base: SharedBase,
     pub costs: DayCosts,
@@ -170,6 +174,7 @@ impl Facts {
         self.active_jobs = jobs::active(tx)?;
         self.hosts = other_hosts(app, tx)?;
         self.read_failed_jobs(app, tx)?;
+        self.read_refused_hosts(tx, &changed)?;
         self.shared_base = shared_base::find(app, tx, bases)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
@@ -226,6 +231,17 @@ impl Facts {
             };
             let is_mended = overview::succeeded_since(tx, &job)?;
             self.failed_jobs.push(ShownFailure { job, last_line, is_mended });
+        }
+        Ok(())
+    }
+
+    fn read_refused_hosts(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
+        let is_in_one = |one: &&SessionOverview| one.session.sandbox.is_some_and(|class| class != SandboxClass::Off);
+        let mut inside = self.sessions.iter().filter(is_in_one).peekable();
+        if inside.peek().is_none() {
+            self.refused_hosts.clear();
+        } else if inside.any(|one| changed.contains(&one.session.id)) {
+            self.refused_hosts = refused_hosts::of_live_sessions(tx)?;
         }
         Ok(())
     }

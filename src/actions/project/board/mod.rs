@@ -21,6 +21,7 @@ mod program;
 mod prompt;
 mod question;
 mod refused;
+mod refused_host;
 mod runs_later;
 mod sent_back;
 mod sessions;

@@ -2,7 +2,7 @@
 
 use super::{
     approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, program, prompt,
-    question, refused, runs_later, shared_base, silent_host, submitted,
+    question, refused, refused_host, runs_later, shared_base, silent_host, submitted,
 };
 use crate::{
     actions::App,
@@ -28,6 +28,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(blocked::items(facts));
     needs_you.extend(overlap::items(facts));
     needs_you.extend(runs_later::items(facts));
+    needs_you.extend(refused_host::items(app, facts));
     needs_you.extend(handoff::items(facts));
     needs_you.extend(prompt::items(facts));
     needs_you.extend(jobs::items(facts));

@@ -2,6 +2,7 @@
 //! not. What counts is what is seen outside afterwards, not what the program says.
 
 mod attempts;
+mod hosts;
 mod needs;
 mod probes;
 mod reach;
@@ -13,7 +14,7 @@ use std::{collections::BTreeMap, ffi::OsString};
 use anyhow::Result;
 
 use self::{
-    needs::NEEDS,
+    needs::{NEEDS, Need},
     probes::{PROBES, Probe},
     targets::{Said, Targets},
     world::World,
@@ -21,28 +22,45 @@ use self::{
 use crate::{
     actions::{
         App,
-        core::{errors, sandbox_availability},
-        sessions::sandbox::{environment, openings},
+        core::{
+            errors,
+            sandbox_availability::{self, SandboxMaker},
+            trust,
+        },
+        sessions::sandbox::{
+            environment,
+            openings::{self, Opening},
+            run::{forward_words, prefix_words},
+        },
     },
     config::SandboxSettings,
     domain::{
         rules::sandbox_mounts::{self, SandboxFacts},
-        sandbox::SandboxNetwork,
+        sandbox::{SandboxClass, SandboxNetwork},
     },
-    os::{exec, executable, sandbox::Filter},
+    os::{
+        exec, executable,
+        sandbox::{Bubblewrap, Filter},
+    },
     wire::{SandboxCheckView, SandboxNeedView, SandboxProbeView},
 };
-
-/// The class of sandboxes that there is.
-pub const NAMESPACE: &str = "namespace";
 
 /// Tries every probe outside and inside a sandbox with this network.
 ///
 /// # Errors
 /// `sandbox_unavailable`; when the scratch directory or git fails.
-pub fn check(app: &App, network: Option<SandboxNetwork>) -> Result<SandboxCheckView> {
+pub fn check(app: &App, class: Option<SandboxClass>, network: Option<SandboxNetwork>) -> Result<SandboxCheckView> {
+    let class = match class.unwrap_or(app.settings.sandbox.class) {
+        SandboxClass::Off => SandboxClass::Namespace,
+        class => class,
+    };
+    sandbox_availability::check_network(class, network)?;
     let network = network.unwrap_or(app.settings.sandbox.network);
-    let bubblewrap = sandbox_availability::require(app.env.vars())?;
+    // The program of a command is one that a project names.
+    if class == SandboxClass::Command {
+        trust::require(app)?;
+    }
+    let maker = sandbox_availability::require(app, class, network)?;
     let program = executable::current_executable().map_err(errors::internal)?;
     let words: Vec<OsString> = ["sandbox", "probe"].map(OsString::from).to_vec();
 
@@ -55,7 +73,33 @@ pub fn check(app: &App, network: Option<SandboxNetwork>) -> Result<SandboxCheckV
     let settings =
         SandboxSettings { readable: vec![world.shared().display().to_string()], ..SandboxSettings::default() };
     let opened = world.surroundings(&settings, program.clone()).openings();
+    let env = environment::inside(&world.env, &[], Some(&world.runtime_dir()), class);
     exec::close_on_exec().map_err(errors::internal)?;
+    let said = match &maker {
+        SandboxMaker::Bubblewrap(bubblewrap) => {
+            in_namespaces(&world, bubblewrap, opened, network, &[vec![program.into()], words].concat(), &env)?
+        }
+        SandboxMaker::Prefix(maker) => {
+            let prefix = prefix_words(&app.settings.sandbox.prefix, &world.targets.lane, &opened, &env);
+            let args = [prefix.into_iter().skip(1).collect(), vec![program.into()], words].concat();
+            world.run(maker, &args, &env)?
+        }
+    };
+    let inside = world.judge(&said);
+    Ok(view(class, network, &outside, &inside, &said))
+}
+
+fn in_namespaces(
+    world: &World,
+    bubblewrap: &Bubblewrap,
+    mut opened: Vec<Opening>,
+    network: SandboxNetwork,
+    words: &[OsString],
+    env: &BTreeMap<OsString, OsString>,
+) -> Result<Vec<Said>> {
+    if network == SandboxNetwork::Proxy {
+        opened.push(world.open_proxy()?);
+    }
     let filter = Filter::new().map_err(errors::internal)?;
     let facts = SandboxFacts {
         shown: openings::shown(&opened),
@@ -64,19 +108,18 @@ pub fn check(app: &App, network: Option<SandboxNetwork>) -> Result<SandboxCheckV
         filter: Some(filter.descriptor()),
     };
     let mut args = sandbox_mounts::arguments(&facts);
-    args.push(program.into());
-    args.extend(words);
-    let env = environment::inside(&world.env, &[], Some(&world.runtime_dir()));
-    let said = world.run(&bubblewrap.program, &args, &env)?;
-    let inside = world.judge(&said);
-    Ok(view(network, &outside, &inside, &said))
+    if network == SandboxNetwork::Proxy {
+        args.extend(forward_words(&executable::current_executable().map_err(errors::internal)?));
+    }
+    args.extend(words.iter().cloned());
+    world.run(&bubblewrap.program, &args, env)
 }
 
 /// Makes every attempt, as the program that [`check`] starts.
 pub fn attempt_all(text: &str, vars: &BTreeMap<OsString, OsString>) -> Result<String> {
     let targets = Targets { vars: vars.clone(), ..serde_json::from_str(text)? };
     let mut all = Vec::new();
-    for need in NEEDS {
+    for need in NEEDS.iter().filter(|need| !need.of_proxy || hosts::proxy(&targets).is_some()) {
         let result = (need.attempt)(&targets).map(|()| String::new()).map_err(|error| error.to_string());
         all.push(Said { name: need.name.to_owned(), result });
     }
@@ -88,11 +131,13 @@ pub fn attempt_all(text: &str, vars: &BTreeMap<OsString, OsString>) -> Result<St
 }
 
 fn view(
+    class: SandboxClass,
     network: SandboxNetwork,
     outside: &BTreeMap<&'static str, bool>,
     inside: &BTreeMap<&'static str, bool>,
     said: &[Said],
 ) -> SandboxCheckView {
+    let is_open = class == SandboxClass::Namespace && network == SandboxNetwork::Open;
     let why = |name: &str| said.iter().find(|one| one.name == name).and_then(|one| one.result.clone().err());
     let of_probe = |probe: &Probe| {
         let is_done = inside.get(probe.name).copied().unwrap_or(true);
@@ -106,7 +151,7 @@ fn view(
             } else {
                 why(probe.name).or_else(|| Some("nothing of it is seen outside".to_owned()))
             },
-            is_open: probe.opened_by_network && network == SandboxNetwork::Open,
+            is_open: probe.opened_by_network && is_open,
         }
     };
     let probes: Vec<SandboxProbeView> = PROBES.iter().map(of_probe).collect();
@@ -114,7 +159,8 @@ fn view(
         let why = if said.iter().any(|one| one.name == name) { why(name) } else { Some("it was not tried".to_owned()) };
         SandboxNeedView { name: name.to_owned(), works: why.is_none(), why }
     };
-    let needs: Vec<SandboxNeedView> = NEEDS.iter().map(|need| of_need(need.name)).collect();
+    let is_for = |need: &&Need| !need.of_proxy || network == SandboxNetwork::Proxy;
+    let needs: Vec<SandboxNeedView> = NEEDS.iter().filter(is_for).map(|need| of_need(need.name)).collect();
     let passed = probes.iter().all(|probe| !probe.inside || probe.is_open) && needs.iter().all(|need| need.works);
-    SandboxCheckView { class: NAMESPACE, network: network.as_str(), passed, probes, needs }
+    SandboxCheckView { class: class.as_str(), network: network.as_str(), passed, probes, needs }
 }

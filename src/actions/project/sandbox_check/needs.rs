@@ -8,16 +8,18 @@ use std::{
     path::Path,
 };
 
-use super::{reach::program, targets::Targets};
+use super::{hosts, reach::program, targets::Targets};
 
 #[derive(Debug)]
 pub struct Need {
     pub name: &'static str,
     pub attempt: fn(&Targets) -> io::Result<()>,
+    /// Whether it is for the network with a proxy.
+    pub of_proxy: bool,
 }
 
 const fn need(name: &'static str, attempt: fn(&Targets) -> io::Result<()>) -> Need {
-    Need { name, attempt }
+    Need { name, attempt, of_proxy: false }
 }
 
 /// In the order in which they are made.
@@ -50,6 +52,8 @@ pub const NEEDS: &[Need] = &[
     need("run-pipe", |to| program(&["sh", "-c", "echo a | cat >/dev/null && test -r /etc/passwd"], to).map(drop)),
     need("random", |_| fs::File::open("/dev/urandom").map(drop)),
     need("loopback", |_| loopback()),
+    Need { of_proxy: true, ..need("proxy-tunnel", hosts::reach_open) },
+    Need { of_proxy: true, ..need("proxy-request", hosts::request_open) },
 ];
 
 fn git(to: &Targets, args: &[&str]) -> io::Result<()> {

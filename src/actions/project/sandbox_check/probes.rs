@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{attempts as files, reach, targets::Targets};
+use super::{attempts as files, hosts, reach, targets::Targets};
 
 /// How it is seen outside that an attempt was successful.
 #[derive(Debug, Clone, Copy)]
@@ -239,6 +239,45 @@ pub const PROBES: &[Probe] = &[
     of_network("tcp", "connect to a server of this machine by TCP", Proof::Received, reach::tcp),
     of_network("tcp6", "connect by IPv6", Proof::Received, reach::tcp6),
     of_network("udp", "send a packet by UDP", Proof::Received, reach::udp),
+    of_network("host-other-port", "reach another port of an open host", Proof::Received, |to| {
+        hosts::trick(to, "host-other-port", b"127.0.0.1", "127.0.0.1")
+    }),
+    of_network("host-internal", "reach this machine by an open name", Proof::Received, |to| {
+        hosts::trick(to, "host-internal", b"localhost", "localhost")
+    }),
+    of_network("host-nul", "end a name with NUL before an open one", Proof::Received, |to| {
+        hosts::trick(to, "host-nul", b"localhost\0.allowed.example", "localhost")
+    }),
+    of_network("host-newline", "end a name with a line before an open one", Proof::Received, |to| {
+        hosts::trick(to, "host-newline", b"localhost\n.allowed.example", "localhost")
+    }),
+    of_network("host-dot", "end a name with a dot", Proof::Received, |to| {
+        hosts::trick(to, "host-dot", b"127.0.0.1.", "127.0.0.1")
+    }),
+    of_network("host-user", "write an open name as the user of another host", Proof::Received, |to| {
+        hosts::trick(to, "host-user", b"allowed.example@localhost", "localhost")
+    }),
+    of_network("host-decimal", "write an address as one number", Proof::Received, |to| {
+        hosts::trick(to, "host-decimal", b"2130706433", "2130706433")
+    }),
+    of_network("host-hexadecimal", "write it as a hexadecimal number", Proof::Received, |to| {
+        hosts::trick(to, "host-hexadecimal", b"0x7f000001", "0x7f000001")
+    }),
+    of_network("host-octal", "write its parts as octal numbers", Proof::Received, |to| {
+        hosts::trick(to, "host-octal", b"0177.0.0.1", "0177.0.0.1")
+    }),
+    of_network("host-short", "leave out parts of it", Proof::Received, |to| {
+        hosts::trick(to, "host-short", b"127.1", "127.1")
+    }),
+    of_network("host-zero", "write the address of every network", Proof::Received, |to| {
+        hosts::trick(to, "host-zero", b"0.0.0.0", "0.0.0.0")
+    }),
+    of_network("host-mapped", "write it in the notation of IPv6", Proof::Received, |to| {
+        hosts::trick(to, "host-mapped", b"[::ffff:127.0.0.1]", "::ffff:127.0.0.1")
+    }),
+    of_network("host-field", "name an open host in the field of a request for another", Proof::Received, |to| {
+        hosts::field(to, "host-field")
+    }),
     probe("raw-socket", "open a raw socket", Proof::Said, reach::raw_socket),
     probe("user-namespace", "become root in a user namespace", Proof::Said, reach::user_namespace),
     probe("device", "make a device file", Proof::Said, reach::device),
@@ -258,6 +297,6 @@ mod tests {
     fn each_probe_has_a_name_of_its_own() {
         let names: BTreeSet<&str> = PROBES.iter().map(|probe| probe.name).collect();
         assert_eq!(names.len(), PROBES.len());
-        assert!(PROBES.len() >= 60, "{}", PROBES.len());
+        assert!(PROBES.len() >= 70, "{}", PROBES.len());
     }
 }

@@ -21,6 +21,8 @@ pub struct Targets {
     pub tcp: u16,
     pub tcp6: u16,
     pub udp: u16,
+    /// The port of a server whose address is open in the proxy.
+    pub opened: u16,
     /// A socket without a path.
     pub abstract_socket: String,
     /// A descriptor of a directory outside, which the caller has left open.
@@ -66,6 +68,8 @@ pub const SHARED: &str = "shared";
 pub const HOME: &str = "home";
 pub const RUNTIME: &str = "run";
 pub const STATE: &str = "state";
+/// A name that is open in the proxy.
+pub const OPEN_NAME: &str = "allowed.example";
 /// The sockets in [`RUNTIME`].
 pub const SOCKETS: [&str; 4] = ["agent.sock", "bus", "docker.sock", "tmux.sock"];
 /// The variable with a credential.

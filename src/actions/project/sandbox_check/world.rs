@@ -26,8 +26,17 @@ use super::{
     targets::{self, Said, Targets},
 };
 use crate::{
-    actions::{App, core::errors, sessions::sandbox::openings::Surroundings},
+    actions::{
+        App,
+        core::errors,
+        sessions::sandbox::{
+            openings::{Opening, Surroundings},
+            proxy::{self, HostGate, RefusedHost},
+            run::proxy_opening,
+        },
+    },
     config::SandboxSettings,
+    domain::rules::open_hosts::OpenHost,
     env::vars,
     os::{
         capture::{self, Call},
@@ -48,6 +57,22 @@ const MAX_BASE_BYTES: usize = 60;
 const SHORT_BASE: &str = "/tmp";
 /// How long a message may take to its listener.
 const ARRIVAL: Duration = Duration::from_secs(1);
+
+/// Hosts that are open, and no record of others.
+#[derive(Debug)]
+struct WorldGate(Vec<OpenHost>);
+
+impl HostGate for WorldGate {
+    fn open(&self) -> Vec<OpenHost> {
+        self.0.clone()
+    }
+
+    fn open_anew(&self) -> Vec<OpenHost> {
+        self.0.clone()
+    }
+
+    fn refused(&self, _: &RefusedHost) {}
+}
 
 type Received = Arc<Mutex<Vec<String>>>;
 
@@ -112,6 +137,9 @@ impl World {
         let clone = LaneClone::create(&Git::new(&env, &lane), &dir.join("box"), "lane")?;
         let received = Received::default();
         let (tcp, tcp6, udp) = listen_on_network(&received).map_err(errors::internal)?;
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(errors::internal)?;
+        let opened = server.local_addr().map_err(errors::internal)?.port();
+        serve(&received, move || Ok(server.accept()?.0));
         let abstract_socket = format!("fairway-{mark}");
         listen_on_paths(&dir.join(targets::RUNTIME), &abstract_socket, &received).map_err(errors::internal)?;
         // A process of this user, with a credential in its environment.
@@ -126,6 +154,7 @@ impl World {
             tcp,
             tcp6,
             udp,
+            opened,
             abstract_socket,
             descriptor: descriptor.as_raw_fd(),
             shared_memory: PathBuf::from(format!("/dev/shm/fairway-{mark}")),
@@ -154,6 +183,7 @@ impl World {
             closed: vec![
                 self.targets.path(targets::PROJECT),
                 self.targets.path(targets::STATE),
+                self.targets.path("box"),
                 self.targets.path("project/.git"),
             ],
             closed_files: Vec::new(),
@@ -164,6 +194,21 @@ impl World {
             repository: Some(&self.clone),
             readable: Vec::new(),
         }
+    }
+
+    /// Begins to answer as the proxy of a project; the way to it.
+    pub fn open_proxy(&self) -> Result<Opening> {
+        let Targets { tcp, opened, .. } = self.targets;
+        let texts = [
+            format!("127.0.0.1:{opened}"),
+            format!("localhost:{tcp}"),
+            format!("{}:{tcp}", targets::OPEN_NAME),
+            format!("*.{}:{tcp}", targets::OPEN_NAME),
+        ];
+        let open: Result<Vec<OpenHost>, String> = texts.iter().map(|text| OpenHost::parse(text)).collect();
+        let dir = self.targets.path("box");
+        proxy::listen(&dir, Arc::new(WorldGate(open.map_err(errors::internal)?))).map_err(errors::internal)?;
+        Ok(proxy_opening(&dir))
     }
 
     /// Runs the program that makes the attempts.

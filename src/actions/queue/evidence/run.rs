@@ -15,12 +15,12 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{
-            apart_sandbox::{self, Apart},
+            apart_sandbox::{self, Apart, WorkSandbox},
             errors, lookup, task_worktree,
         },
     },
     domain::{
-        Actor, Event, EventKind, LaneName, Refusal, TaskId, commit_id,
+        Actor, Event, EventKind, Refusal, TaskId, commit_id,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
         id::Label,
         rules::fencing::TaskWrite,
@@ -92,7 +92,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
         return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
     let sandbox = app.read(|tx| sandbox(app, tx, &request.task))?;
-    let prefix = sandbox.map(|lane| apart_sandbox::prefix(app, Apart::Lane(&lane), &[])).transpose()?;
+    let prefix = sandbox.map(|own| apart_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &[])).transpose()?;
     let context = match start(app, request)? {
         Started::AlreadyAnswered(answer) => return Ok(answer),
         Started::Ready(context) => context,
@@ -149,22 +149,22 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     written
 }
 
-/// The lane in whose sandbox the program runs. A session in a sandbox has programs run in its own lane only.
+/// The sandbox in which the program runs. A session in a sandbox has programs run in its own lane only.
 ///
 /// # Errors
 /// `lane_mismatch`.
-fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<LaneName>> {
+fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
     let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {
         return Ok(apart_sandbox::of_task(tx, &task)?);
     };
-    let lane = lookup::lane(tx, &own)?;
+    let lane = lookup::lane(tx, &own.lane)?;
     let dir = task_worktree::of_work(app, tx, &task)?;
     if dir.here().map(Path::as_os_str) == lane.worktree.as_ref().map(OsStr::new) {
         return Ok(Some(own));
     }
-    let wants = task.fields.lane.unwrap_or_else(|| own.clone());
-    Err(Refusal::LaneMismatch { task: task.id, wants, have: own }.into())
+    let wants = task.fields.lane.unwrap_or_else(|| own.lane.clone());
+    Err(Refusal::LaneMismatch { task: task.id, wants, have: own.lane }.into())
 }
 
 enum Started {

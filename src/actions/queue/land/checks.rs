@@ -27,6 +27,7 @@ use crate::{
         TaskId,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
         landing_failure::{StopCause, StoppedLanding},
+        sandbox::SandboxClass,
     },
     env::Timestamp,
     os::{
@@ -164,8 +165,8 @@ pub(super) struct Checks<'a> {
     app: &'a App,
     say: &'a dyn Fn(&str),
     bases: RefCell<Vec<BaseResult>>,
-    /// Whether work of a sandbox has been checked: what runs afterwards runs in one, too, so that the results compare.
-    is_sandboxed: Cell<bool>,
+    /// The sandbox of the work that has been checked: what runs afterwards runs in one, too, so that the results compare.
+    sandbox: Cell<SandboxClass>,
 }
 
 fn commands(app: &App, stack: &[&Unit]) -> Vec<CheckCommand> {
@@ -195,7 +196,7 @@ pub(super) fn count(app: &App, unit: &Unit) -> usize {
 
 impl<'a> Checks<'a> {
     pub(super) fn new(app: &'a App, say: &'a dyn Fn(&str)) -> Self {
-        Self { app, say, bases: RefCell::new(Vec::new()), is_sandboxed: Cell::new(false) }
+        Self { app, say, bases: RefCell::new(Vec::new()), sandbox: Cell::default() }
     }
 
     /// Runs the checks of stacks, the lowest first, each on its highest candidate until one fails: of several at once. What fails
@@ -205,7 +206,7 @@ impl<'a> Checks<'a> {
     /// `git_failed`, `interrupted`; as the store fails.
     pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
         for unit in trees.iter().flat_map(|tree| &tree.stack) {
-            self.is_sandboxed.set(self.is_sandboxed.get() || is_of_sandbox(self.app, unit)?);
+            self.sandbox.set(self.sandbox.get().for_both(sandbox_of(self.app, unit)?));
         }
         let all: Vec<Vec<CheckCommand>> = trees.iter().map(|tree| commands(self.app, &tree.stack)).collect();
         let results = match (trees, &*all) {
@@ -266,10 +267,9 @@ impl<'a> Checks<'a> {
 
     /// The words that put a command in this checkout into a sandbox, where work of one is checked.
     fn sandbox(&self, dir: &Path) -> Result<Vec<String>> {
-        if self.is_sandboxed.get() {
-            apart_sandbox::prefix_texts(self.app, Apart::Checkout(dir))
-        } else {
-            Ok(Vec::new())
+        match self.sandbox.get() {
+            SandboxClass::Off => Ok(Vec::new()),
+            class => apart_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir)),
         }
     }
 
@@ -426,18 +426,14 @@ fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
     })
 }
 
-/// Whether the work of a unit was done in a sandbox, or its lane demands one.
-fn is_of_sandbox(app: &App, unit: &Unit) -> Result<bool> {
-    if unit.lane.as_ref().is_some_and(apart_sandbox::has_class) {
-        return Ok(true);
-    }
+/// The sandbox in which the work of a unit was done, or that its lane demands.
+fn sandbox_of(app: &App, unit: &Unit) -> Result<SandboxClass> {
+    let mut class = unit.lane.as_ref().map(|lane| lane.sandbox).unwrap_or_default();
     app.read(|tx| {
         for member in &unit.members {
-            if apart_sandbox::of_task(tx, &member.task)?.is_some() {
-                return Ok(true);
-            }
+            class = class.for_both(apart_sandbox::of_task(tx, &member.task)?.map(|own| own.class).unwrap_or_default());
         }
-        Ok(false)
+        Ok(class)
     })
 }
 

@@ -223,11 +223,13 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         Session { adapter_state: Some(path_text("the state directory of backend scripts", &state)?), ..session };
     let (program, network) = match sandbox {
         SandboxClass::Off => (prompted.program, None),
-        SandboxClass::Namespace => {
+        class => {
             let network = app.settings.sandbox.network;
-            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned, network };
+            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned, class, network };
             sandbox::check(app, request, &work)?;
-            (sandbox::wrap(app, prompted.program, &work, &requested)?, Some(network))
+            // What network there is in another class is the promise of its program.
+            let known = (class == SandboxClass::Namespace).then_some(network);
+            (sandbox::wrap(app, prompted.program, &work, &requested)?, known)
         }
     };
     let mut all = session_env(app, &session, requested)?;

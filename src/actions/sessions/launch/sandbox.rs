@@ -29,6 +29,7 @@ pub(super) struct SandboxedWork<'a> {
     pub provider: &'a Label,
     /// Whether the lane's worktree is made later.
     pub is_planned: bool,
+    pub class: SandboxClass,
     pub network: SandboxNetwork,
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn of_session(session: &Session, lane: Option<&Lane>) -> Option<Sandb
 /// # Errors
 /// `sandbox_unavailable`; `no_worktree` without a lane; `usage` for another worktree than the lane's.
 pub(super) fn check(app: &App, request: &LaunchRequest, work: &SandboxedWork<'_>) -> Result<()> {
-    sandbox_availability::require(app.env.vars())?;
+    sandbox_availability::require(app, work.class, work.network)?;
     let Some(lane) = work.lane else {
         return Err(Refusal::SandboxWithoutLane { directory: "this session".to_owned() }.into());
     };
@@ -96,7 +97,10 @@ pub(super) fn wrap(
     let mut argv = vec![text(&own)?, "--root".into(), text(&app.project.root)?];
     argv.extend(["sandbox", "run", "--lane"].map(str::to_owned));
     argv.extend([lane, "--provider".into(), work.provider.to_string()]);
-    argv.extend(["--network", work.network.as_str()].map(str::to_owned));
+    argv.extend(["--class", work.class.as_str()].map(str::to_owned));
+    if work.class == SandboxClass::Namespace {
+        argv.extend(["--network", work.network.as_str()].map(str::to_owned));
+    }
     let names = env.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str());
     for name in names.chain([PROMPT_VAR]) {
         argv.extend(["--env".to_owned(), name.to_owned()]);

@@ -21,7 +21,7 @@ use crate::{
         App,
         core::{errors, sandbox_availability, trust},
     },
-    domain::{LaneName, Refusal},
+    domain::{LaneName, Refusal, sandbox::SandboxClass},
     env::vars,
     os::{
         files,
@@ -39,6 +39,7 @@ const ABANDONED_AGE: Duration = Duration::from_secs(60 * 60);
 /// What is to run where.
 #[derive(Debug)]
 pub struct ApartRequest {
+    pub class: SandboxClass,
     pub lane: Option<LaneName>,
     /// A checkout of a landing, instead of the worktree of a lane.
     pub checkout: Option<PathBuf>,
@@ -56,28 +57,38 @@ pub fn run(app: &App, request: &ApartRequest) -> Result<Finished> {
     trust::require(app)?;
     // The repository goes also when the program is ended by a signal.
     signals::defer_ends().map_err(errors::internal)?;
-    let bubblewrap = sandbox_availability::require(app.env.vars())?;
-    let (worktree, mark) = match &request.checkout {
-        Some(dir) => (checkout(app, dir)?, None),
+    let network = app.settings.sandbox.network;
+    let maker = sandbox_availability::require(app, request.class, network)?;
+    let (worktree, lane, mark) = match &request.checkout {
+        Some(dir) => (checkout(app, dir)?, None, None),
         None => {
             let place = lane::find(app, request.lane.as_ref())?;
             let mark = MountMark::hold(&place.dir).map_err(errors::internal)?;
-            (place.worktree, Some(mark))
+            (place.worktree, Some(place.lane), Some(mark))
         }
     };
     let scratch = Scratch::create(&app.project.state.join("sandbox")).map_err(errors::internal)?;
     let clone = LaneClone::create_detached(&Git::new(app.env.vars(), &worktree), &scratch.dir)?;
     let opened = run::of_worktree(app, &worktree, None, Some(&clone))?;
     let env = [&request.env[..], &[vars::FAIRWAY_EXEC_RUN.to_owned()]].concat();
-    let inside = Inside { worktree: &worktree, network: None, env: &env, argv: &request.argv };
-    let exit = run::inside(app, &bubblewrap, &opened, &inside)?;
+    let inside = Inside {
+        worktree: &worktree,
+        dir: &scratch.dir,
+        lane: lane.as_ref(),
+        class: request.class,
+        network,
+        env: &env,
+        argv: &request.argv,
+    };
+    let mut ended = run::inside(app, &maker, opened, &inside)?;
     match mark {
         Some(mark) => mark.release(&worktree).map_err(errors::internal)?,
         None => openings::remove_empty(&worktree),
     }
     let notes =
         clone.has_new_commit().then(|| "the commits that the program has made are gone with its sandbox".to_owned());
-    Ok(Finished { exit, notes: notes.into_iter().collect() })
+    ended.notes.extend(notes);
+    Ok(ended)
 }
 
 /// A checkout of a landing, which no other program works in.

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::env::vars;
+use crate::{domain::sandbox::SandboxClass, env::vars};
 
 /// Variables of the terminal, the language and the user.
 const USUAL: &[&str] = &[
@@ -47,6 +47,7 @@ pub fn inside(
     vars: &BTreeMap<OsString, OsString>,
     named: &[String],
     runtime_dir: Option<&Path>,
+    class: SandboxClass,
 ) -> BTreeMap<OsString, OsString> {
     let is_kept = |name: &OsStr| {
         let Some(name) = name.to_str() else { return false };
@@ -61,7 +62,7 @@ pub fn inside(
     if let Some(dir) = runtime_dir {
         all.insert(vars::XDG_RUNTIME_DIR.into(), dir.into());
     }
-    all.insert(vars::FAIRWAY_SANDBOX.into(), "namespace".into());
+    all.insert(vars::FAIRWAY_SANDBOX.into(), class.as_str().into());
     all
 }
 
@@ -73,7 +74,7 @@ mod tests {
     fn credentials_stay_outside_unless_they_are_named() {
         let given = ["PATH", "LC_ALL", "FAIRWAY_SESSION_ID", "FAIRWAY_TOKEN_FILE", "API_KEY", "SSH_AUTH_SOCK", "NAMED"];
         let vars = given.iter().map(|name| ((*name).into(), "x".into())).collect();
-        let all = inside(&vars, &["NAMED".to_owned()], Some(Path::new("/run/user/7")));
+        let all = inside(&vars, &["NAMED".to_owned()], Some(Path::new("/run/user/7")), SandboxClass::Namespace);
         let names: Vec<&str> = all.keys().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(
             names,

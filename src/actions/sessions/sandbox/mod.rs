@@ -3,7 +3,10 @@
 pub mod answer;
 pub mod apart;
 pub mod environment;
+pub mod forward;
+pub mod host_gate;
 pub mod lane;
 pub mod mount_mark;
 pub mod openings;
+pub mod proxy;
 pub mod run;

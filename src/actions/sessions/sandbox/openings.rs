@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     config::{SandboxSettings, sandbox_defaults},
-    domain::rules::sandbox_mounts::Shown,
+    domain::rules::{sandbox_mounts::Shown, sandbox_prefix::Mount},
     os::git::LaneClone,
 };
 
@@ -20,6 +20,12 @@ const SHARED_DIRS: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/spool"];
 const OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 /// Its target may be below `/run`.
 const RESOLVER: &str = "/etc/resolv.conf";
+
+/// Reasons of openings to what each machine has of its own.
+const TOOLCHAIN: &str = "programs and libraries";
+const OF_PATH: &str = "a directory of PATH";
+const OF_SYSTEM: &str = "programs of the system";
+const NAMES: &str = "names of the network";
 
 /// A path inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,18 +91,18 @@ impl Surroundings<'_> {
             add(file, |_| Shown::EmptyFile, "the store");
         }
         for path in OF_RUN {
-            add(path.into(), Shown::ReadOnly, "programs of the system");
+            add(path.into(), Shown::ReadOnly, OF_SYSTEM);
         }
         if Path::new(RESOLVER).canonicalize().is_ok_and(|file| file.starts_with("/run")) {
-            add(RESOLVER.into(), Shown::ReadOnly, "names of the network");
+            add(RESOLVER.into(), Shown::ReadOnly, NAMES);
         }
         let defaults = sandbox_defaults();
         if let Some(home) = home {
             for name in &defaults.toolchains {
-                add(home.join(name), Shown::ReadOnly, "programs and libraries");
+                add(home.join(name), Shown::ReadOnly, TOOLCHAIN);
             }
             for dir in self.path.iter().filter(|dir| dir.starts_with(home) && *dir != home) {
-                add(dir.clone(), Shown::ReadOnly, "a directory of PATH");
+                add(dir.clone(), Shown::ReadOnly, OF_PATH);
             }
         }
         add(self.program.clone(), Shown::ReadOnly, "this program");
@@ -173,6 +179,26 @@ impl Surroundings<'_> {
         }
         all
     }
+}
+
+/// What a machine of its own needs of this one. Programs of the system are its own.
+pub fn mounts(openings: &[Opening]) -> Vec<Mount> {
+    let is_own = |why: &str| [TOOLCHAIN, OF_PATH, OF_SYSTEM, NAMES].contains(&why);
+    let all = openings.iter().filter(|one| !is_own(one.why));
+    let found = all.filter_map(|one| match &one.shown {
+        Shown::ReadOnly(source) => {
+            Some((one.path.clone(), Mount { source: source.clone(), target: one.path.clone(), is_writable: false }))
+        }
+        Shown::Writable(source) => {
+            Some((one.path.clone(), Mount { source: source.clone(), target: one.path.clone(), is_writable: true }))
+        }
+        Shown::Empty | Shown::EmptyReadOnly | Shown::EmptyFile => None,
+    });
+    // Where two name one path the later one counts.
+    let found: BTreeMap<PathBuf, Mount> = found.collect();
+    let mut mounts: Vec<Mount> = found.into_values().collect();
+    mounts.sort_by_key(|mount| mount.target.components().count());
+    mounts
 }
 
 /// What is at which path.

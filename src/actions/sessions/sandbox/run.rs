@@ -1,6 +1,7 @@
 //! A program that runs in the sandbox of a lane, in the foreground.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -10,37 +11,42 @@ use anyhow::Result;
 
 use super::{
     answer::{self, Answering},
-    environment, lane,
+    environment, forward,
+    host_gate::ProjectGate,
+    lane,
     mount_mark::MountMark,
     openings::{self, Opening, Surroundings},
+    proxy,
 };
 use crate::{
     actions::{
         App,
-        core::{errors, sandbox_availability, trust},
+        core::{
+            errors,
+            sandbox_availability::{self, SandboxMaker},
+            trust,
+        },
     },
     config::SandboxSettings,
     domain::{
         LaneName,
         id::Label,
-        rules::sandbox_mounts::{self, SandboxFacts, Shown},
-        sandbox::SandboxNetwork,
+        rules::{
+            sandbox_mounts::{self, SandboxFacts, Shown},
+            sandbox_prefix::{self, PrefixFacts},
+        },
+        sandbox::{SandboxClass, SandboxNetwork},
     },
     env::vars,
-    os::{
-        exec, executable,
-        exit_reason::ExitReason,
-        foreground,
-        git::LaneClone,
-        sandbox::{Bubblewrap, Filter},
-        signals,
-    },
+    os::{exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, sandbox::Filter, signals},
 };
 
 /// What is to run where.
 #[derive(Debug)]
 pub struct SandboxRequest {
     pub lane: Option<LaneName>,
+    /// The class; that of the configuration when it is `None`, else namespaces.
+    pub class: Option<SandboxClass>,
     /// The network; that of the configuration when it is `None`.
     pub network: Option<SandboxNetwork>,
     /// The agent whose state is open.
@@ -58,6 +64,16 @@ pub struct Finished {
     pub notes: Vec<String>,
 }
 
+impl SandboxRequest {
+    /// The class that is meant.
+    pub fn class(&self, app: &App) -> SandboxClass {
+        match self.class.unwrap_or(app.settings.sandbox.class) {
+            SandboxClass::Off => SandboxClass::Namespace,
+            class => class,
+        }
+    }
+}
+
 /// Runs the program to its end. Its commits are then on the lane's branch.
 ///
 /// # Errors
@@ -66,7 +82,10 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     trust::require(app)?;
     // A session is ended by signals, and its commits are taken over after that.
     signals::defer_ends().map_err(errors::internal)?;
-    let bubblewrap = sandbox_availability::require(app.env.vars())?;
+    let class = request.class(app);
+    sandbox_availability::check_network(class, request.network)?;
+    let network = request.network.unwrap_or(app.settings.sandbox.network);
+    let maker = sandbox_availability::require(app, class, network)?;
     let place = lane::find(app, request.lane.as_ref())?;
     let mut notes = Vec::new();
     let repository = place.open(app, &mut notes)?;
@@ -88,22 +107,33 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
         opened.push(Opening { path: answer::INSIDE.into(), shown: source, why: "the verbs of the session" });
     }
     let mark = MountMark::hold(&place.dir).map_err(errors::internal)?;
-    let program =
-        Inside { worktree: &place.worktree, network: request.network, env: &request.env, argv: &request.argv };
-    let exit = inside(app, &bubblewrap, &opened, &program)?;
+    let program = Inside {
+        worktree: &place.worktree,
+        dir: &place.dir,
+        lane: Some(&place.lane),
+        class,
+        network,
+        env: &request.env,
+        argv: &request.argv,
+    };
+    let ended = inside(app, &maker, opened, &program)?;
+    notes.extend(ended.notes);
     mark.release(&place.worktree).map_err(errors::internal)?;
     let new = openings::later_names(&place.worktree).into_iter().filter(|name| !before.contains(name));
     notes.extend(new.map(|name| format!("would run on your machine: {name} is new in the lane {}", place.lane)));
     notes.extend(place.take_back(app, &repository.clone)?);
     repository.clone.remove().map_err(errors::internal)?;
-    Ok(Finished { exit, notes })
+    Ok(Finished { exit: ended.exit, notes })
 }
 
 /// A program inside.
 pub(super) struct Inside<'a> {
     pub worktree: &'a Path,
-    /// The network; that of the configuration when it is `None`.
-    pub network: Option<SandboxNetwork>,
+    /// The directory for the socket of the proxy.
+    pub dir: &'a Path,
+    pub lane: Option<&'a LaneName>,
+    pub class: SandboxClass,
+    pub network: SandboxNetwork,
     /// The names of variables that reach it, beside those of the configuration.
     pub env: &'a [String],
     pub argv: &'a [OsString],
@@ -112,25 +142,76 @@ pub(super) struct Inside<'a> {
 /// Runs a program in a sandbox with these openings, to its end.
 pub(super) fn inside(
     app: &App,
-    bubblewrap: &Bubblewrap,
-    opened: &[Opening],
+    maker: &SandboxMaker,
+    mut opened: Vec<Opening>,
     program: &Inside<'_>,
-) -> Result<ExitReason> {
+) -> Result<Finished> {
+    let named = [&app.settings.sandbox.env[..], program.env].concat();
+    let mut env = environment::inside(app.env.vars(), &named, runtime_dir(app).as_deref(), program.class);
     // A descriptor of this process would be a way out.
     exec::close_on_exec().map_err(errors::internal)?;
+    let bubblewrap = match maker {
+        SandboxMaker::Bubblewrap(bubblewrap) => bubblewrap,
+        SandboxMaker::Prefix(found) => {
+            let words = prefix_words(&app.settings.sandbox.prefix, program.worktree, &opened, &env);
+            let args: Vec<OsString> = words.into_iter().skip(1).chain(program.argv.iter().cloned()).collect();
+            let exit = foreground::run(found, &args, &env, program.worktree).map_err(errors::internal)?;
+            return Ok(Finished { exit, notes: Vec::new() });
+        }
+    };
+    let gate = match program.network {
+        SandboxNetwork::Proxy => Some(Arc::new(ProjectGate::new(app, program.lane))),
+        SandboxNetwork::None | SandboxNetwork::Open => None,
+    };
+    if let Some(gate) = &gate {
+        let gate = Arc::clone(gate);
+        proxy::listen(program.dir, gate).map_err(errors::internal)?;
+        opened.push(proxy_opening(program.dir));
+    }
     let filter = Filter::new().map_err(errors::internal)?;
     let here = app.env.cwd.canonicalize().ok().filter(|here| here.starts_with(program.worktree));
     let facts = SandboxFacts {
-        shown: openings::shown(opened),
-        network: program.network.unwrap_or(app.settings.sandbox.network),
+        shown: openings::shown(&opened),
+        network: program.network,
         directory: here.unwrap_or_else(|| program.worktree.to_path_buf()),
         filter: Some(filter.descriptor()),
     };
     let mut args = sandbox_mounts::arguments(&facts);
+    if gate.is_some() {
+        args.extend(forward_words(&executable::current_executable().map_err(errors::internal)?));
+        let exceptions = forward::exceptions(&app.settings.sandbox);
+        env.extend(exceptions.into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
     args.extend(program.argv.iter().cloned());
-    let named = [&app.settings.sandbox.env[..], program.env].concat();
-    let env = environment::inside(app.env.vars(), &named, runtime_dir(app).as_deref());
-    foreground::run(&bubblewrap.program, &args, &env, program.worktree).map_err(errors::internal)
+    let exit = foreground::run(&bubblewrap.program, &args, &env, program.worktree).map_err(errors::internal)?;
+    Ok(Finished { exit, notes: gate.map(|gate| gate.notes()).unwrap_or_default() })
+}
+
+/// The words of the class `command` before a program in this worktree.
+pub fn prefix_words(
+    prefix: &[String],
+    worktree: &Path,
+    opened: &[Opening],
+    env: &BTreeMap<OsString, OsString>,
+) -> Vec<OsString> {
+    let facts = PrefixFacts {
+        lane: worktree.to_path_buf(),
+        mounts: openings::mounts(opened),
+        env: env.keys().filter_map(|name| name.to_str()).map(str::to_owned).collect(),
+    };
+    sandbox_prefix::expand(prefix, &facts)
+}
+
+/// The way of a sandbox to the proxy, whose socket is in this directory.
+pub fn proxy_opening(dir: &Path) -> Opening {
+    let shown = Shown::Writable(dir.join(proxy::SOCKET));
+    Opening { path: proxy::INSIDE.into(), shown, why: "the proxy to the hosts that are open" }
+}
+
+/// The words before a program inside that give it the proxy.
+pub fn forward_words(own: &Path) -> Vec<OsString> {
+    let words = ["sandbox", "forward", "--"].map(OsString::from);
+    std::iter::once(own.as_os_str().to_owned()).chain(words).collect()
 }
 
 /// What a sandbox around this worktree opens and closes. Without a repository, as far as it is known before one is made.

@@ -1,0 +1,61 @@
+//! Hosts that programs in the sandboxes of live sessions asked for, and that are closed.
+
+use std::collections::BTreeMap;
+
+use super::{
+    facts::{Facts, may_work},
+    need::Need,
+};
+use crate::{
+    actions::App,
+    domain::{
+        need::NeedKind,
+        rules::open_hosts::{self, HostPort},
+    },
+    store::refused_hosts::RefusedHostRow,
+};
+
+/// The longest list that is shown with the line for it.
+const MAX_LINE_HOSTS: usize = 8;
+/// How many items there are: a program may ask for any number of hosts.
+const MAX_ITEMS: usize = 10;
+
+/// An item for each such host, until the configuration opens it, or no session that asked for it works.
+pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
+    let hosts = &app.settings.sandbox.hosts;
+    let open: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    let mut first: BTreeMap<&str, &RefusedHostRow> = BTreeMap::new();
+    for row in &facts.refused_hosts {
+        // A text that names no host is in the event log alone: no line opens it.
+        let Some(entry) = row.entry.as_deref() else { continue };
+        let Ok(asked) = HostPort::parse(entry.as_bytes(), None) else { continue };
+        let is_live = facts.session(&row.session).is_some_and(may_work);
+        if is_live && open_hosts::check_name(hosts, &asked).is_err() {
+            first.entry(entry).or_insert(row);
+        }
+    }
+    let mut all: Vec<(&str, &RefusedHostRow)> = first.into_iter().collect();
+    all.sort_by_key(|(_, row)| row.at);
+    let more = all.len().saturating_sub(MAX_ITEMS);
+    all.truncate(MAX_ITEMS);
+    let items = all.into_iter().enumerate().filter_map(|(at, (entry, row))| {
+        let need = item(facts, &open, entry, row)?;
+        let is_last = more > 0 && at + 1 == MAX_ITEMS;
+        let see = format!("see {more} more");
+        Some(if is_last { need.then(&see, "fairway events --kind sandbox.host_refused".to_owned()) } else { need })
+    });
+    items.collect()
+}
+
+fn item(facts: &Facts, open: &[String], entry: &str, row: &RefusedHostRow) -> Option<Need> {
+    let one = facts.session(&row.session)?;
+    let line = format!("{} was asked for, and the sandbox has it closed", row.host);
+    let list: Vec<String> = match open.len() {
+        0..MAX_LINE_HOSTS => open.iter().map(String::as_str).chain([entry]).map(|host| format!("\"{host}\"")).collect(),
+        _ => vec!["…".to_owned(), format!("\"{entry}\"")],
+    };
+    let evidence = format!("{}; to open it: [sandbox] hosts = [{}]", row.reason, list.join(", "));
+    let need = Need::new(NeedKind::Host, entry, Some(row.at), line, evidence).session(one);
+    let need = need.then("open it", "fairway config edit".to_owned());
+    Some(need.then("let the new list count", "fairway trust".to_owned()))
+}

@@ -1,0 +1,117 @@
+//! Which hosts are open for a sandbox of the project, and the record of each that was asked for and is closed: once for a host.
+
+use std::{
+    collections::BTreeMap,
+    rc::Rc,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+
+use super::proxy::{HostGate, RefusedHost};
+use crate::{
+    actions::{App, core::trust},
+    config::Project,
+    domain::{Actor, Event, EventKind, LaneName, rules::open_hosts::OpenHost},
+    env::Env,
+    store::{refused_hosts, sessions},
+};
+
+/// How many hosts of one sandbox are recorded.
+const MAX_RECORDED: usize = 64;
+/// The configuration is read no more often.
+const READ_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The gate of a sandbox.
+#[derive(Debug)]
+pub struct ProjectGate {
+    env: Mutex<Env>,
+    project: Project,
+    actor: Actor,
+    lane: Option<LaneName>,
+    open: Mutex<(Vec<OpenHost>, Option<Instant>)>,
+    refused: Mutex<BTreeMap<String, RefusedHost>>,
+}
+
+impl ProjectGate {
+    pub fn new(app: &App, lane: Option<&LaneName>) -> Self {
+        Self {
+            env: Mutex::new((*app.env).clone()),
+            project: (*app.project).clone(),
+            actor: app.actor.clone(),
+            lane: lane.cloned(),
+            open: Mutex::new((app.settings.sandbox.hosts.clone(), None)),
+            refused: Mutex::default(),
+        }
+    }
+
+    /// The notes about what was refused.
+    pub fn notes(&self) -> Vec<String> {
+        let all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let note = |one: &RefusedHost| {
+            let open = one.entry.as_ref().map(|entry| format!("; to open it, add \"{entry}\" to sandbox.hosts"));
+            format!("{} was asked for and is closed: {}{}", one.host, one.why, open.unwrap_or_default())
+        };
+        all.values().map(note).collect()
+    }
+
+    fn app(&self) -> Result<App> {
+        let env = self.env.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(App::in_force(Rc::new(env), self.project.clone(), self.actor.clone(), None)?)
+    }
+
+    fn record(&self, host: &RefusedHost) -> Result<()> {
+        let app = self.app()?;
+        app.transaction(|tx| {
+            let session = self.actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
+            let Some(session) = session else { return Ok(()) };
+            if refused_hosts::is_recorded(tx, &session.id, &host.host)? {
+                return Ok(());
+            }
+            let event = Event::new(EventKind::SandboxHostRefused)
+                .session(&session.id, &session.run_id)
+                .lane(self.lane.as_ref())
+                .with("host", host.host.as_str())
+                .with("reason", host.why.to_string())
+                .with("entry", host.entry.clone());
+            tx.record(&event)?;
+            Ok(())
+        })
+    }
+}
+
+impl HostGate for ProjectGate {
+    fn open(&self) -> Vec<OpenHost> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// A person who opens a host need not start the session again.
+    fn open_anew(&self) -> Vec<OpenHost> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.1.is_none_or(|at| at.elapsed() > READ_INTERVAL) {
+            let read = || {
+                let app = self.app()?;
+                trust::require(&app)?;
+                anyhow::Ok(app.settings.sandbox.hosts.clone())
+            };
+            // A configuration that cannot be read, or that is not trusted, changes nothing.
+            if let Ok(hosts) = read() {
+                open.0 = hosts;
+            }
+            open.1 = Some(Instant::now());
+        }
+        open.0.clone()
+    }
+
+    fn refused(&self, host: &RefusedHost) {
+        let is_new = {
+            let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            all.len() < MAX_RECORDED && all.insert(host.host.clone(), host.clone()).is_none()
+        };
+        // The program gets its answer also when the store cannot be written.
+        if is_new {
+            let _ = self.record(host);
+        }
+    }
+}
