@@ -474,6 +474,16 @@ pub enum Refusal {
     /// The supervisor of the job is alive and does not answer.
     #[error("the supervisor of job {run} does not answer")]
     JobUnresponsive { run: String },
+    /// The file of the paired devices cannot be used.
+    #[error("the paired devices cannot be read from {file}: {why}")]
+    DevicesUnreadable { file: String, why: String },
+    /// No server shows the page of this project.
+    #[error("no server shows the page of this project")]
+    NoPageServer,
+    /// A pairing code that is unknown, used, too old, or was tried too often.
+    #[error("this code pairs no device: it is unknown, was used, is older than {} minutes, or was followed by too many wrong ones",
+        super::device::PAIRING_LIFETIME.as_secs() / 60)]
+    PairingRefused,
     /// Another server uses the address.
     #[error("a server is already listening at {place}")]
     ServeRunning { place: String },
@@ -640,6 +650,9 @@ impl Refusal {
             Self::InputFull { .. } => "input_full",
             Self::JobUnsupervised { .. } | Self::JobElsewhere { .. } => "run_unsupervised",
             Self::JobUnresponsive { .. } => "run_busy",
+            Self::DevicesUnreadable { .. } => "devices_unreadable",
+            Self::NoPageServer => "no_page_server",
+            Self::PairingRefused => "pairing_refused",
             Self::ServeRunning { .. } => "serve_running",
             Self::PluginHasHooks { .. } => "plugin_has_hooks",
             Self::NoSession { .. } => "no_session",

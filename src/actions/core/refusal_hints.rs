@@ -68,6 +68,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
                 ([], "backend") => Some("list the backends: fairway adapter list".into()),
                 ([], "approval") => Some("list the open approvals: fairway approvals list".into()),
                 ([], "directory") => Some(format!("make it: mkdir -p {}", shell_words::quote(id))),
+                ([], "device") => Some("list the devices: fairway device list".into()),
                 ([], "guide") => Some("list the guides: fairway guide --list".into()),
                 ([topic, ..], "guide") => Some(format!("did you mean {topic}: fairway guide {topic}")),
                 ([], _) => None,
@@ -426,6 +427,11 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::FirstPromptPending { session, .. } => {
             (Empty, Some(format!("look at its screen: fairway session peek {session}")))
         }
+        Refusal::DevicesUnreadable { file, .. } => {
+            (FailureKind::Failure, Some(format!("to pair every device anew: rm {}", shell_words::quote(file))))
+        }
+        Refusal::NoPageServer => (NotFound, Some("start one in another terminal: fairway serve --http 7431".into())),
+        Refusal::PairingRefused => (Refused, Some("make another code: fairway device pair".into())),
         Refusal::ServeRunning { .. } => (Conflict, Some("it serves this project; end it to start another".into())),
         Refusal::PluginHasHooks { disable, .. } => {
             (Conflict, Some(format!("to use the entries in its place: {disable}")))

@@ -1,0 +1,33 @@
+//! `fairway device …`; what paired browsers may do is told in `tests/it/api/devices.rs`.
+
+use crate::common::TestProject;
+
+#[test]
+fn devices_are_listed_and_revoked_by_name() {
+    let world = TestProject::new();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway device list",
+        "fairway device pair",
+        "fairway device pair --expires 2y",
+        "fairway device revoke phone",
+    ]), @"");
+    let device = |name: &str, from: &str| {
+        format!(
+            r#"{{"name":"{name}","key":"00","access":"full","way":"local","paired_from":{from},"paired_at":0,"expires_at":9000000000000,"seen_at":0}}"#
+        )
+    };
+    let (phone, tablet) = (device("phone", "null"), device("tablet", "\"phone\""));
+    let text = format!(r#"{{"version":1,"host":null,"devices":[{phone},{tablet}],"pairings":[]}}"#);
+    let file = world.root().join(".fairway/devices.json");
+    std::fs::write(&file, &text).unwrap();
+    let refused = world.run(["device", "list", "--json"]).refuses(1, "devices_unreadable");
+    assert!(refused.error()["hint"].as_str().unwrap().contains("rm "), "{refused:?}");
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(world.json(["device", "ls"])[1]["paired_from"], "phone");
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway device list --quiet",
+        "fairway device revoke tablet",
+        "fairway device revoke tablets",
+        "fairway device revoke phone",
+    ]), @"");
+}
