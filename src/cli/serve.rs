@@ -29,6 +29,7 @@ use crate::{
 /// whose fingerprint is printed. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
 /// commands that start it are printed, and are yours to run.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Also serve on 127.0.0.1; default: any free port
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
@@ -42,7 +43,7 @@ pub struct Args {
     /// Also serve the board in the network, by HTTPS
     #[arg(long, value_name = "IP[:PORT]", value_parser = values::listen_address)]
     listen: Option<SocketAddr>,
-    /// With --listen, plain HTTP: the network can read and take over the board
+    /// By plain HTTP: others there can take over the board
     #[arg(long, requires = "listen")]
     unencrypted: bool,
     /// Write a systemd user unit that keeps this server running

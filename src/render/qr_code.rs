@@ -7,7 +7,7 @@ use qrcodegen::{QrCode as Matrix, QrCodeEcc};
 /// The light margin around a code that readers need, in modules.
 const MARGIN: i32 = 4;
 
-/// A QR code.
+/// A text as dark and light modules.
 pub struct QrCode(Matrix);
 
 impl QrCode {

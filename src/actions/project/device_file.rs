@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The form of the file that this version reads and writes.
 const VERSION: u32 = 1;
 
-/// The file.
+/// Reads the paired devices, and changes them under a lock.
 #[derive(Debug, Clone)]
 pub struct DeviceFile {
     path: PathBuf,
@@ -48,7 +48,6 @@ impl DeviceFile {
         Self { path: project.state.join(FILE), lock: project.state.join(LOCK) }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

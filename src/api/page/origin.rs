@@ -207,7 +207,7 @@ impl Site {
         }
         let mut keys = cookies(headers).filter(|(name, _)| *name == lasting);
         let key = keys.find_map(|(_, key)| self.devices.find(key, address.way))?;
-        address.is_of_this_user().then(|| Grant { access: key.access, device: Some(key) })
+        address.is_of_this_user().then_some(Grant { access: key.access, device: Some(key) })
     }
 
     /// The address in a request at the port of 127.0.0.1; `None` for a request that is not for the page.

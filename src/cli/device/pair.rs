@@ -20,9 +20,9 @@ use crate::{
     wire::DevicePairView,
 };
 
-/// Pair a browser with the page, for longer than the server runs
+/// Pair a browser with the page, so that it stays known
 ///
-/// Prints a link, its QR code where the server is in the network, and a code that can be typed at /pair instead. Each is valid
+/// Its key outlives the server. Prints a link, its QR code where the server is in the network, and a code that can be typed at /pair instead. Each is valid
 /// for five minutes and pairs one browser, which asks for a name and gets a key in a cookie. Only digests of codes and keys are kept,
 /// in .fairway/devices.json. A server must run: fairway serve --http. Refused inside a session.
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,22 @@ fn devices_are_listed_and_revoked_by_name() {
         "fairway device pair",
         "fairway device pair --expires 2y",
         "fairway device revoke phone",
-    ]), @"");
+    ]), @"
+    $ fairway device list
+    no browser is paired: fairway device pair
+    $ fairway device pair
+    error: no server shows the page of this project
+    hint: start one in another terminal: fairway serve --http 7431
+    [exit 3]
+    $ fairway device pair --expires 2y
+    error: invalid value '2y' for '--expires <DURATION>': '2y' is not between 1m and 400d: browsers keep no key longer
+    hint: read the help: fairway device pair --help
+    [exit 2]
+    $ fairway device revoke phone
+    error: there is no device 'phone'
+    hint: list the devices: fairway device list
+    [exit 3]
+    ");
     let device = |name: &str, from: &str| {
         format!(
             r#"{{"name":"{name}","key":"00","access":"full","way":"local","paired_from":{from},"paired_at":0,"expires_at":9000000000000,"seen_at":0}}"#
@@ -29,5 +44,17 @@ fn devices_are_listed_and_revoked_by_name() {
         "fairway device revoke tablet",
         "fairway device revoke tablets",
         "fairway device revoke phone",
-    ]), @"");
+    ]), @"
+    $ fairway device list --quiet
+    phone
+    tablet
+    $ fairway device revoke tablet
+    revoked tablet
+    $ fairway device revoke tablets
+    error: there is no device 'tablets'
+    hint: list the devices: fairway device list
+    [exit 3]
+    $ fairway device revoke phone
+    revoked phone
+    ");
 }

@@ -64,6 +64,7 @@ fn unit_of_the_server_is_valid_wherever_the_project_is_and_is_removed_again() {
     assert!(file.ends_with(format!(".config/systemd/user/{unit}")) && written["changed"] == true, "{written}");
     assert_eq!(written["commands"][1], json!(format!("systemctl --user enable --now {unit}")));
     let mut verify = world.command("systemd-analyze");
+    verify.env("XDG_RUNTIME_DIR", world.dir());
     let verified = CommandOutput::from(verify.args(["--user", "verify"]).arg(&file).output().unwrap()).exits(0);
     assert_eq!((verified.stdout.as_str(), verified.stderr.as_str()), ("", ""));
     // What systemd reads of the command is the command.
