@@ -20,7 +20,7 @@ token=$(sed -n 's/^token=//p' "${file}")
 body=$(mktemp)
 trap 'rm -f "${body}"' EXIT
 # JSON to the address of the server needs no header for the title, which could hold no line break.
-jq --arg topic "${url##*/}" '{topic: $topic, title, message: .text}' >"${body}"
+jq --arg topic "${url##*/}" '{topic: $topic, title, message: .text} + (if .link then {click: .link} else {} end)' >"${body}"
 
 {
   printf 'url = "%s"\n' "${url%/*}"

@@ -11,6 +11,7 @@ use tokio::{
     sync::watch,
     time::sleep,
 };
+use tokio_rustls::TlsAcceptor;
 use tracing::{Instrument as _, field::Empty};
 
 use super::{
@@ -21,6 +22,7 @@ use super::{
     page::{self, Site},
     refused_head::RefusedHeadStream,
     timeouts::TimeoutStream,
+    tls,
 };
 use crate::{
     domain::secrets::mask,
@@ -56,8 +58,13 @@ pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener)
     }
 }
 
-/// Accepts connections at the TCP port until shutdown.
-pub(super) async fn accept_on_port(acceptor: Acceptor, listener: TcpListener, transport: Transport) {
+/// Accepts connections at a TCP port until shutdown, with TLS if there is a certificate.
+pub(super) async fn accept_on_port(
+    acceptor: Acceptor,
+    listener: TcpListener,
+    transport: Transport,
+    tls: Option<TlsAcceptor>,
+) {
     let mut shutdown = acceptor.shutdown.clone();
     loop {
         let accepted = tokio::select! {
@@ -68,7 +75,10 @@ pub(super) async fn accept_on_port(acceptor: Acceptor, listener: TcpListener, tr
             Ok((stream, _)) => {
                 let _ = stream.set_nodelay(true);
                 let ends = stream.peer_addr().and_then(|client| Ok((client, stream.local_addr()?)));
-                acceptor.admit(stream, transport.clone(), ends.ok());
+                match &tls {
+                    Some(tls) => acceptor.admit_encrypted(stream, tls.clone(), transport.clone(), ends.ok()),
+                    None => acceptor.admit(stream, transport.clone(), ends.ok()),
+                }
             }
             Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
         }
@@ -121,6 +131,28 @@ impl Acceptor {
         });
     }
 
+    /// Admits a connection that begins with a handshake. It counts from the first byte, so that silent ones keep no others out.
+    fn admit_encrypted(
+        &self,
+        stream: TcpStream,
+        tls: TlsAcceptor,
+        transport: Transport,
+        ends: Option<(SocketAddr, SocketAddr)>,
+    ) {
+        let Some(connection) = self.connections.accept() else { return };
+        let acceptor = self.clone();
+        tokio::spawn(async move {
+            let encrypted = tokio::select! {
+                encrypted = tls::handshake(&tls, stream) => encrypted,
+                () = connection.evict.notified() => None,
+            };
+            if let Some(stream) = encrypted {
+                acceptor.serve_connection(stream, transport, ends, &connection).await;
+            }
+            acceptor.connections.remove(&connection);
+        });
+    }
+
     async fn serve_connection(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
@@ -134,9 +166,9 @@ impl Acceptor {
             let page_address = ends.and_then(|ends| match transport {
                 Transport::Socket => None,
                 Transport::Port { .. } => Site::local_address(request.headers(), ends),
-                Transport::Network => Site::network_address(request.headers(), ends),
+                Transport::Network { is_encrypted } => Site::network_address(request.headers(), ends, is_encrypted),
             });
-            let is_page = page_address.is_some() || transport == Transport::Network;
+            let is_page = page_address.is_some() || matches!(transport, Transport::Network { .. });
             let authenticated = auth::check_target(&request)
                 .and_then(|()| if is_page { Ok(()) } else { transport.authenticate(&request) });
             let path = request.uri().path().to_owned();

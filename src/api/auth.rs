@@ -2,7 +2,8 @@
 
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 
-use super::{constant_time::constant_time_eq, error::ApiError};
+use super::error::ApiError;
+use crate::domain::constant_time::constant_time_eq;
 
 /// How a client is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +18,10 @@ pub(super) enum Transport {
         token: String,
     },
     /// The address in the network, which has the page alone.
-    Network,
+    Network {
+        /// Whether it speaks HTTPS.
+        is_encrypted: bool,
+    },
 }
 
 impl Transport {
@@ -29,7 +33,9 @@ impl Transport {
         let (port, token) = match self {
             Self::Socket => return Ok(()),
             Self::Port { port, token } => (port, token),
-            Self::Network => return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "the worker API is not here")),
+            Self::Network { .. } => {
+                return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "the worker API is not here"));
+            }
         };
         let headers = request.headers();
         if headers.contains_key(header::ORIGIN) {

@@ -84,7 +84,9 @@ impl ApiError {
     /// A browser without a valid key or code for the page: 401.
     pub(super) fn no_page_access() -> Self {
         let why = "this browser has no access to the page, or its address was used before";
-        Self::unauthorized(StatusCode::UNAUTHORIZED, why).with_hint("open the page: fairway serve --http --open")
+        Self::unauthorized(StatusCode::UNAUTHORIZED, why).with_hint(
+            "open the page: fairway serve --http --open; or pair this browser for longer: fairway device pair",
+        )
     }
 
     /// A known route with another method: 405.

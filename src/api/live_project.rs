@@ -11,10 +11,10 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    actions::{App, boundary::guard::LoadedRules},
+    actions::{App, boundary::guard::LoadedRules, project::device_file::DeviceFile},
     config::{CONFIG_FILE, Project, load_in_force, local_file, trust},
     domain::Actor,
-    env::{Env, Terminal},
+    env::{Clock, Env, Terminal},
     store::StoreError,
 };
 
@@ -27,7 +27,7 @@ pub struct AppFactory {
 }
 
 /// Identity and version of a file: device, inode, size, ctime and mtime. `None` without a file.
-type FileStamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
+pub(super) type FileStamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 
 /// The project as one thread uses it.
 #[derive(Debug)]
@@ -50,6 +50,11 @@ impl AppFactory {
         let mut factory = Self::new(app);
         factory.env.terminal = Terminal { stdin: false, stdout: false, stderr: false };
         factory
+    }
+
+    /// The project's paired devices, and the clock by which they end.
+    pub(super) fn devices(&self) -> (DeviceFile, Clock) {
+        (DeviceFile::of(&self.project), self.env.clock)
     }
 
     /// Loads the project in the current thread.
@@ -97,7 +102,7 @@ fn file_stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
     paths.iter().map(|path| file_stamp(path)).collect()
 }
 
-fn file_stamp(path: &Path) -> FileStamp {
+pub(super) fn file_stamp(path: &Path) -> FileStamp {
     let file = fs::metadata(path).ok()?;
     let (ctime, mtime) = ((file.ctime(), file.ctime_nsec()), (file.mtime(), file.mtime_nsec()));
     Some((file.dev(), file.ino(), file.size(), ctime.0, ctime.1, mtime.0, mtime.1))

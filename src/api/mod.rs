@@ -11,7 +11,6 @@ mod authorize_denial;
 mod body;
 mod catch_panic;
 mod connections;
-mod constant_time;
 mod error;
 mod identity;
 mod identity_refresh;
@@ -27,6 +26,7 @@ mod serve;
 mod sse;
 mod state;
 mod timeouts;
+mod tls;
 mod writer;
 
 pub use live_project::{AppFactory, LiveProject};

@@ -10,7 +10,10 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     actions::App,
-    api_client::socket_path::{self, LOCK_FILE, POINTER_FILE, PORT_FILE, TOKEN_FILE},
+    api_client::{
+        page_file::ShownPage,
+        socket_path::{self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, TOKEN_FILE},
+    },
     domain::{Refusal, SessionId},
     os::{files, lock::FileLock, random, socket},
 };
@@ -52,7 +55,7 @@ impl RuntimeFiles {
         let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
         let mut files = Self { dir: runtime, socket: path, listener: Some(listener), created: Vec::new(), _lock: lock };
         files.created.push(files.socket.clone());
-        for name in [POINTER_FILE, PORT_FILE, TOKEN_FILE] {
+        for name in [POINTER_FILE, PORT_FILE, TOKEN_FILE, PAGE_FILE] {
             // Left by a server that was killed.
             remove_if_present(&files.dir.join(name));
         }
@@ -82,6 +85,11 @@ impl RuntimeFiles {
             self.write_file(&format!("worker-{session}.port"), &text)?;
         }
         self.write_file(PORT_FILE, &text)
+    }
+
+    /// Writes where the page is.
+    pub(super) fn write_page(&mut self, page: &ShownPage) -> Result<()> {
+        self.write_file(PAGE_FILE, &serde_json::to_string(page)?)
     }
 
     fn write_file(&mut self, name: &str, text: &str) -> Result<()> {

@@ -19,10 +19,11 @@ use super::{
     connections::Connections,
     live_project::AppFactory,
     log::warn,
-    page::{Access, PageProviders, Site},
+    page::{Access, PageProviders, Site, SiteAddresses},
     router,
     runtime_files::RuntimeFiles,
     state::{ServerState, server_state},
+    tls::Certificate,
     writer::Writer,
 };
 use crate::{
@@ -32,6 +33,7 @@ use crate::{
         core::{inside_session, store_safety},
         project::notify,
     },
+    api_client::page_file::ShownPage,
     domain::{Actor, RunId, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
     store::snapshots,
@@ -61,8 +63,10 @@ pub struct ServeOptions {
 pub struct PageOptions {
     /// Make an address that a browser can open once, with this access.
     pub open: Option<Access>,
-    /// Also serve the page at this address, unencrypted.
+    /// Also serve the page at this address.
     pub listen: Option<SocketAddr>,
+    /// Whether it speaks plain HTTP there.
+    pub is_unencrypted: bool,
     /// Facts about the providers for the page.
     pub providers: PageProviders,
 }
@@ -81,6 +85,10 @@ pub struct ListenAddress {
     pub page: Option<String>,
     /// The page's address in the network.
     pub listen: Option<SocketAddr>,
+    /// The page's origin there; null without such an address.
+    pub listen_url: Option<String>,
+    /// The SHA-256 fingerprint of the certificate there; null without HTTPS.
+    pub fingerprint: Option<String>,
     /// The address that a browser can open once; `None` when none was asked for, or a browser was started with it.
     pub open_url: Option<String>,
     /// The server's process id.
@@ -127,31 +135,54 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
         let mut accept_loops =
             vec![tokio::spawn(accept_on_socket(acceptor.clone(), UnixListener::from_std(listener)?))];
         let mut port = None;
-        let mut page = (None, None, None);
+        let mut shown: Option<(ShownPage, Option<String>)> = None;
+        let mut listen = None;
         if let Some(requested) = options.http_port {
             let listener = TcpListener::bind(("127.0.0.1", requested)).await;
             let listener = listener.with_context(|| format!("cannot listen at 127.0.0.1:{requested}"))?;
             let number = listener.local_addr()?.port();
             let transport = Transport::Port { port: number, token: files.write_token()? };
             files.write_port(number, options.session.as_ref())?;
-            let mut listen = None;
+            let mut fingerprint = None;
             if let Some(wanted) = options.page.listen {
                 let listener = TcpListener::bind(wanted).await.with_context(|| format!("cannot listen at {wanted}"))?;
                 listen = Some(listener.local_addr()?);
-                accept_loops.push(tokio::spawn(accept_on_port(acceptor.clone(), listener, Transport::Network)));
+                let certificate = if options.page.is_unencrypted {
+                    None
+                } else {
+                    Some(Certificate::load_or_make(&app.project.state, wanted.ip(), app.env.now())?)
+                };
+                fingerprint = certificate.as_ref().map(Certificate::fingerprint);
+                let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
+                let transport = Transport::Network { is_encrypted: tls.is_some() };
+                accept_loops.push(tokio::spawn(accept_on_port(acceptor.clone(), listener, transport, tls)));
             }
-            let site = Site::open(number, listen, person, &options.page.providers)?;
+            let addresses = SiteAddresses { port: number, listen, fingerprint };
+            let site = Site::open(&addresses, person, &options.page.providers, is_inside)?;
+            let page = site.shown();
+            files.write_page(&page)?;
             let open = options.page.open.map(|access| site.one_time_url(&site.origin(), access)).transpose()?;
-            page = (Some(site.origin()), listen, open);
-            accept_loops.push(tokio::spawn(accept_on_port(acceptor, listener, transport)));
+            shown = Some((page, open));
+            tokio::spawn(site.follow_devices());
+            accept_loops.push(tokio::spawn(accept_on_port(acceptor, listener, transport, None)));
             port = Some(number);
         }
         tokio::spawn(keep_store_safe(factory, change.subscribe()));
         tokio::spawn(forward_store_changes(waiter, change));
         let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::socket_path::TOKEN_FILE));
-        let (page, listen, open_url) = page;
         let socket = files.socket.clone();
-        on_listen(&ListenAddress { socket, port, token_file, page, listen, open_url, pid: std::process::id() })?;
+        let (page, open_url) = shown.unzip();
+        on_listen(&ListenAddress {
+            socket,
+            port,
+            token_file,
+            page: page.as_ref().map(|page| page.origin.clone()),
+            listen,
+            listen_url: page.as_ref().and_then(|page| page.network.clone()),
+            fingerprint: page.and_then(|page| page.fingerprint),
+            open_url: open_url.flatten(),
+            pid: std::process::id(),
+        })?;
         shutdown_signal(signals, options.exit_after).await;
         files.remove_all();
         end.send_replace(true);

@@ -4,6 +4,7 @@
 mod client;
 mod error;
 mod http;
+pub mod page_file;
 pub mod socket_path;
 #[cfg(test)]
 mod tests;

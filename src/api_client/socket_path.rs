@@ -22,6 +22,9 @@ pub const PORT_FILE: &str = "worker.port";
 /// The file with the bearer token for that port.
 pub const TOKEN_FILE: &str = "worker.token";
 
+/// The file that says where the page is.
+pub const PAGE_FILE: &str = "worker.page";
+
 /// The maximum size of the pointer file, in bytes.
 const MAX_POINTER_BYTES: u64 = 4_096;
 

@@ -14,6 +14,7 @@ mod config;
 mod confirm;
 mod context;
 mod demo;
+mod device;
 mod doctor;
 mod each;
 mod error;

@@ -5,10 +5,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
     adapter, answer, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo,
-    doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, host,
-    inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, provider,
-    ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill, start, status,
-    store, task, top, trust, usage,
+    device, doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook,
+    host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt,
+    provider, ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill, start,
+    status, store, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -105,6 +105,8 @@ pub(super) enum Verb {
     #[command(subcommand)]
     Host(host::Verb),
     #[command(subcommand)]
+    Device(device::Verb),
+    #[command(subcommand)]
     Config(config::Verb),
     Completions(completions::Args),
     Man(man::Args),
@@ -167,6 +169,7 @@ impl Verb {
             Self::Restore(args) => args.run(ctx),
             Self::Store(verb) => verb.run(ctx),
             Self::Host(verb) => verb.run(ctx),
+            Self::Device(verb) => verb.run(ctx),
             Self::Config(verb) => verb.run(ctx),
             Self::Completions(args) => args.run(ctx, command()),
             Self::Man(args) => args.run(ctx, command()),

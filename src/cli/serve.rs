@@ -6,12 +6,17 @@ use anyhow::Result;
 
 use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{
+    actions::{
+        App,
+        project::serve_unit::{self, ServeUnitRequest},
+    },
     api::{self, Access, ListenAddress, PageOptions, PageProviders, ServeOptions},
-    domain::{Refusal, SessionId},
+    domain::SessionId,
     env::{Env, vars},
     hooks::{LAUNCH_HOOKS, Provider},
     os::browser::Browser,
     render::escape_line,
+    wire::ServeUnitView,
 };
 
 /// Serve the worker API and the board in the browser
@@ -19,8 +24,12 @@ use crate::{
 /// JSON over HTTP/1.1 at .fairway/runtime/worker.sock. `fairway guide worker-api` lists the routes; GET /openapi.json describes
 /// them. The server stays in the foreground. INT and TERM let open requests finish and remove the socket. With --http,
 /// .fairway/runtime/worker.port holds the port and worker.token the bearer token. With --open, your browser shows the board and
-/// can answer permission requests, prompt and stop agents: `fairway guide board-in-the-browser`.
+/// can answer permission requests, prompt and stop agents: `fairway guide board-in-the-browser`. Its key ends with the server;
+/// `fairway device pair` makes one that lasts. With --listen, the board is in the network by HTTPS, with a certificate of its own
+/// whose fingerprint is printed. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
+/// commands that start it are printed, and are yours to run.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Also serve on 127.0.0.1; default: any free port
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
@@ -31,12 +40,18 @@ pub struct Args {
     /// With --open, let the browser only look
     #[arg(long, requires = "open")]
     read_only: bool,
-    /// Also serve the board in the network; needs --unencrypted
+    /// Also serve the board in the network, by HTTPS
     #[arg(long, value_name = "IP[:PORT]", value_parser = values::listen_address)]
     listen: Option<SocketAddr>,
-    /// Accept that the network can read and take over the board
+    /// By plain HTTP: others there can take over the board
     #[arg(long, requires = "listen")]
     unencrypted: bool,
+    /// Write a systemd user unit that keeps this server running
+    #[arg(long, conflicts_with_all = ["open", "span", "uninstall"])]
+    install: bool,
+    /// Remove that unit
+    #[arg(long, conflicts_with_all = ["open", "span", "http", "listen"])]
+    uninstall: bool,
     /// Exit after this time
     #[arg(long = "exit-after", alias = "for", value_name = "DURATION", value_parser = values::duration)]
     span: Option<Duration>,
@@ -44,14 +59,10 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        if let Some(at) = self.listen.filter(|at| !at.ip().is_loopback() && !self.unencrypted) {
-            let why = format!(
-                "--listen {at} serves the board without encryption: others in that network can read it and take over \
-                 what your browser may do; --unencrypted accepts that"
-            );
-            return Err(Refusal::Usage { why }.into());
-        }
         let app = ctx.app()?;
+        if self.install || self.uninstall {
+            return self.change_unit(ctx, &app);
+        }
         let session = match &ctx.globals.session {
             Some(session) => Some(SessionId::parse(session.as_str())?),
             None => ctx.env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
@@ -60,6 +71,7 @@ impl Args {
         let page = PageOptions {
             open: self.open.then_some(access),
             listen: self.listen,
+            is_unencrypted: self.is_unencrypted(),
             providers: PageProviders {
                 labels: Provider::ALL.iter().map(|provider| provider.label()).collect(),
                 hooks: &LAUNCH_HOOKS,
@@ -76,6 +88,46 @@ impl Args {
         })?;
         Ok(0)
     }
+
+    /// Another program of this machine can read what passes on its loopback only as this user or as root.
+    fn is_unencrypted(&self) -> bool {
+        self.unencrypted || self.listen.is_some_and(|at| at.ip().is_loopback())
+    }
+
+    fn change_unit(&self, ctx: &Context, app: &App) -> Result<Exit> {
+        let view = if self.install {
+            let is_unencrypted = self.unencrypted;
+            serve_unit::install(app, &ServeUnitRequest { port: self.http, listen: self.listen, is_unencrypted })?
+        } else {
+            serve_unit::uninstall(app)?
+        };
+        if self.install && ctx.env.var(vars::FAIRWAY_STORE_URL).is_some() {
+            ctx.out.note(
+                "note: FAIRWAY_STORE_URL is not in the unit; name the store in .fairway/local.toml ([store] url)",
+            );
+        }
+        ctx.show(&view, || vec![view.unit.clone()], || unit_words(&view, self.install))
+    }
+}
+
+fn unit_words(view: &ServeUnitView, is_installed: bool) -> String {
+    let file = escape_line(&view.file.display().to_string());
+    let mut words = match (is_installed, view.changed) {
+        (true, true) => format!("wrote {file}\n"),
+        (true, false) => format!("unchanged: {file}\n"),
+        (false, true) => format!("removed {file}; the server runs on until it is stopped\n"),
+        (false, false) => format!("unchanged: there is no {file}\n"),
+    };
+    if !view.commands.is_empty() {
+        words.push_str("now run, in this order:\n");
+    }
+    for command in &view.commands {
+        let _ = writeln!(words, "  {command}");
+    }
+    if is_installed {
+        let _ = writeln!(words, "then pair a browser: fairway device pair");
+    }
+    words
 }
 
 fn browser(env: &Env) -> Browser<'_> {
@@ -88,7 +140,13 @@ fn words(at: &ListenAddress) -> String {
     let port = at.port.map(|port| format!(" and at 127.0.0.1:{port}")).unwrap_or_default();
     let mut words = format!("serving at {socket}{port}; to end it: INT or TERM to {}\n", at.pid);
     if let Some(listen) = at.listen {
-        let _ = writeln!(words, "the board is unencrypted at http://{listen}");
+        let url = at.listen_url.clone().unwrap_or_else(|| listen.to_string());
+        let _ = match &at.fingerprint {
+            Some(fingerprint) => {
+                writeln!(words, "the board is at {url}\nSHA-256 of its certificate: {fingerprint}")
+            }
+            None => writeln!(words, "the board is unencrypted at {url}"),
+        };
     }
     if let Some(url) = &at.open_url {
         let _ = writeln!(words, "open the board, once and within two minutes: {url}");

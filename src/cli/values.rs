@@ -16,8 +16,9 @@ use crate::{
         EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
         approval::Decision,
         checkpoint::CheckpointState,
+        device::MAX_DEVICE_LIFETIME,
         evidence::EvidenceResult,
-        id::Label,
+        id::{DeviceName, Label},
         message::Priority,
         notification::NotifySink,
         provider_event::ProviderState,
@@ -58,6 +59,7 @@ reader!(session -> SessionId);
 reader!(question -> QuestionId);
 reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
+reader!(device -> DeviceName);
 
 /// The acting session. `inbox` also reads under a key that is no session's id; what is neither is refused as a session's id.
 pub fn acting_session(text: &str) -> Result<RoutingKey, Refusal> {
@@ -153,6 +155,17 @@ pub fn signal(text: &str) -> Result<Signal, String> {
 /// A span of time.
 pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)
+}
+
+/// How long a device stays paired.
+pub fn device_lifetime(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text)?;
+    let is_possible = (Duration::from_secs(60)..=MAX_DEVICE_LIFETIME).contains(&span);
+    if is_possible {
+        Ok(span)
+    } else {
+        Err(format!("'{text}' is not between 1m and 400d: browsers keep no key longer"))
+    }
 }
 
 /// A task's status.

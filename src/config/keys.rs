@@ -446,6 +446,11 @@ pub const KEYS: &[Key] = &[
         "\"22:00-07:00\"",
         "local time in which nothing is sent; what is still open when it ends comes as one summary",
     ),
+    key_without_default(
+        "notify.quiet_kinds",
+        "[\"approval\", \"dead\"]",
+        "the kinds of items that are sent in that time all the same; none by default",
+    ),
 ];
 
 /// The key that a place in a file means, with names and list places as they stand in [`KEYS`].

@@ -29,11 +29,21 @@ pub struct NotifySettings {
     /// The part of the day in which nothing is sent.
     #[serde(deserialize_with = "quiet")]
     pub quiet: Option<QuietWindow>,
+    /// The kinds of items that are sent then all the same.
+    #[serde(deserialize_with = "values::words")]
+    pub quiet_kinds: Vec<NeedKind>,
 }
 
 impl Default for NotifySettings {
     fn default() -> Self {
-        Self { sinks: Vec::new(), command: None, command_timeout: Duration::from_secs(10), kinds: None, quiet: None }
+        Self {
+            sinks: Vec::new(),
+            command: None,
+            command_timeout: Duration::from_secs(10),
+            kinds: None,
+            quiet: None,
+            quiet_kinds: Vec::new(),
+        }
     }
 }
 
@@ -107,6 +117,7 @@ mod tests {
             ("sinks = ['command']\ncommand = ' '", "notify.sinks"),
             ("kinds = ['approvals']", "notify.kinds"),
             ("quiet = '22-7'", "notify.quiet"),
+            ("quiet_kinds = ['approvals']", "notify.quiet_kinds"),
             ("command_timeout = '0s'", "notify.command_timeout"),
             ("command_timeout = '1h'", "notify.command_timeout"),
         ] {

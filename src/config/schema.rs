@@ -137,7 +137,7 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
         "sandbox.network" => of::<SandboxNetwork>(),
         "backends.*.setup" => of::<Setup>(),
         "notify.sinks" => of::<NotifySink>(),
-        "notify.kinds" => of::<NeedKind>(),
+        "notify.kinds" | "notify.quiet_kinds" => of::<NeedKind>(),
         _ => return None,
     })
 }

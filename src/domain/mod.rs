@@ -10,6 +10,8 @@ pub mod branch_name;
 pub mod checkpoint;
 pub mod claim;
 pub mod commit_id;
+pub mod constant_time;
+pub mod device;
 pub mod event;
 pub mod evidence;
 pub mod excerpt;

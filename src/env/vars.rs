@@ -10,6 +10,8 @@ pub const SHELL: &str = "SHELL";
 pub const TMPDIR: &str = "TMPDIR";
 /// The base of the directory for state that outlives a project.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// The base of the directory for the user's configuration.
+pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The directory for sockets of this user's programs, which is gone when they log out.
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// The kind of terminal on which a program draws.

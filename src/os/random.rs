@@ -6,11 +6,16 @@ use std::{
     io::{self, Read},
 };
 
+/// Random bytes.
+pub fn bytes<const COUNT: usize>() -> io::Result<[u8; COUNT]> {
+    let mut bytes = [0; COUNT];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// 32 random bytes as lowercase hexadecimal.
 pub fn hex() -> io::Result<String> {
-    let mut bytes = [0; 32];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
+    Ok(bytes::<32>()?.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     }))

@@ -2,6 +2,7 @@
 
 mod escape;
 mod out;
+mod qr_code;
 mod relay;
 mod status_colour;
 mod style;
@@ -10,6 +11,7 @@ mod workflow;
 
 pub use escape::{escape_controls, escape_json, escape_line, strip_controls};
 pub use out::{Out, OutError};
+pub use qr_code::QrCode;
 pub use relay::Relay;
 pub use style::{Meaning, Style};
 pub use table::Table;

@@ -10,6 +10,7 @@ mod checkpoint;
 mod claim;
 mod config;
 mod dependency_tree;
+mod device;
 mod error;
 mod event;
 mod evidence;
@@ -41,6 +42,7 @@ mod review_comment;
 mod runtime;
 mod sandbox;
 mod search;
+mod serve_unit;
 mod session;
 mod session_overview;
 mod setup;
@@ -68,6 +70,7 @@ pub use checkpoint::CheckpointResultView;
 pub use claim::{ClaimedView, ReleasedView, RemovedTasksView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
+pub use device::{DevicePairView, DeviceRevokedView, DeviceView};
 pub use error::{ErrorDocument, FailedIdView, Failure, FailureKind};
 pub use event::EventView;
 pub use evidence::{EvidenceDetailView, EvidenceOutputView};
@@ -109,6 +112,7 @@ pub use sandbox::{
     SandboxCall, SandboxCheckView, SandboxNeedView, SandboxPathView, SandboxProbeView, SandboxReply, SandboxView,
 };
 pub use search::SearchHitView;
+pub use serve_unit::ServeUnitView;
 pub use session::SessionView;
 pub use session_overview::{
     AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, ProtocolView, SessionDetailView,

@@ -19,6 +19,8 @@ pub struct NotificationView {
     pub project: String,
     /// The project's root directory.
     pub root: String,
+    /// The address of the item on the page, for a paired device; null without a server that has the page.
+    pub link: Option<String>,
     /// It in a few words.
     pub title: String,
     /// It in a sentence; of a summary one line for each of the first items.

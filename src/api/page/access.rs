@@ -1,11 +1,11 @@
-//! Access to the page: a code that is valid once and for a short time is exchanged for a key, which the browser keeps in a
-//! cookie. Codes and keys are in the server's memory only and end with it.
+//! Access to the page until the server ends: a code that is valid once and for a short time is exchanged for a key, which the browser
+//! keeps in a cookie. These codes and keys are in the server's memory only. `device_keys` has those that last longer.
 
 use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use crate::api::constant_time::constant_time_eq;
+use crate::domain::{constant_time::constant_time_eq, device::DeviceAccess};
 
 /// How long a code can be exchanged.
 pub(super) const CODE_LIFETIME: Duration = Duration::from_secs(2 * 60);
@@ -19,6 +19,15 @@ pub enum Access {
     ReadOnly,
     /// To look and to act as the person who started the server.
     Full,
+}
+
+impl From<DeviceAccess> for Access {
+    fn from(access: DeviceAccess) -> Self {
+        match access {
+            DeviceAccess::Full => Self::Full,
+            DeviceAccess::ReadOnly => Self::ReadOnly,
+        }
+    }
 }
 
 /// The valid codes and keys.

@@ -42,10 +42,12 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
     html.markup("</main><footer>");
     if access == Access::Full {
         html.markup(
-            "<details><summary>open on another device…</summary><form method=\"post\" action=\"/device\">\
-             <p class=\"question\">The address is valid once, for two minutes.</p>\
-             <button name=\"access\" value=\"read-only\" class=\"plain\">address to look only</button> \
-             <button name=\"access\" value=\"full\" class=\"danger\">address with full access</button></form></details>",
+            "<details><summary>pair another device…</summary><form method=\"post\" action=\"/device\">\
+             <p class=\"question\">The device stays paired for 90 days, or until you revoke it: \
+             <code>fairway device revoke DEVICE</code></p>\
+             <p><label>Name <input name=\"name\" autocomplete=\"off\" maxlength=\"64\" placeholder=\"phone\"></label></p>\
+             <button name=\"access\" value=\"read-only\" class=\"plain\">pair it to look only</button> \
+             <button name=\"access\" value=\"full\" class=\"danger\">pair it with full access</button></form></details>",
         );
     } else {
         html.markup("<p>This browser may only look.</p>");
@@ -74,20 +76,8 @@ pub(super) fn failure(failure: &Failure) -> String {
     if let Some(hint) = &failure.hint {
         html.markup("<p>hint: ").text(hint).markup("</p>");
     }
-    end(html)
-}
-
-/// A one-time address for another browser.
-pub(super) fn device(urls: &[String], access: Access) -> String {
-    let mut html = begin("another device", None);
-    html.markup("<main id=\"board\"><h1>Open on another device</h1><p>");
-    html.markup(match access {
-        Access::Full => "Valid once, for two minutes. The browser that opens it can answer and stop agents as you.",
-        Access::ReadOnly => "Valid once, for two minutes. The browser that opens it can look.",
-    });
-    html.markup("</p>");
-    for url in urls {
-        html.markup("<p><code class=\"address\">").text(url).markup("</code></p>");
+    if failure.code == "not_admitted" || failure.code == "pairing_refused" {
+        html.markup("<p class=\"way\"><a href=\"/pair\">pair this browser with a code</a></p>");
     }
     end(html)
 }

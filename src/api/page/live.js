@@ -91,7 +91,7 @@ const open = () => {
   source.addEventListener("error", () => {
     stale(
       source.readyState === EventSource.CLOSED
-        ? "the server has ended. Open it again: fairway serve --http --open"
+        ? "the server has ended, or this browser is not paired any more. Reload the page"
         : "the connection is lost. Connecting again …",
     );
   });

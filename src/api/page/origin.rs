@@ -14,13 +14,21 @@ use axum::http::{HeaderMap, header};
 
 use super::{
     access::{Access, Secrets},
+    device_keys::{DeviceKey, DeviceKeys},
     shared_board::Feed,
 };
 use crate::{
     actions::sessions::launch::provider_hooks::ProviderHooks,
     api::{auth::single_header, live_project::AppFactory},
-    os::{peer_user, random, user},
+    api_client::page_file::ShownPage,
+    domain::device::DeviceWay,
+    os::{outgoing_ip::outgoing_ip, peer_user, random, user},
 };
+
+/// The parts of the host name on 127.0.0.1, around its random digits.
+const HOST_PREFIX: &str = "fairway-";
+const HOST_SUFFIX: &str = ".localhost";
+const HOST_DIGITS: usize = 8;
 
 thread_local! {
     static SITE: RefCell<Option<Arc<Site>>> = const { RefCell::new(None) };
@@ -42,8 +50,12 @@ pub(in crate::api) struct Site {
     name: String,
     /// The port on 127.0.0.1.
     port: u16,
-    /// The address in the network.
-    listen: Option<SocketAddr>,
+    /// The origin in the network; `None` without an address there.
+    network_origin: Option<String>,
+    /// The fingerprint of the certificate in the network; `None` without HTTPS.
+    pub(super) fingerprint: Option<String>,
+    /// The keys of the paired devices.
+    pub(super) devices: Arc<DeviceKeys>,
     secrets: Mutex<Secrets>,
     /// The board that all clients share.
     pub(super) feed: Arc<Feed>,
@@ -56,25 +68,62 @@ pub(in crate::api) struct Site {
 pub(in crate::api) struct PageAddress {
     /// The page's origin, as the browser must name it.
     pub(super) origin: String,
+    pub(super) way: DeviceWay,
     /// The two ends of the connection: the client's and the server's.
     ends: (SocketAddr, SocketAddr),
 }
 
+/// What a browser may do, and by which device's key; `None` for a key that ends with the server.
+#[derive(Debug, Clone)]
+pub(super) struct Grant {
+    pub(super) access: Access,
+    pub(super) device: Option<DeviceKey>,
+}
+
+/// Where the site is reached.
+#[derive(Debug, Clone)]
+pub(in crate::api) struct SiteAddresses {
+    /// The port on 127.0.0.1.
+    pub(in crate::api) port: u16,
+    /// The address in the network.
+    pub(in crate::api) listen: Option<SocketAddr>,
+    /// The fingerprint of the certificate there; `None` without HTTPS.
+    pub(in crate::api) fingerprint: Option<String>,
+}
+
 impl Site {
-    /// Opens the site of the current thread, at a port of 127.0.0.1 and an address in the network. `factory` opens the project as
-    /// the person for whom the page acts.
+    /// Opens the site of the current thread. `factory` opens the project as the person for whom the page acts. A server inside a
+    /// session takes no device's key: it is not the person's.
     pub(in crate::api) fn open(
-        port: u16,
-        listen: Option<SocketAddr>,
+        addresses: &SiteAddresses,
         factory: AppFactory,
         providers: &PageProviders,
+        is_inside: bool,
     ) -> Result<Arc<Self>> {
+        let (file, clock) = factory.devices();
+        let devices = Arc::new(DeviceKeys::new(file, clock, !is_inside));
         let random = random::hex().context("cannot generate the page's host name")?;
-        let name = format!("fairway-{}.localhost", random.get(..8).unwrap_or_default());
-        let feed = Feed::new(factory, providers.labels.clone())?;
-        let site = Arc::new(Self { name, port, listen, secrets: Mutex::default(), feed, hooks: providers.hooks });
+        let new = || format!("{HOST_PREFIX}{}{HOST_SUFFIX}", random.get(..HOST_DIGITS).unwrap_or_default());
+        let name = devices.host().filter(|host| is_host(host)).unwrap_or_else(new);
+        let scheme = if addresses.fingerprint.is_some() { "https" } else { "http" };
+        let listen = addresses.listen.and_then(reachable);
+        let site = Arc::new(Self {
+            name,
+            port: addresses.port,
+            network_origin: listen.map(|at| format!("{scheme}://{at}")),
+            fingerprint: addresses.fingerprint.clone(),
+            devices,
+            secrets: Mutex::default(),
+            feed: Feed::new(factory, providers.labels.clone())?,
+            hooks: providers.hooks,
+        });
         SITE.with(|here| here.replace(Some(Arc::clone(&site))));
         Ok(site)
+    }
+
+    /// Notices when devices are revoked, as long as the server runs.
+    pub(in crate::api) async fn follow_devices(self: Arc<Self>) {
+        Arc::clone(&self.devices).follow().await;
     }
 
     /// Forgets the site of the current thread with its keys.
@@ -98,7 +147,22 @@ impl Site {
 
     /// The page's origin in the network; `None` without an address there. An unspecified address has none.
     pub(in crate::api) fn network_origin(&self) -> Option<String> {
-        self.listen.filter(|at| !at.ip().is_unspecified()).map(|at| format!("http://{at}"))
+        self.network_origin.clone()
+    }
+
+    /// The name of its host on this machine.
+    pub(in crate::api) fn host(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is, for other programs of this user.
+    pub(in crate::api) fn shown(&self) -> ShownPage {
+        ShownPage {
+            host: self.name.clone(),
+            origin: self.origin(),
+            network: self.network_origin(),
+            fingerprint: self.fingerprint.clone(),
+        }
     }
 
     /// A URL of `origin` that is valid once and gives this access.
@@ -111,8 +175,7 @@ impl Site {
     /// Exchanges a code for a key. On this machine the client must be a program of this user: programs of other users see the
     /// arguments of the program that opens the browser.
     pub(super) fn exchange(&self, address: &PageAddress, code: &str) -> Result<Option<String>> {
-        let (client, server) = address.ends;
-        if client.ip().is_loopback() && peer_user::of_connection(client, server) != Some(user::uid()) {
+        if !address.is_of_this_user() {
             return Ok(None);
         }
         let key = random::hex().context("cannot generate a key")?;
@@ -120,38 +183,94 @@ impl Site {
         Ok(access.map(|_| key))
     }
 
-    /// The name of the cookie that has the key. Browsers do not tell ports apart.
+    /// The name of the cookie that has a key which ends with the server. Browsers do not tell ports apart.
     pub(super) fn cookie_name(address: &PageAddress) -> String {
         format!("fairway-{}", address.ends.1.port())
     }
 
-    /// The access of the key in a request's cookie.
-    pub(super) fn access(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Access> {
-        let name = Self::cookie_name(address);
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let secrets = self.lock();
-        pairs.filter(|(key, _)| *key == name).find_map(|(_, value)| secrets.access(value))
+    /// The name of the cookie that has a device's key. It stays when the server is started again, at whatever port.
+    pub(super) fn device_cookie_name(&self) -> String {
+        format!("{}-device", self.name.trim_end_matches(HOST_SUFFIX))
+    }
+
+    /// What the keys in a request's cookies allow: a key that ends with the server goes before a device's. A device's key is taken from
+    /// this user's programs only: other users of this machine may have been sent it by the browser.
+    pub(super) fn grant(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Grant> {
+        let (ends_with_server, lasting) = (Self::cookie_name(address), self.device_cookie_name());
+        let mut known = cookies(headers).filter(|(name, _)| *name == ends_with_server);
+        let access = {
+            let secrets = self.lock();
+            known.find_map(|(_, key)| secrets.access(key))
+        };
+        if let Some(access) = access {
+            return Some(Grant { access, device: None });
+        }
+        let mut keys = cookies(headers).filter(|(name, _)| *name == lasting);
+        let key = keys.find_map(|(_, key)| self.devices.find(key, address.way))?;
+        address.is_of_this_user().then_some(Grant { access: key.access, device: Some(key) })
     }
 
     /// The address in a request at the port of 127.0.0.1; `None` for a request that is not for the page.
     pub(in crate::api) fn local_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
         let site = Self::current()?;
         let is_page = single_header(headers, header::HOST)? == format!("{}:{}", site.name, site.port);
-        is_page.then(|| PageAddress { origin: site.origin(), ends })
+        is_page.then(|| PageAddress { origin: site.origin(), way: DeviceWay::Local, ends })
     }
 
     /// The address in a request from the network; `None` for a wrong `Host`. It must be an IP address with the port: a name could
     /// be one that its owner points here.
-    pub(in crate::api) fn network_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
+    pub(in crate::api) fn network_address(
+        headers: &HeaderMap,
+        ends: (SocketAddr, SocketAddr),
+        is_encrypted: bool,
+    ) -> Option<PageAddress> {
+        let (scheme, usual_port) = if is_encrypted { ("https", 443) } else { ("http", 80) };
         let host = single_header(headers, header::HOST)?;
         let named = match host.parse::<SocketAddr>() {
             Ok(at) => at,
-            // The port of HTTP is left out.
-            Err(_) => SocketAddr::new(host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok()?, 80),
+            // The scheme's own port is left out.
+            Err(_) => {
+                SocketAddr::new(host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok()?, usual_port)
+            }
         };
-        (named.port() == ends.1.port()).then(|| PageAddress { origin: format!("http://{host}"), ends })
+        let origin = format!("{scheme}://{host}");
+        (named.port() == ends.1.port()).then_some(PageAddress { origin, way: DeviceWay::Network, ends })
     }
+}
+
+impl PageAddress {
+    /// Whether the browser is a program of this user, as far as this machine can tell: of another machine it cannot.
+    pub(super) fn is_of_this_user(&self) -> bool {
+        let (client, server) = self.ends;
+        !client.ip().is_loopback() || peer_user::of_connection(client, server) == Some(user::uid())
+    }
+
+    /// What a cookie of this address needs besides its name and value.
+    pub(super) fn cookie_attributes(&self) -> &'static str {
+        if self.origin.starts_with("https:") {
+            "; Path=/; Secure; HttpOnly; SameSite=Strict"
+        } else {
+            "; Path=/; HttpOnly; SameSite=Strict"
+        }
+    }
+}
+
+/// The address at which other machines reach a listener; `None` for one of every interface on a machine without a network.
+fn reachable(listen: SocketAddr) -> Option<SocketAddr> {
+    let ip = if listen.ip().is_unspecified() { outgoing_ip(listen.ip())? } else { listen.ip() };
+    Some(SocketAddr::new(ip, listen.port()))
+}
+
+/// The names and values of a request's cookies.
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='))
+}
+
+/// Whether a text is a host name that this server makes.
+fn is_host(text: &str) -> bool {
+    let digits = text.strip_prefix(HOST_PREFIX).and_then(|rest| rest.strip_suffix(HOST_SUFFIX));
+    digits.is_some_and(|digits| digits.len() == HOST_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -159,12 +278,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn host_of_a_file_is_one_that_a_server_makes() {
+        assert!(is_host("fairway-0123abcd.localhost"));
+        for text in
+            ["fairway-0123abcd.evil.example", "fairway-.localhost", "127.0.0.1", "fairway-0123abc/.localhost", ""]
+        {
+            assert!(!is_host(text), "{text}");
+        }
+    }
+
+    #[test]
     fn host_in_the_network_is_an_address_with_the_port() {
         let ends = ("10.0.0.2:999".parse().unwrap(), "10.0.0.1:8443".parse().unwrap());
         let address = |host: &str| {
             let headers = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
-            Site::network_address(&headers, ends).map(|address| address.origin)
+            Site::network_address(&headers, ends, false).map(|address| address.origin)
         };
+        let of_usual_port = ("10.0.0.2:999".parse().unwrap(), "10.0.0.1:443".parse().unwrap());
+        let headers = HeaderMap::from_iter([(header::HOST, "10.0.0.1".parse().unwrap())]);
+        let origin = |is_encrypted| Site::network_address(&headers, of_usual_port, is_encrypted).map(|one| one.origin);
+        assert_eq!((origin(true).as_deref(), origin(false)), (Some("https://10.0.0.1"), None));
         assert_eq!(address("10.0.0.1:8443").as_deref(), Some("http://10.0.0.1:8443"));
         assert_eq!(address("[fe80::1]:8443").as_deref(), Some("http://[fe80::1]:8443"));
         for host in ["10.0.0.1", "10.0.0.1:80", "evil.example:8443", "localhost:8443", "", "10.0.0.1:8443:8443"] {

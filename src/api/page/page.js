@@ -157,6 +157,13 @@ document.addEventListener("keydown", (event) => {
   document.querySelector("header input[type=search]").focus();
 });
 
+// The link of a notification ends in the key of its item.
+const linked = [...document.querySelectorAll("#needs li")].find((item) => `#${encodeURIComponent(item.dataset.key)}` === location.hash);
+if (linked) {
+  linked.classList.add("linked");
+  linked.scrollIntoView({ block: "center" });
+}
+
 showTitle();
 openLane();
 connect({

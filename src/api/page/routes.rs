@@ -17,11 +17,13 @@ use super::{
     access::Access,
     act::PageCommand,
     composer::ComposedBoard,
+    device_keys::DeviceKey,
     document,
     form::Form,
     headers, lane_page, live_screen,
-    origin::{PageAddress, Site},
+    origin::{Grant, PageAddress, Site},
     page_frame::PageFrame,
+    pair_page::{self, PairingView},
     review_page, search_page,
     shared_board::Content,
     shell::PageName,
@@ -29,9 +31,16 @@ use super::{
     tasks_page, usage_page,
 };
 use crate::{
-    actions::Answer,
+    actions::{
+        Answer,
+        project::devices::{self, PairingRequest},
+    },
     api::{auth::single_header, body::query, error::ApiError, sse, state},
-    domain::{Actor, LaneName, Refusal},
+    domain::{
+        Actor, LaneName, Refusal,
+        device::{DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code},
+        id::DeviceName,
+    },
     wire::ErrorDocument,
 };
 
@@ -65,6 +74,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/search", READ),
     ("/open", "GET"),
     ("/events", READ),
+    ("/pair", "GET,POST"),
     ("/act", "POST"),
     ("/device", "POST"),
 ];
@@ -131,12 +141,18 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
     if let Some((_, kind, text)) = FILES.iter().find(|(known, ..)| *known == path) {
         return Ok(file(kind, *text));
     }
-    if path == "/open" {
-        return open(&site, &address, &request);
+    match (path.as_str(), &method) {
+        ("/open", _) => return open(&site, &address, &request),
+        ("/pair", &Method::GET) => {
+            return Ok(file(HTML, pair_page::form(Form::of_query(request.uri()).get("code").trim())));
+        }
+        ("/pair", _) => return pair(&site, &address, request).await,
+        _ => {}
     }
-    let access = site.access(&address, request.headers()).ok_or_else(ApiError::no_page_access)?;
+    let grant = site.grant(&address, request.headers()).ok_or_else(ApiError::no_page_access)?;
+    let access = grant.access;
     match path.as_str() {
-        "/events" => events(&site, &request, access),
+        "/events" => events(&site, &request, grant),
         "/" => {
             let (board, frame) = site.feed.board().await?;
             let html = document::board(&site.feed, &frame, &board.project, board.now, access);
@@ -155,7 +171,7 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
             let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
             let form = Form::read(request).await?;
             if changing == "/device" {
-                return device(&site, &form);
+                return device(&site, &form, grant.device).await;
             }
             let back = back(&form).to_owned();
             let (answer, command) = act(&site, form).await?;
@@ -199,11 +215,31 @@ fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Respons
     }
     let CodeQuery { code } = query(request)?;
     let key = site.exchange(address, &code)?.ok_or_else(ApiError::no_page_access)?;
-    let cookie = format!("{}={key}; Path=/; HttpOnly; SameSite=Strict", Site::cookie_name(address));
+    let cookie = format!("{}={key}{}", Site::cookie_name(address), address.cookie_attributes());
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, cookie.as_str())]).into_response())
 }
 
-fn events(site: &Site, request: &Request, access: Access) -> Result<Response, ApiError> {
+/// Exchanges a code for a cookie that outlives the server. The form of this site must ask for it: a link that another site or
+/// program has opened uses no code up.
+async fn pair(site: &Arc<Site>, address: &PageAddress, request: Request) -> Result<Response, ApiError> {
+    check_origin(address, request.headers())?;
+    if !address.is_of_this_user() {
+        return Err(anyhow::Error::from(Refusal::PairingRefused).into());
+    }
+    let agent = single_header(request.headers(), header::USER_AGENT).unwrap_or_default();
+    let (kind, way) = (kind_of(agent), address.way);
+    let form = Form::read(request).await?;
+    let name = form.written("name").map(DeviceName::parse).transpose().map_err(anyhow::Error::from)?;
+    let (code, here) = (form.get("code").to_owned(), Arc::clone(site));
+    let paired =
+        tokio::task::spawn_blocking(move || here.devices.pair(here.host(), &code, name.as_ref(), kind, way)).await;
+    let paired = paired.map_err(|_| ApiError::internal("internal error: the pairing panicked"))??;
+    let (name, attributes) = (site.device_cookie_name(), address.cookie_attributes());
+    let cookie = format!("{name}={}; Max-Age={}{attributes}", paired.key, paired.lifetime.as_secs());
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, cookie.as_str())]).into_response())
+}
+
+fn events(site: &Arc<Site>, request: &Request, grant: Grant) -> Result<Response, ApiError> {
     let SinceQuery { since, beats, lane } = query(request)?;
     let lane = Some(lane).filter(|lane| !lane.is_empty()).map(|lane| LaneName::parse(&lane)).transpose();
     let lane = lane.map_err(anyhow::Error::from)?;
@@ -215,11 +251,23 @@ fn events(site: &Site, request: &Request, access: Access) -> Result<Response, Ap
     let (response, items) = if accepts_gzip(request.headers()) { sse::compressed_stream() } else { sse::stream() };
     let content = if beats == "yes" { Content::Beats } else { Content::Board };
     let items = Arc::new(items);
+    let Grant { access, device } = grant;
     if let Some(lane) = lane {
-        tokio::spawn(live_screen::follow(Arc::clone(&site.feed), Arc::clone(&items), lane));
+        let screens = live_screen::follow(Arc::clone(&site.feed), Arc::clone(&items), lane);
+        tokio::spawn(while_paired(Arc::clone(site), device.clone(), screens));
     }
-    tokio::spawn(Arc::clone(&site.feed).serve(items, version, access, content));
+    let board = Arc::clone(&site.feed).serve(items, version, access, content);
+    tokio::spawn(while_paired(Arc::clone(site), device, board));
     Ok(response)
+}
+
+/// Sends a stream until the device is revoked or its time is over. One of a key without a device lasts as long as the server.
+async fn while_paired(site: Arc<Site>, device: Option<DeviceKey>, stream: impl Future<Output = ()>) {
+    let Some(device) = device else { return stream.await };
+    tokio::select! {
+        () = stream => {}
+        () = site.devices.ended(&device) => {}
+    }
 }
 
 /// Whether the client reads gzip.
@@ -297,13 +345,27 @@ fn is_offered(board: &ComposedBoard, item: Option<&str>, words: &str, command: &
     }
 }
 
-fn device(site: &Site, form: &Form) -> Result<Response, ApiError> {
+/// Makes a code for another device, which ends with the one that asks for it at the latest.
+async fn device(site: &Site, form: &Form, from: Option<DeviceKey>) -> Result<Response, ApiError> {
     let access = match form.get("access") {
-        "full" => Access::Full,
-        "read-only" => Access::ReadOnly,
+        "full" => DeviceAccess::Full,
+        "read-only" => DeviceAccess::ReadOnly,
         _ => return Err(ApiError::usage("invalid access: must be full or read-only")),
     };
-    let origins = [Some(site.origin()), site.network_origin()];
-    let urls = origins.iter().flatten().map(|origin| site.one_time_url(origin, access));
-    Ok(file(HTML, document::device(&urls.collect::<anyhow::Result<Vec<_>>>()?, access)))
+    let name = form.written("name").map(DeviceName::parse).transpose().map_err(anyhow::Error::from)?;
+    let paired_from = from.map(|device| device.name);
+    let request = PairingRequest { access, name, lifetime: DEFAULT_DEVICE_LIFETIME, paired_from };
+    let host = site.host().to_owned();
+    let code = state::run_blocking_as(site.feed.factory(), move |app| devices::make_code(app, &host, &request)).await?;
+    let network = site.network_origin();
+    let origins = network.iter().cloned().chain([site.origin()]);
+    let view = PairingView {
+        links: origins.map(|origin| devices::pairing_link(&origin, &code.link)).collect(),
+        is_in_network: network.is_some(),
+        code: shown_code(&code.typed),
+        access: access.into(),
+        expires_at: code.expires_at.to_local(),
+        fingerprint: site.fingerprint.clone(),
+    };
+    Ok(file(HTML, pair_page::pairing(&view)))
 }

@@ -16,6 +16,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
         &[
             "adapter",
             "completions",
+            "device",
             "hook",
             "host",
             "man",

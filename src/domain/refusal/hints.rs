@@ -33,6 +33,7 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
         ([], "backend") => "list the backends: fairway adapter list".to_owned(),
         ([], "approval") => "list the open approvals: fairway approvals list".to_owned(),
         ([], "directory") => format!("make it: mkdir -p {}", shell_words::quote(id)),
+        ([], "device") => "list the devices: fairway device list".to_owned(),
         ([], "guide") => "list the guides: fairway guide --list".to_owned(),
         ([topic, ..], "guide") => format!("did you mean {topic}: fairway guide {topic}"),
         ([], _) => return None,

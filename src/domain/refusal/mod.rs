@@ -911,6 +911,22 @@ refusals! {
     #[code(Busy, "run_busy")]
     #[hint("look at it again: fairway exec poll {run}")]
     JobUnresponsive { run: String },
+    /// The file of the paired devices is broken, or others could have written it; no device is admitted until then.
+    #[error("the paired devices cannot be read from {file}: {why}")]
+    #[code(Failure, "devices_unreadable")]
+    #[hint("to pair every device anew: rm {}", shell_words::quote(file))]
+    DevicesUnreadable { file: String, why: String },
+    /// `device pair`: no server shows the page of this project.
+    #[error("no server shows the page of this project")]
+    #[code(NotFound, "no_page_server")]
+    #[hint("start one in another terminal: fairway serve --http 7431")]
+    NoPageServer,
+    /// A code pairs no device: it is unknown, used, too old, or wrong ones came before it.
+    #[error("this code pairs no device: it is unknown, was used, is older than {} minutes, or was followed by too many wrong ones",
+        super::device::PAIRING_LIFETIME.as_secs() / 60)]
+    #[code(Refused, "pairing_refused")]
+    #[hint("make another code: fairway device pair")]
+    PairingRefused,
     /// A server runs for this project already.
     #[error("a server is already listening at {place}")]
     #[code(Conflict, "serve_running")]

@@ -60,13 +60,14 @@ pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     receipt.state == ReceiptState::Failed || is_abandoned()
 }
 
-/// The plan for the items `wanted` of those on the board, which are `present`. Until `quiet_until` nothing is sent.
+/// The plan for the items `wanted` of those on the board, which are `present`. Until `quiet_until` only the `urgent` ones are sent.
 ///
 /// After a failure the whole sink waits for the next attempt: a service that does not answer is not asked once more for each
 /// item.
 pub fn plan(
     present: &BTreeSet<String>,
     wanted: &[String],
+    urgent: &BTreeSet<String>,
     receipts: &[Receipt],
     sinks: &[NotifySink],
     now: Timestamp,
@@ -81,7 +82,12 @@ pub fn plan(
             .map(|receipt| (receipt.item.as_str(), receipt))
             .collect();
         match quiet_until {
-            Some(end) => hold(&mut plan, *sink, wanted, &known, end),
+            Some(end) => {
+                let (now_due, later): (Vec<String>, Vec<String>) =
+                    wanted.iter().cloned().partition(|item| urgent.contains(item));
+                send(&mut plan, *sink, &now_due, &known, now);
+                hold(&mut plan, *sink, &later, &known, end);
+            }
             None => send(&mut plan, *sink, wanted, &known, now),
         }
     }
@@ -159,7 +165,8 @@ mod tests {
     fn planned(wanted: &[&str], receipts: &[Receipt], quiet_until: Option<Timestamp>) -> Plan {
         let wanted: Vec<String> = wanted.iter().map(|item| (*item).to_owned()).collect();
         let present = wanted.iter().cloned().collect();
-        plan(&present, &wanted, receipts, &[NotifySink::Command], NOW, quiet_until)
+        let urgent = wanted.iter().filter(|item| item.starts_with("urgent")).cloned().collect();
+        plan(&present, &wanted, &urgent, receipts, &[NotifySink::Command], NOW, quiet_until)
     }
 
     fn sent(plan: &Plan) -> Vec<Vec<&str>> {
@@ -213,6 +220,9 @@ mod tests {
         assert_eq!((quiet.send.len(), quiet.next, quiet.has_gone), (0, Some(at(60)), false));
         let held = planned(&["a"], &[receipt("a", ReceiptState::Held, 0, None)], Some(at(60)));
         assert_eq!((held.hold.len(), held.next), (0, Some(at(60))));
+        let urgent = planned(&["a", "urgent-1", "urgent-2"], &[], Some(at(60)));
+        assert_eq!(sent(&urgent), [["urgent-1"], ["urgent-2"]]);
+        assert_eq!((urgent.hold.len(), urgent.next), (1, Some(at(60))));
         let gone = planned(&[], &[receipt("a", ReceiptState::Held, 0, None)], Some(at(60)));
         assert_eq!((gone.has_gone, gone.next), (true, None));
     }

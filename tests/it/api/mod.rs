@@ -3,6 +3,7 @@
 mod auth;
 mod authorize;
 mod curl;
+mod devices;
 mod exec;
 mod further_fields;
 mod identity;
@@ -16,6 +17,7 @@ mod page_not_live;
 mod page_stream;
 mod pages;
 mod pages_in_chromium;
+mod pairing_in_chromium;
 mod routes;
 
 mod server_lifecycle;

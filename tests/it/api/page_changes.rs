@@ -1,7 +1,7 @@
 //! Changes that the page makes, and the texts that it shows.
 
 use super::{
-    page_client::{Client, code_path, open, request},
+    page_client::{open, request},
     *,
 };
 use crate::common::fixtures::{add_approval, add_lane, add_session};
@@ -33,12 +33,7 @@ fn change_wants_full_access_and_the_pages_own_origin() {
     assert_eq!(no_form.status, 400);
     assert_eq!(request(port, "GET", "/act", &client.headers(), "").status, 405);
     // Another device may only look, and nothing on its page changes anything.
-    let device = client.post_with("/device", &own, &[("access", "read-only")]);
-    let url = device.body.split("<code class=\"address\">").nth(1).unwrap().split('<').next().unwrap().to_owned();
-    let reader = Client { cookie: String::new(), origin: client.origin.clone(), port };
-    let opened = reader.get(&code_path(&url));
-    let reader =
-        Client { cookie: opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned(), ..reader };
+    let reader = client.pair("read-only");
     let page = reader.get("/");
     assert!(page.body.contains(&format!("<code>{command}</code>")), "{}", page.body);
     assert!(!page.body.contains("method=\"post\"") && !page.body.contains("<button"), "{}", page.body);

@@ -59,6 +59,18 @@ impl Client {
         client
     }
 
+    /// A further browser, paired by a code that the page of this one makes.
+    pub(crate) fn pair(&self, access: &str) -> Self {
+        let own = format!("origin: {}\r\n", self.origin);
+        let page = self.post_with("/device", &own, &[("access", access)]);
+        let link = page.body.split("<code class=\"address\">").nth(1).unwrap().split('<').next().unwrap().to_owned();
+        let code = link.split_once("code=").unwrap().1;
+        let other = Self { port: self.port, origin: self.origin.clone(), cookie: String::new() };
+        let paired = other.post_with("/pair", &own, &[("code", code)]);
+        let cookie = paired.header("set-cookie").unwrap_or_else(|| panic!("{}", paired.body));
+        Self { cookie: cookie.split(';').next().unwrap().to_owned(), ..other }
+    }
+
     pub(crate) fn headers(&self) -> String {
         let host = self.origin.strip_prefix("http://").unwrap();
         let cookie = if self.cookie.is_empty() { String::new() } else { format!("cookie: a=b; {}\r\n", self.cookie) };

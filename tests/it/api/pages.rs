@@ -1,7 +1,7 @@
 //! The pages beside the board: tasks, reviews, a lane, usage and the search. What they show, and what their forms do.
 
 use super::{
-    page_client::{Client, Page, code_path, encoded, open},
+    page_client::{Client, Page, encoded, open},
     *,
 };
 use crate::{
@@ -264,16 +264,11 @@ fn lane_usage_and_search_show_what_the_commands_print() {
 fn reader_of_the_pages_gets_no_form_and_no_stranger_gets_a_page() {
     let world = submitted_work(&[("ui.txt", "one\n")]);
     let (_server, client) = open(&world, &[]);
-    let own = format!("origin: {}\r\n", client.origin);
-    let device = client.post_with("/device", &own, &[("access", "read-only")]);
-    let url = device.body.split("<code class=\"address\">").nth(1).unwrap().split('<').next().unwrap().to_owned();
-    let reader = Client { cookie: String::new(), origin: client.origin.clone(), port: client.port };
+    let stranger = Client { cookie: String::new(), origin: client.origin.clone(), port: client.port };
     for path in PAGES {
-        assert_eq!(reader.get(path).status, 401, "{path}");
+        assert_eq!(stranger.get(path).status, 401, "{path}");
     }
-    let opened = reader.get(&code_path(&url));
-    let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
-    let reader = Client { cookie, ..reader };
+    let reader = client.pair("read-only");
     for path in PAGES {
         let page = reader.get(path);
         assert_eq!(page.status, 200, "{path}: {}", page.body);

@@ -10,6 +10,7 @@ mod complete;
 mod config;
 mod debug_log;
 mod demo;
+mod device;
 mod doctor;
 mod events;
 mod evidence;

@@ -201,7 +201,7 @@ fn sender_that_dies_with_a_claimed_item_leaves_it_to_the_next_one() {
 #[test]
 fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
     // The clock of the tests begins at midnight.
-    let world = world("sinks = ['command']\ncommand = 'sink.sh'\nquiet = '22:00-07:00'");
+    let world = world("sinks = ['command']\ncommand = 'sink.sh'\nquiet = '22:00-07:00'\nquiet_kinds = ['blocked']");
     for _ in 0..3 {
         approval(&world);
         let run = world.run(["notify", "--once"]).exits(0);
@@ -211,9 +211,20 @@ fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
     world.run(["approvals", "answer", "2", "deny"]).exits(0);
     assert!(world.run(["notify"]).exits(0).stdout.contains("quiet: 22:00-07:00 (now, until 2026-01-01 07:00:00)"));
     assert_eq!(documents(&world).len(), 0);
+    // A kind that is sent all the same, with the way to it.
+    let page = r#"{"host":"fairway-1.localhost","origin":"http://fairway-1.localhost:1","network":"https://10.0.0.1:7431","fingerprint":null}"#;
+    let runtime = world.root().join(".fairway/runtime");
+    fs::create_dir_all(&runtime).unwrap();
+    fs::write(runtime.join("worker.page"), page).unwrap();
+    for call in [&["task", "add", "T-1", "t"][..], &["claim", "T-1"], &["task", "block", "T-1", "--reason", "no key"]] {
+        world.run(call).exits(0);
+    }
+    world.run(["notify", "--once"]).exits(0);
+    let urgent = documents(&world).remove(0);
+    assert_eq!((&urgent["type"], &urgent["link"]), (&json!("item"), &json!("https://10.0.0.1:7431/#blocked%3AT-1")));
     world.advance_clock(7 * 3_600);
     world.run(["notify", "--once"]).exits(0);
-    let documents = documents(&world);
+    let documents = documents(&world).split_off(1);
     let ids: Vec<&Value> = documents[0]["items"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
     assert_eq!((documents.len(), &documents[0]["type"]), (1, &json!("summary")));
     assert_eq!(ids, ["approval:1", "approval:3"]);

@@ -636,6 +636,10 @@ pub const COMMANDS: &[CommandRow] = &[
         "host retire elsewhere --force --reason late",
         &["host retire {} --reason late", "host retire elsewhere --force --reason {}"],
     ),
+    // It needs a server that runs, and a device that a browser paired.
+    row("device pair", "device pair --help", &["device pair --name {}", "device pair --expires {}"]),
+    row("device list", "device list", &[]),
+    row("device revoke", "device revoke --help", &["device revoke {}"]),
     // Both need a server.
     row("store copy", "store copy --help", &["store copy --to {}"]),
     row(

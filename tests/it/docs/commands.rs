@@ -56,7 +56,15 @@ const NOT_RUN: &[(&str, &str)] = &[
         "cargo install --path . --locked   # Linux, git, Rust 1.92 or newer, a C compiler; then: fairway setup",
     ),
     ("docs/guides/board-in-the-browser.md", "fairway serve --open                    # opens your browser"),
-    ("docs/guides/board-in-the-browser.md", "fairway serve --open --listen 192.168.1.20:7431 --unencrypted"),
+    (
+        "docs/guides/board-in-the-browser.md",
+        "fairway device pair --name phone                    # full access, for 90 days",
+    ),
+    (
+        "docs/guides/board-in-the-browser.md",
+        "fairway serve --install                    # or with --http PORT, --listen IP:PORT",
+    ),
+    ("docs/guides/board-in-the-browser.md", "fairway serve --http 7430 --listen 192.168.1.20:7431"),
     ("docs/guides/notifications.md", "cp examples/notify/fairway-notify.service ~/.config/systemd/user/"),
     ("docs/guides/notifications.md", "install -m 755 examples/notify/ntfy.sh ~/.local/bin/fairway-ntfy"),
     ("docs/guides/several-machines.md", "fairway store copy --to postgres://fairway@db.example/team"),

@@ -2,6 +2,7 @@
 
 use crate::{
     actions::App,
+    api_client::page_file::ShownPage,
     domain::{need::NeedKind, secrets::mask},
     os::digest::sha256_hex,
     wire::{NeedView, NotificationView},
@@ -53,8 +54,10 @@ pub(super) fn of_test(app: &App) -> NotificationView {
 }
 
 fn document(app: &App, kind: &'static str, title: String, text: String, items: Vec<NeedView>) -> NotificationView {
+    let link = link(app, &items);
     NotificationView {
         version: VERSION,
+        link,
         kind,
         at: app.env.now().to_string(),
         project: app.settings.project.name.clone(),
@@ -63,6 +66,19 @@ fn document(app: &App, kind: &'static str, title: String, text: String, items: V
         text,
         items,
     }
+}
+
+/// The address at which a paired device finds the only item, or the board: in the network where the server is there.
+fn link(app: &App, items: &[NeedView]) -> Option<String> {
+    let page = ShownPage::read(&app.project.runtime_dir())?;
+    let origin = page.network.unwrap_or(page.origin);
+    let place = match items {
+        [one] => {
+            format!("#{}", form_urlencoded::byte_serialize(one.id.as_bytes()).collect::<String>().replace('+', "%20"))
+        }
+        _ => String::new(),
+    };
+    Some(format!("{origin}/{place}"))
 }
 
 /// The item without what looks like a secret: it leaves this machine.

@@ -179,6 +179,8 @@ pub(super) struct Board {
     needs: BTreeMap<String, NeedView>,
     /// The keys of the kinds that are sent, in the order of the board.
     pub(super) wanted: Vec<String>,
+    /// The keys of the kinds that are sent in the quiet window too.
+    urgent: BTreeSet<String>,
     present: BTreeSet<String>,
 }
 
@@ -190,11 +192,14 @@ impl Board {
     pub(super) fn of(app: &App, board: BoardView) -> Self {
         let keyed: Vec<(String, NeedView)> =
             board.needs_you.into_iter().map(|need| (document::key(&need), need)).collect();
-        let wants = |need: &NeedView| app.settings.notify.wants(need.kind);
+        let settings = &app.settings.notify;
+        let wants = |need: &NeedView| settings.wants(need.kind);
+        let is_urgent = |need: &NeedView| settings.quiet_kinds.iter().any(|kind| kind.as_str() == need.kind);
         Self {
             seq: board.seq,
             read_at: Instant::now(),
             wanted: keyed.iter().filter(|(_, need)| wants(need)).map(|(key, _)| key.clone()).collect(),
+            urgent: keyed.iter().filter(|(_, need)| is_urgent(need)).map(|(key, _)| key.clone()).collect(),
             present: keyed.iter().map(|(key, _)| key.clone()).collect(),
             needs: keyed.into_iter().collect(),
         }
@@ -213,7 +218,7 @@ impl Board {
     pub(super) fn plan(&self, app: &App, sinks: &[NotifySink]) -> Result<Plan> {
         let known = app.read(|tx| Ok(receipts::all(tx)?))?;
         let (now, quiet) = (app.env.now(), quiet_until(app));
-        Ok(notifications::plan(&self.present, &self.wanted, &known, sinks, now, quiet))
+        Ok(notifications::plan(&self.present, &self.wanted, &self.urgent, &known, sinks, now, quiet))
     }
 }
 

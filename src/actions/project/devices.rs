@@ -1,0 +1,144 @@
+//! The browsers that are paired with the page: pairing, listing and revoking.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use super::device_file::DeviceFile;
+use crate::{
+    actions::{Answer, App, core::inside_session},
+    api_client::{ApiClient, page_file::ShownPage},
+    domain::{
+        Refusal,
+        device::{self, Device, DeviceAccess, PAIRING_LIFETIME, Pairing},
+        id::DeviceName,
+        plural,
+    },
+    os::random,
+    wire::{DevicePairView, DeviceRevokedView, DeviceView},
+};
+
+/// How long a server may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What a new device shall be.
+#[derive(Debug, Clone)]
+pub struct PairingRequest {
+    pub access: DeviceAccess,
+    /// Its name; `None` if the device itself says one.
+    pub name: Option<DeviceName>,
+    /// How long it stays paired.
+    pub lifetime: Duration,
+    /// The device from which the code is made; `None` for the terminal.
+    pub paired_from: Option<String>,
+}
+
+/// A new code, in both spellings.
+#[derive(Debug)]
+pub struct NewCode {
+    /// The code of a link.
+    pub link: String,
+    /// The code that is typed.
+    pub typed: String,
+    /// When the device ends.
+    pub expires_at: crate::env::Timestamp,
+}
+
+/// The devices that are paired now, in the order of their pairing.
+pub fn list(app: &App) -> Result<Vec<DeviceView>> {
+    let mut devices = DeviceFile::of(&app.project).read()?;
+    devices.prune(app.env.now());
+    Ok(devices.devices.iter().map(view).collect())
+}
+
+fn view(device: &Device) -> DeviceView {
+    DeviceView {
+        name: device.name.clone(),
+        access: device.access.as_str(),
+        way: device.way.as_str(),
+        paired_at: device.paired_at,
+        paired_from: device.paired_from.clone(),
+        expires_at: device.expires_at,
+        seen_at: device.seen_at,
+    }
+}
+
+/// Makes a code that pairs one browser. `host` is the name of the page's host on this machine, which stays from now on.
+///
+/// # Errors
+/// `devices_unreadable`.
+pub fn make_code(app: &App, host: &str, request: &PairingRequest) -> Result<NewCode> {
+    let link = random::hex().context("cannot generate a code")?;
+    let typed = device::typed_code(random::bytes().context("cannot generate a code")?);
+    let now = app.env.now();
+    let pairing = Pairing {
+        link: device::digest(&link),
+        code: Some(device::digest(&typed)),
+        access: request.access,
+        name: request.name.as_ref().map(ToString::to_string),
+        paired_from: request.paired_from.clone(),
+        expires_at: now.plus(request.lifetime),
+        valid_until: now.plus(PAIRING_LIFETIME),
+        wrong_codes: 0,
+    };
+    let expires_at = DeviceFile::of(&app.project).change(|devices| {
+        devices.add_pairing(pairing, now);
+        devices.host = Some(host.to_owned());
+        devices.pairings.last().map_or(now, |pairing| pairing.expires_at)
+    })?;
+    Ok(NewCode { link, typed, expires_at })
+}
+
+/// Makes a code for a browser, with its links at the server that runs.
+///
+/// # Errors
+/// `inside_session`; `no_page_server`; `devices_unreadable`.
+pub fn pair(app: &App, request: &PairingRequest) -> Result<DevicePairView> {
+    inside_session::refuse(app, "device pair")?;
+    let runtime = app.project.runtime_dir();
+    let page = ShownPage::read(&runtime).filter(|_| ApiClient::connect(&runtime, CONNECT_TIMEOUT).is_some());
+    let page = page.ok_or(Refusal::NoPageServer)?;
+    let code = make_code(app, &page.host, request)?;
+    let origins = page.network.iter().chain([&page.origin]);
+    Ok(DevicePairView {
+        links: origins.map(|origin| pairing_link(origin, &code.link)).collect(),
+        is_in_network: page.network.is_some(),
+        code: device::shown_code(&code.typed),
+        access: request.access.as_str(),
+        name: request.name.as_ref().map(ToString::to_string),
+        valid_until: app.env.now().plus(PAIRING_LIFETIME),
+        expires_at: code.expires_at,
+        fingerprint: page.fingerprint,
+    })
+}
+
+/// The link with which a browser is paired.
+pub fn pairing_link(origin: &str, code: &str) -> String {
+    format!("{origin}/pair?code={code}")
+}
+
+/// Revokes a device, and those that were paired from it.
+///
+/// # Errors
+/// `inside_session`; `not_found`; `devices_unreadable`.
+pub fn revoke(app: &App, name: &DeviceName) -> Result<Answer> {
+    inside_session::refuse(app, "device revoke")?;
+    let now = app.env.now();
+    let gone = DeviceFile::of(&app.project).change(|devices| {
+        devices.prune(now);
+        let gone = devices.revoke(name.as_str());
+        devices.prune(now);
+        gone
+    })?;
+    let Some((own, others)) = gone.split_first() else {
+        return Err(Refusal::not_found("device", name.as_str()).into());
+    };
+    let line = match others {
+        [] => format!("revoked {own}"),
+        others => {
+            let count = plural::count(others.len(), "device");
+            format!("revoked {own}, and {count} that were paired from it: {}", others.join(", "))
+        }
+    };
+    Answer::new(&DeviceRevokedView { name: own.clone(), revoked: gone.clone() }, own, line)
+}

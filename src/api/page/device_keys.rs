@@ -1,0 +1,218 @@
+//! The keys of the paired devices, as their file has them now: a device that is revoked is refused at the next request, and its
+//! streams end.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use super::access::Access;
+use crate::{
+    actions::project::device_file::DeviceFile,
+    api::{
+        async_fd::register_fd,
+        live_project::{FileStamp, file_stamp},
+    },
+    domain::{
+        Refusal,
+        device::{self, Device, DeviceWay, NewDevice, PairedDevices},
+        id::DeviceName,
+    },
+    env::{Clock, Timestamp},
+    os::{file_watch::FileWatch, random},
+};
+
+/// An open stream of a device is looked at again at least so often: clocks are set, and machines sleep.
+const LOOK_INTERVAL: Duration = Duration::from_secs(60);
+/// The file is looked at so often where the kernel cannot tell of changes.
+const FALLBACK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The keys.
+#[derive(Debug)]
+pub(super) struct DeviceKeys {
+    file: DeviceFile,
+    clock: Clock,
+    /// Whether this server takes keys of devices at all.
+    is_used: bool,
+    known: Mutex<(FileStamp, Arc<PairedDevices>)>,
+    /// Counts the changes of the file that were noticed.
+    changes: watch::Sender<u64>,
+}
+
+/// The key with which a request came.
+#[derive(Debug, Clone)]
+pub(super) struct DeviceKey {
+    /// The device's name.
+    pub(super) name: String,
+    pub(super) access: Access,
+    digest: String,
+    way: DeviceWay,
+}
+
+/// A device that was just paired, with its key.
+#[derive(Debug)]
+pub(super) struct Paired {
+    pub(super) key: String,
+    /// How long its cookie is kept.
+    pub(super) lifetime: Duration,
+}
+
+impl DeviceKeys {
+    pub(super) fn new(file: DeviceFile, clock: Clock, is_used: bool) -> Self {
+        let known = Mutex::new((None, Arc::default()));
+        Self { file, clock, is_used, known, changes: watch::Sender::new(0) }
+    }
+
+    /// The devices as the file has them now. A file that cannot be read has none.
+    fn devices(&self) -> Arc<PairedDevices> {
+        if !self.is_used {
+            return Arc::default();
+        }
+        // Taken before the file is read: what changes in between is read again.
+        let stamp = file_stamp(self.file.path());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if stamp.is_none() || known.0 != stamp {
+            *known = (stamp, Arc::new(self.file.read().unwrap_or_default()));
+        }
+        Arc::clone(&known.1)
+    }
+
+    /// The name of the page's host that the devices know.
+    pub(super) fn host(&self) -> Option<String> {
+        let mut devices = (*self.devices()).clone();
+        devices.prune(self.clock.now());
+        devices.host
+    }
+
+    /// The device of a key that came by this way.
+    pub(super) fn find(&self, key: &str, way: DeviceWay) -> Option<DeviceKey> {
+        let digest = device::digest(key);
+        let (devices, now) = (self.devices(), self.clock.now());
+        let device = devices.of_key(&digest, way, now)?;
+        self.note_seen(device, now);
+        Some(DeviceKey { name: device.name.clone(), access: device.access.into(), digest, way })
+    }
+
+    fn note_seen(&self, device: &Device, now: Timestamp) {
+        if device.is_seen_late(now) {
+            let (file, name) = (self.file.clone(), device.name.clone());
+            // The time is for people: nothing depends on it.
+            tokio::task::spawn_blocking(move || file.change(|devices| devices.see(&name, now)));
+        }
+    }
+
+    /// Returns when the device is revoked or its time is over.
+    pub(super) async fn ended(&self, key: &DeviceKey) {
+        let mut changes = self.changes.subscribe();
+        loop {
+            let (devices, now) = (self.devices(), self.clock.now());
+            let Some(device) = devices.of_key(&key.digest, key.way, now) else { return };
+            let left = device.expires_at.since(now).min(LOOK_INTERVAL);
+            let _ = timeout(left, changes.changed()).await;
+        }
+    }
+
+    /// Pairs a browser: exchanges a code for a key.
+    ///
+    /// # Errors
+    /// `pairing_refused`, `devices_unreadable`. Blocks while another process changes the file.
+    pub(super) fn pair(
+        &self,
+        host: &str,
+        code: &str,
+        name: Option<&DeviceName>,
+        kind: &str,
+        way: DeviceWay,
+    ) -> Result<Paired> {
+        // Without an open code nothing is locked or written, whatever is sent.
+        if self.devices().pairings.is_empty() {
+            return Err(Refusal::PairingRefused.into());
+        }
+        let key = random::hex().context("cannot generate a key")?;
+        let now = self.clock.now();
+        let device = self.file.change(|devices| {
+            let new = NewDevice { name, kind, key: device::digest(&key), way };
+            let device = devices.redeem(code, new, now)?;
+            devices.host = Some(host.to_owned());
+            Some(device)
+        })?;
+        let device = device.ok_or(Refusal::PairingRefused)?;
+        Ok(Paired { key, lifetime: device.expires_at.since(now) })
+    }
+
+    /// Notices changes of the file, as long as the server runs.
+    pub(super) async fn follow(self: Arc<Self>) {
+        let mut stamp = file_stamp(self.file.path());
+        let mut watch = FileWatch::new();
+        if let Some(directory) = self.file.path().parent() {
+            watch.watch_dir(directory);
+        }
+        let fd = watch.fd().and_then(|fd| fd.try_clone_to_owned().ok()).and_then(|fd| register_fd(fd).ok());
+        loop {
+            let now = file_stamp(self.file.path());
+            if now != stamp {
+                stamp = now;
+                self.changes.send_modify(|count| *count += 1);
+            }
+            match &fd {
+                Some(fd) => {
+                    let Ok(mut ready) = fd.readable().await else { return };
+                    watch.drain();
+                    ready.clear_ready();
+                }
+                None => sleep(FALLBACK_INTERVAL).await,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Project,
+        domain::device::{DeviceAccess, PAIRING_LIFETIME, Pairing},
+        env::Env,
+    };
+
+    #[test]
+    fn server_inside_a_session_and_a_broken_file_admit_no_device() {
+        let home = tempfile::tempdir().unwrap();
+        let project = Project::at(home.path().to_path_buf(), &Env::from_process());
+        std::fs::create_dir(&project.state).unwrap();
+        let (file, now) = (DeviceFile::of(&project), Timestamp::from_millis(1_000_000));
+        let keys = |is_used| DeviceKeys::new(file.clone(), Clock::Fixed(now), is_used);
+        let pairing = |link: &str| Pairing {
+            link: device::digest(link),
+            code: None,
+            access: DeviceAccess::Full,
+            name: None,
+            paired_from: None,
+            expires_at: now.plus(Duration::from_secs(60)),
+            valid_until: now.plus(PAIRING_LIFETIME),
+            wrong_codes: 0,
+        };
+        for link in ["one", "two"] {
+            file.change(|devices| devices.add_pairing(pairing(link), now)).unwrap();
+        }
+        let (used, unused) = (keys(true), keys(false));
+        let pair = |keys: &DeviceKeys, code: &str| keys.pair("host", code, None, "firefox", DeviceWay::Local);
+        assert!(pair(&unused, "one").is_err());
+        let paired = pair(&used, "one").unwrap();
+        assert_eq!((paired.lifetime.as_secs(), used.host().as_deref()), (60, Some("host")));
+        let is_known = |keys: &DeviceKeys| keys.find(&paired.key, DeviceWay::Local).is_some();
+        assert!(is_known(&used) && !is_known(&unused) && unused.host().is_none());
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert!(!text.contains(&paired.key) && !text.contains("\"two\""), "{text}");
+        std::fs::write(file.path(), "{").unwrap();
+        assert!(!is_known(&used), "a file that cannot be read admits the devices of before");
+        std::fs::remove_file(file.path()).unwrap();
+        assert!(!is_known(&used));
+    }
+}
