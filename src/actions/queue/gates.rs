@@ -285,7 +285,7 @@ fn open_question(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<OpenQ
 }
 
 /// The claimants of a task since it was last reopened.
-fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
+pub(crate) fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     let reopened = events::newest_of(tx, id, |kind| kind == EventKind::TaskReopened)?;
     let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
     Ok(claims::claimants_since(tx, id, since)?)

@@ -482,6 +482,8 @@ fn lane_demands_its_sandbox_of_sessions_evidence_jobs_and_landing_checks() {
     assert_eq!(blocked["blockers"][0]["code"], "executables_unreviewed", "{blocked}");
     let tip = world.git(&lane, &["rev-parse", "HEAD"]);
     let review = ["review", "record", "T-1", "--domain", "code", "--verdict", "approve", "--commit"];
+    by(&[&review[..], &[tip.trim()]].concat());
+    assert!(is_needed());
     world.run([&review[..], &[tip.trim()]].concat()).exits(0);
     assert!(!is_needed());
     let landed = world.run(["land", "T-1"]).exits(0);

@@ -3,22 +3,30 @@
 use anyhow::Result;
 
 use crate::{
-    domain::{LaneName, review::Verdict, session_facts::HeldTask},
+    actions::queue::gates,
+    domain::{
+        LaneName,
+        actor::is_same_claimant,
+        review::{Review, Verdict},
+        session_facts::HeldTask,
+    },
     store::{ReadTx, overlaps::LaneDiffstat, reviews},
 };
 
-/// The lanes whose newest commit a review has approved, of those with such files.
+/// The lanes whose newest commit a review has approved, by a reviewer who never claimed the work, of those with such files.
 pub(super) fn find(tx: &ReadTx<'_>, diffstats: &[LaneDiffstat], held: &[HeldTask]) -> Result<Vec<LaneName>> {
     let mut found = Vec::new();
     for one in diffstats.iter().filter(|one| !one.runs_later.is_empty()) {
         for task in held.iter().filter(|held| held.lane.as_ref() == Some(&one.lane)) {
-            let is_approval = |verdict, commit: Option<&String>| {
-                verdict == Some(Verdict::Approve) && commit.is_some() && commit == one.tip.as_ref()
+            let claimants = gates::claimants(tx, &task.task)?;
+            // As for the gate: what a claimant says of its own work is no approval.
+            let is_approval = |review: &Review| {
+                review.verdict == Some(Verdict::Approve)
+                    && review.commit.is_some()
+                    && review.commit == one.tip
+                    && !claimants.iter().any(|claimant| is_same_claimant(claimant, &review.actor))
             };
-            if reviews::of_task(tx, &task.task)?
-                .iter()
-                .any(|review| is_approval(review.verdict, review.commit.as_ref()))
-            {
+            if reviews::of_task(tx, &task.task)?.iter().any(is_approval) {
                 found.push(one.lane.clone());
             }
         }
