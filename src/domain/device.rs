@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{constant_time::constant_time_eq, id::DeviceName, string_enum::string_enum};
+use super::{Refusal, constant_time::constant_time_eq, id::DeviceName, string_enum::string_enum};
 use crate::env::Timestamp;
 
 /// How long a pairing code is valid.
@@ -26,6 +26,11 @@ pub const MAX_DEVICES: usize = 64;
 const CODE_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// The length of a typed code: 40 bits.
 const CODE_LENGTH: usize = 8;
+
+/// The refusal of a code that pairs no device.
+pub fn pairing_refused() -> Refusal {
+    Refusal::PairingRefused { minutes: PAIRING_LIFETIME.as_secs() / 60 }
+}
 
 string_enum! {
     /// What a device may do: act as the person who started the server, or look.

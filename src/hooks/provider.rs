@@ -1,7 +1,7 @@
 //! A provider: what is special about an agent's command line, as a value.
 
 use std::{
-    fmt,
+    fmt, io,
     ops::Deref,
     path::{Path, PathBuf},
     time::Duration,
@@ -118,6 +118,8 @@ pub struct ProviderSpec {
     pub(super) canary_fields: fn(&Env) -> Value,
     /// Reads a line of a transcript. The text is the model that the lines before it named last.
     pub(super) parse_line: fn(&mut TranscriptSlice, &mut Option<String>, &[u8]),
+    /// Fills in the models that lines before the part which was read name, from this offset on.
+    pub(super) fill_missing_models: Option<fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>>,
 }
 
 /// An agent's command line that Fairway supports.

@@ -107,6 +107,7 @@ fn every_code_is_documented() {
                 "(External,",
                 "(Busy,",
                 "(Untrusted,",
+                "(Failure,",
             ],
         ),
         ("src/adapters/error.rs", &["=>"]),

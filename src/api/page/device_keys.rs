@@ -20,7 +20,6 @@ use crate::{
         live_project::{FileStamp, file_stamp},
     },
     domain::{
-        Refusal,
         device::{self, Device, DeviceWay, NewDevice, PairedDevices},
         id::DeviceName,
     },
@@ -132,7 +131,7 @@ impl DeviceKeys {
     ) -> Result<Paired> {
         // Without an open code nothing is locked or written, whatever is sent.
         if self.devices().pairings.is_empty() {
-            return Err(Refusal::PairingRefused.into());
+            return Err(device::pairing_refused().into());
         }
         let key = random::hex().context("cannot generate a key")?;
         let now = self.clock.now();
@@ -142,7 +141,7 @@ impl DeviceKeys {
             devices.host = Some(host.to_owned());
             Some(device)
         })?;
-        let device = device.ok_or(Refusal::PairingRefused)?;
+        let device = device.ok_or_else(device::pairing_refused)?;
         Ok(Paired { key, lifetime: device.expires_at.since(now) })
     }
 

@@ -38,7 +38,7 @@ use crate::{
     api::{auth::single_header, body::query, error::ApiError, sse, state},
     domain::{
         Actor, LaneName, Refusal,
-        device::{DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code},
+        device::{self, DEFAULT_DEVICE_LIFETIME, DeviceAccess, kind_of, shown_code},
         id::DeviceName,
     },
     wire::ErrorDocument,
@@ -224,7 +224,7 @@ fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Respons
 async fn pair(site: &Arc<Site>, address: &PageAddress, request: Request) -> Result<Response, ApiError> {
     check_origin(address, request.headers())?;
     if !address.is_of_this_user() {
-        return Err(anyhow::Error::from(Refusal::PairingRefused).into());
+        return Err(anyhow::Error::from(device::pairing_refused()).into());
     }
     let agent = single_header(request.headers(), header::USER_AGENT).unwrap_or_default();
     let (kind, way) = (kind_of(agent), address.way);

@@ -7,11 +7,7 @@ use anyhow::Result;
 use super::values;
 use crate::{
     actions::project::devices::{self, PairingRequest},
-    cli::{
-        age::due,
-        context::Context,
-        exit::Exit,
-    },
+    cli::{age::due, context::Context, exit::Exit},
     domain::{
         device::{DeviceAccess, MAX_WRONG_CODES},
         id::DeviceName,

@@ -922,11 +922,10 @@ refusals! {
     #[hint("start one in another terminal: fairway serve --http 7431")]
     NoPageServer,
     /// A code pairs no device: it is unknown, used, too old, or wrong ones came before it.
-    #[error("this code pairs no device: it is unknown, was used, is older than {} minutes, or was followed by too many wrong ones",
-        super::device::PAIRING_LIFETIME.as_secs() / 60)]
+    #[error("this code pairs no device: it is unknown, was used, is older than {minutes} minutes, or was followed by too many wrong ones")]
     #[code(Refused, "pairing_refused")]
     #[hint("make another code: fairway device pair")]
-    PairingRefused,
+    PairingRefused { minutes: u64 },
     /// A server runs for this project already.
     #[error("a server is already listening at {place}")]
     #[code(Conflict, "serve_running")]

@@ -73,6 +73,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     },
     canary_fields: |_| json!({ "transcript_path": "", "permission_mode": "default", "tool_use_id": CANARY }),
     parse_line: |read, _, line| parse_line(read, line),
+    fill_missing_models: None,
 });
 
 /// Notifications that do not mean the agent waits for a person.

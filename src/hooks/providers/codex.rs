@@ -86,6 +86,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     canary_env: |_: &Path| Vec::<(&str, PathBuf)>::new(),
     canary_fields: |_| json!({ "model": CANARY, "permission_mode": "default", "turn_id": CANARY, "tool_use_id": CANARY }),
     parse_line,
+    fill_missing_models: Some(fill_missing_models),
 });
 
 /// The hook event of a payload.
@@ -221,7 +222,7 @@ fn finds_program(item: &Value) -> Option<bool> {
 }
 
 /// Fills in the model of responses whose turn started before the part that was read.
-pub(in crate::hooks) fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from: u64) -> io::Result<()> {
+fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from: u64) -> io::Result<()> {
     let mut nameless =
         read.turns.iter_mut().filter_map(|turn| turn.usage.as_mut()).filter(|usage| usage.model.is_none()).peekable();
     if from == 0 || nameless.peek().is_none() {

@@ -87,6 +87,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     },
     canary_fields: |env| json!({ "transcript_path": "", "timestamp": env.now().to_string() }),
     parse_line: |read, _, line| parse_line(read, line),
+    fill_missing_models: None,
 });
 
 fn aliases(tool: &str) -> &'static [&'static str] {

@@ -5,8 +5,6 @@ mod claude;
 mod codex;
 mod gemini;
 
-pub(super) use codex::fill_missing_models;
-
 use super::provider::Provider;
 
 impl Provider {
@@ -148,6 +146,7 @@ mod tests {
             canary_env: |_| Vec::new(),
             canary_fields: |_| serde_json::json!({}),
             parse_line: |_, _, _| {},
+            fill_missing_models: None,
         });
         let found = entries(ACME, Path::new("/f"), Duration::ZERO);
         assert_eq!(found.len(), 2);

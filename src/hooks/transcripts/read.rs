@@ -3,10 +3,7 @@
 use std::{io, path::Path};
 
 use super::line_reader;
-use crate::{
-    domain::usage::TranscriptSlice,
-    hooks::{Provider, providers},
-};
+use crate::{domain::usage::TranscriptSlice, hooks::Provider};
 
 /// Reads a transcript from a byte offset on. Only complete lines are read; a line that is still being written is left for the
 /// next call. A file shorter than the offset was replaced and is read from its beginning.
@@ -22,8 +19,10 @@ pub fn read_since(provider: &str, path: &Path, offset: u64) -> io::Result<Transc
     let (from, to) =
         line_reader::read_since(path, offset, &mut |line| (known.parse_line)(&mut read, &mut model, line))?;
     read.offset = to;
-    providers::fill_missing_models(&mut read, path, from)?;
-    Ok(read)
+    match known.fill_missing_models {
+        Some(fill) => fill(&mut read, path, from).map(|()| read),
+        None => Ok(read),
+    }
 }
 
 #[cfg(test)]
