@@ -104,7 +104,7 @@ fn summary(report: &GateReport) -> String {
     if !report.blockers.is_empty() {
         text.push_str("| blocker | reason | cleared by |\n|---|---|---|\n");
         for blocker in &report.blockers {
-            let (code, message) = (markdown_code(&blocker.code), markdown_code(&blocker.message));
+            let (code, message) = (markdown_code(blocker.code), markdown_code(&blocker.message));
             let _ = writeln!(text, "| {code} | {message} | {} |", markdown_code(&blocker.fix));
         }
         text.push('\n');

@@ -58,6 +58,9 @@ pub struct WakeHook {
     pub(super) entry: fn(&Path, u64) -> Value,
 }
 
+/// Completes what was read of a transcript from this offset on.
+pub(super) type FillModels = fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>;
+
 /// What is special about a provider.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ProviderSpec {
@@ -119,7 +122,7 @@ pub struct ProviderSpec {
     /// Reads a line of a transcript. The text is the model that the lines before it named last.
     pub(super) parse_line: fn(&mut TranscriptSlice, &mut Option<String>, &[u8]),
     /// Fills in the models that lines before the part which was read name, from this offset on.
-    pub(super) fill_missing_models: Option<fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>>,
+    pub(super) fill_missing_models: Option<FillModels>,
 }
 
 /// An agent's command line that Fairway supports.

@@ -135,7 +135,7 @@ pub fn for_each_matching(
 
 /// The time of an event.
 pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> {
-    sql::first(tx.conn(), TIME, &[&seq], |row| Ok(row.get::<Timestamp>(0)?))
+    sql::first(tx.conn(), TIME, &[&seq], |row| row.get::<Timestamp>(0))
 }
 
 /// The sequence number above `after` behind which the newest `count` matching events stand.

@@ -189,7 +189,7 @@ pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, S
 /// The number of final jobs, and the earliest end time.
 pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), StoreError> {
     let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| row.get(0))?.unwrap_or_default();
-    let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| Ok(row.get::<Timestamp>(0)?))?;
+    let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| row.get::<Timestamp>(0))?;
     Ok((count, first))
 }
 

@@ -127,7 +127,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreErr
 
 /// When the next open message expires.
 pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-    sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| Ok(row.get::<Timestamp>(0)?))
+    sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| row.get::<Timestamp>(0))
 }
 
 /// Whether there is a message with this deduplication key, read or not. Read messages are deleted after a week.

@@ -67,7 +67,7 @@ pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
 
 /// When the task of this id was removed; `None` when none was.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreError> {
-    sql::first(tx.conn(), FIND, &[&id], |row| Ok(row.get::<Timestamp>(0)?))
+    sql::first(tx.conn(), FIND, &[&id], |row| row.get::<Timestamp>(0))
 }
 
 /// The highest number of the removed ids `PREFIX-1`, `PREFIX-2`, …; 0 if there is none.

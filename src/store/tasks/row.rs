@@ -107,7 +107,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Task, StoreError> {
                 .map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or_default())),
         })
     };
-    let closed_at = || -> Result<Timestamp, StoreError> { Ok(row.get::<Timestamp>(22)?) };
+    let closed_at = || row.get::<Timestamp>(22);
     let state = match status {
         TaskStatus::Todo => TaskState::Todo,
         TaskStatus::InProgress => TaskState::InProgress(claim()?),

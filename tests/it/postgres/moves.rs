@@ -274,7 +274,8 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         "DROP TABLE hosts, seen_work, review_comments; ALTER TABLE lanes DROP host, DROP host_id, DROP sandbox; \
          ALTER TABLE landings DROP host, DROP host_id, DROP push_to; \
          ALTER TABLE agent_sessions DROP questions, DROP sandbox; ALTER TABLE lane_snapshots DROP runs_later; \
-         ALTER TABLE session_reports DROP program_missing_at, DROP agent, DROP agent_mode, DROP unguarded; \
+         ALTER TABLE messages DROP answered_at, DROP stop_reason; \
+         ALTER TABLE session_reports DROP program_missing_at, DROP agent, DROP agent_mode, DROP unguarded, DROP can_steer; \
          UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version > 10",
     );
     let migrating: Vec<_> = (0..6).map(|_| world.fairway(["store", "migrate", "--quiet"]).spawn().unwrap()).collect();
