@@ -61,21 +61,21 @@ impl Args {
                 ctx.out.text(&annotations(&report)).map(|()| 0).map_err(Into::into)
             }
         };
-        exit_even_if_closed(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
+        exit_even_if_closed(if report.is_ready() { 0 } else { FailureKind::Refused.exit_code() }, shown)
     }
 }
 
 /// The verdict in a line.
 fn verdict(report: &GateReport) -> &'static str {
-    if report.ready { "is ready to be merged" } else { "is not ready to be merged" }
+    if report.is_ready() { "is ready to be merged" } else { "is not ready to be merged" }
 }
 
 fn text(report: &GateReport) -> String {
-    let mut text = format!("{} {}{}\n", report.task, verdict(report), if report.ready { "" } else { ":" });
+    let mut text = format!("{} {}{}\n", report.task, verdict(report), if report.is_ready() { "" } else { ":" });
     if let Some(judged) = &report.judged {
         let _ = writeln!(text, "  judged: {}", escape_line(&judged.summary()));
     }
-    for blocker in &report.blockers {
+    for blocker in report.blockers() {
         let (message, fix) = (escape_line(&blocker.message), escape_line(&blocker.fix));
         let _ = write!(text, "  {}: {message}\n      {fix}\n", blocker.code);
     }
@@ -84,11 +84,11 @@ fn text(report: &GateReport) -> String {
 
 /// One annotation for each blocker, or one that says that there is none.
 fn annotations(report: &GateReport) -> String {
-    if report.ready {
+    if report.is_ready() {
         let title = format!("Fairway: {}", report.task);
         return annotation(AnnotationLevel::Notice, &title, &format!("{} {}", report.task, verdict(report)));
     }
-    let of_blocker = report.blockers.iter().map(|blocker| {
+    let of_blocker = report.blockers().iter().map(|blocker| {
         let title = format!("Fairway: {} {}", report.task, blocker.code);
         annotation(AnnotationLevel::Error, &title, &format!("{} (cleared by: {})", blocker.message, blocker.fix))
     });
@@ -101,9 +101,9 @@ fn summary(report: &GateReport) -> String {
     if let Some(judged) = &report.judged {
         let _ = write!(text, "Judged: {}\n\n", markdown_code(&judged.summary()));
     }
-    if !report.blockers.is_empty() {
+    if !report.is_ready() {
         text.push_str("| blocker | reason | cleared by |\n|---|---|---|\n");
-        for blocker in &report.blockers {
+        for blocker in report.blockers() {
             let (code, message) = (markdown_code(blocker.code), markdown_code(&blocker.message));
             let _ = writeln!(text, "| {code} | {message} | {} |", markdown_code(&blocker.fix));
         }

@@ -48,9 +48,9 @@ pub struct GateReport {
     #[serde(rename = "task_id")]
     pub task: TaskId,
     /// Whether there is no blocker.
-    pub ready: bool,
+    ready: bool,
     /// The unmet gates.
-    pub blockers: Vec<Blocker>,
+    blockers: Vec<Blocker>,
     /// The work that was judged; null when no worktree is known.
     pub judged: Option<Box<JudgedWork>>,
 }
@@ -59,5 +59,27 @@ impl GateReport {
     /// The report of a task with these blockers.
     pub const fn new(task: TaskId, judged: Option<Box<JudgedWork>>, blockers: Vec<Blocker>) -> Self {
         Self { task, ready: blockers.is_empty(), blockers, judged }
+    }
+
+    /// Whether there is no blocker.
+    pub const fn is_ready(&self) -> bool {
+        self.blockers.is_empty()
+    }
+
+    /// The unmet gates.
+    pub fn blockers(&self) -> &[Blocker] {
+        &self.blockers
+    }
+
+    /// The unmet gates, without the report.
+    pub fn into_blockers(self) -> Vec<Blocker> {
+        self.blockers
+    }
+
+    /// This report with more blockers, before and behind its own.
+    #[must_use]
+    pub fn with_blockers(self, before: Option<Blocker>, behind: Vec<Blocker>) -> Self {
+        let blockers = before.into_iter().chain(self.blockers).chain(behind).collect();
+        Self::new(self.task, self.judged, blockers)
     }
 }

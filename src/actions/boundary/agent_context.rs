@@ -344,9 +344,9 @@ fn work_section(
     for waiting in lookup::not_ready_reasons(tx, task)?.iter().take(MAX_LISTED) {
         let _ = writeln!(text, "Not ready: {}.", waiting.message);
     }
-    if let Some(report) = report.filter(|report| !report.blockers.is_empty()) {
+    if let Some(report) = report.filter(|report| !report.is_ready()) {
         text.push_str("Before it can be closed as done:\n");
-        for blocker in report.blockers.iter().take(MAX_LISTED) {
+        for blocker in report.blockers().iter().take(MAX_LISTED) {
             let _ = writeln!(text, "- {}: {}", blocker.message, blocker.fix);
         }
     }

@@ -197,7 +197,7 @@ impl StoreSink {
             Report::TurnEnded { stop_reason, usage } => self.turn_ended(stop_reason, usage.as_ref()),
             Report::TurnFailed(why) => {
                 let taken = std::mem::take(&mut self.taken);
-                self.app.transaction(|tx| self.answer(tx, &taken, FAILED_TURN))?;
+                self.app.transaction(|tx| answer(tx, &taken, FAILED_TURN))?;
                 self.silently(&HookEvent::TurnFailed(why.clone()))?;
                 Ok(SinkReply::default())
             }
@@ -223,17 +223,6 @@ impl StoreSink {
         let is_sent =
             |message: &Message| message.status == MessageStatus::Offered && message.channel == Some(Channel::Nudge);
         Ok(open.into_iter().filter(is_sent).map(|message| message.id).collect())
-    }
-
-    /// Records the end of the turn for the messages that it has taken.
-    fn answer(&self, tx: &WriteTx<'_>, taken: &[i64], stop_reason: &str) -> Result<()> {
-        for id in taken {
-            if messages::answer(tx, *id, stop_reason)? {
-                let answered = Event::new(EventKind::MessageAnswered);
-                tx.record(&answered.with("id", *id).with("stop_reason", stop_reason))?;
-            }
-        }
-        Ok(())
     }
 
     fn ready(
@@ -287,7 +276,7 @@ impl StoreSink {
         let taken = std::mem::take(&mut self.taken);
         self.app.transaction(|tx| {
             let session = lookup::session(tx, &self.id)?;
-            self.answer(tx, &taken, stop_reason)?;
+            answer(tx, &taken, stop_reason)?;
             telemetry::store_turns(tx, &session, &turn.into_iter().collect::<Vec<_>>())?;
             let ended = Event::new(EventKind::SessionTurnEnded)
                 .session(&session.id, &session.run_id)
@@ -397,6 +386,17 @@ impl StoreSink {
             Ok(found)
         })
     }
+}
+
+/// Records the end of a turn for the messages that it has taken.
+fn answer(tx: &WriteTx<'_>, taken: &[i64], stop_reason: &str) -> Result<()> {
+    for id in taken {
+        if messages::answer(tx, *id, stop_reason)? {
+            let answered = Event::new(EventKind::MessageAnswered);
+            tx.record(&answered.with("id", *id).with("stop_reason", stop_reason))?;
+        }
+    }
+    Ok(())
 }
 
 impl StructuredSink for StoreSink {

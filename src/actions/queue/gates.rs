@@ -365,7 +365,7 @@ pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Tas
         newest_comment: 0,
         work: WorkFacts::default(),
     };
-    let mut blockers = evaluate(app, tx, task, &gates, &facts)?.blockers;
+    let mut blockers = evaluate(app, tx, task, &gates, &facts)?.into_blockers();
     if task.commit.is_none() {
         blockers.retain(|blocker| !matches!(blocker.code, "check_outdated" | "review_lapsed"));
     }

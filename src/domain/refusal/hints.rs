@@ -45,7 +45,7 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
 /// The commands that clear the blockers, one per line.
 pub(super) fn fixes(reports: &[GateReport]) -> String {
     let mut fixes: Vec<&str> =
-        reports.iter().flat_map(|report| &report.blockers).map(|blocker| blocker.fix.as_str()).collect();
+        reports.iter().flat_map(GateReport::blockers).map(|blocker| blocker.fix.as_str()).collect();
     fixes.dedup();
     fixes.join("\n")
 }

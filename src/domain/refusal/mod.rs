@@ -264,13 +264,13 @@ refusals! {
     #[details("lane": lane, "base": base, "files": files, "commit": commit)]
     SyncConflict { lane: LaneName, base: String, files: Vec<String>, commit: Option<String>, by_hand: String },
     /// Gates are not met; `details` is the gate report.
-    #[error("{} is not ready: {}", .report.task, join(&.report.blockers, |blocker| blocker.message.clone()))]
+    #[error("{} is not ready: {}", .report.task, join(.report.blockers(), |blocker| blocker.message.clone()))]
     #[code(Refused, "gate_blocked")]
     #[hint("{}", hints::fixes(std::slice::from_ref(report)))]
     #[details_of(report)]
     GateBlocked { report: GateReport },
     #[error("{of} cannot land: {}", join(.reports, |report| {
-        format!("{}: {}", report.task, join(&report.blockers, |blocker| blocker.message.clone()))
+        format!("{}: {}", report.task, join(report.blockers(), |blocker| blocker.message.clone()))
     }))]
     #[code(Refused, "gate_blocked")]
     #[hint("{}", hints::fixes(reports))]

@@ -97,11 +97,10 @@ impl Judged {
         for (member, (gates, facts)) in unit.members.iter().zip(&self.facts) {
             let task = lookup::task(tx, &member.task.id)?;
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
-            let GateReport { task: id, judged, blockers, .. } = gates::evaluate(app, tx, &task, gates, facts)?;
+            let report = gates::evaluate(app, tx, &task, gates, facts)?;
             let dependencies = dependency_blockers(tx, &task, unit, &self.below)?;
-            let blockers = state_blocker(&task, member).into_iter().chain(blockers).chain(dependencies).collect();
-            let report = GateReport::new(id, judged, blockers);
-            if !report.ready {
+            let report = report.with_blockers(state_blocker(&task, member), dependencies);
+            if !report.is_ready() {
                 reports.push(report);
             }
         }

@@ -13,7 +13,7 @@ use crate::{
     config::built_in_consequences,
     domain::{
         EventKind, Refusal, TaskId,
-        blocker::JudgedWork,
+        blocker::{GateReport, JudgedWork},
         commit_id,
         id::Label,
         review::Review,
@@ -200,7 +200,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
             other_evidence: elsewhere.len(),
             reviews: all.iter().map(ReviewView::from).collect(),
             comments,
-            blockers: report.map(|report| report.blockers).unwrap_or_default(),
+            blockers: report.map(GateReport::into_blockers).unwrap_or_default(),
             consequences: consequences.map(|one| ConsequenceView { kind: one.kind, paths: one.paths }).collect(),
             cost_usd: costs
                 .into_iter()

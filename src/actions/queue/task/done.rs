@@ -49,7 +49,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
             let report = gates::evaluate(app, tx, task, wanted, &seen)?;
             judged.replace(report.judged.clone());
             asks_git.set(gates::needs_git(app, tx, task, wanted)?);
-            if !report.ready {
+            if !report.is_ready() {
                 return Err(Refusal::GateBlocked { report }.into());
             }
             if seen.given.is_some() {

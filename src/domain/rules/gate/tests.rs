@@ -110,7 +110,7 @@ fn facts(given: &Given) -> GateFacts<'_> {
 }
 
 fn codes(given: &Given, required: &[Gate]) -> Vec<&'static str> {
-    evaluate(required, &facts(given)).blockers.iter().map(|blocker| blocker.code).collect()
+    evaluate(required, &facts(given)).blockers().iter().map(|blocker| blocker.code).collect()
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn evidence_at_a_commit_that_the_work_does_not_contain_is_outdated() {
         let contained = contained.map(|all| all.iter().map(|one| (*one).to_owned()).collect());
         let work = WorkFacts { contained, ..given().work };
         let given = Given { evidence, work, commit: Some("2222222222222222"), ..given() };
-        evaluate(&[Gate::Evidence], &facts(&given)).blockers.pop()
+        evaluate(&[Gate::Evidence], &facts(&given)).into_blockers().pop()
     };
     let outdated = report(vec![at(1, Pass, Some(COMMIT))], Some(&[])).unwrap();
     assert_eq!(outdated.code, "evidence_outdated");
@@ -274,8 +274,8 @@ fn refusal_of_a_reviewer_holds_until_that_reviewer_approves() {
     let refusing = |reviews: Vec<Review>| {
         let given = Given { reviews, ..given() };
         let report = evaluate(&[], &facts(&given));
-        assert!(report.blockers.iter().all(|blocker| blocker.code == "review_negative"), "{report:?}");
-        report.blockers.into_iter().map(|blocker| blocker.message).collect::<Vec<_>>()
+        assert!(report.blockers().iter().all(|blocker| blocker.code == "review_negative"), "{report:?}");
+        report.into_blockers().into_iter().map(|blocker| blocker.message).collect::<Vec<_>>()
     };
     let changes = |id, actor| review(id, Some(Verdict::Changes), actor);
     let approval = |id, actor| review(id, Some(Verdict::Approve), actor);
@@ -298,7 +298,7 @@ fn fix_of_a_review_never_leads_to_an_approval_of_ones_own_work() {
     let fix = |reviews: Vec<Review>| {
         let given = Given { reviews, ..given() };
         let facts = facts(&given);
-        evaluate(&[Gate::Reviews], &facts).blockers.remove(0).fix
+        evaluate(&[Gate::Reviews], &facts).into_blockers().remove(0).fix
     };
     let request = "fairway review request T-1 --domain data";
     assert_eq!(fix(Vec::new()), request);
