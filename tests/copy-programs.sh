@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies the built test programs over themselves. What the linker has written lies in the page cache in single pages, and the tests
-# start `fairway` tens of thousands of times: a start of the copy takes a third less time of the processor.
+# Copies the built test programs over themselves. The linker leaves them in the page cache in single pages. A start of the copy takes a
+# third less time of the processor, and nearly every test starts `fairway`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 directory=$(cargo metadata --format-version 1 --no-deps | jq -r .target_directory)/debug

@@ -46,7 +46,7 @@ const RENEWED_BEFORE: Duration = DAY.saturating_mul(30);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of a TLS handshake.
 const HANDSHAKE_RECORD: u8 = 22;
-/// What a client that speaks plain HTTP is told.
+/// The answer to a client that speaks plain HTTP.
 const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     content-length: 40\r\n\r\nthis address speaks HTTPS: use https://\n";
 
@@ -118,7 +118,7 @@ impl Certificate {
         pairs.join(":")
     }
 
-    /// What accepts connections with it.
+    /// The acceptor of connections with this certificate.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor> {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.to_vec()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -33,7 +33,7 @@ pub fn pairing_refused() -> Refusal {
 }
 
 string_enum! {
-    /// What a device may do: act as the person who started the server, or look.
+    /// The rights of a device: it acts as the person who started the server, or looks.
     DeviceAccess { Full => "full", ReadOnly => "read_only" }
 }
 
@@ -270,7 +270,7 @@ pub fn normalized(code: &str) -> Option<String> {
     is_code.then_some(code)
 }
 
-/// What a browser says it is, in a word that can be a device's name.
+/// The kind of a browser by its `User-Agent`, as a word that can be a device's name.
 pub fn kind_of(user_agent: &str) -> &'static str {
     const KINDS: [(&str, &str); 10] = [
         ("iPhone", "iphone"),

@@ -67,19 +67,7 @@ macro_rules! text_in_documents {
         }
 
         #[cfg(test)]
-        impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                "String".into()
-            }
-
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                String::json_schema(generator)
-            }
-        }
+        crate::env::text_schema!($name);
     };
 }
 

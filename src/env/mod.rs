@@ -6,6 +6,8 @@ pub mod debug_log;
 pub mod git_hooks;
 mod ids;
 mod terminal;
+#[cfg(test)]
+mod text_schema;
 pub mod vars;
 
 use std::{
@@ -18,6 +20,8 @@ use std::{
 pub use clock::{Clock, Timestamp};
 pub use ids::IdSource;
 pub use terminal::Terminal;
+#[cfg(test)]
+pub(crate) use text_schema::text_schema;
 
 use crate::os;
 

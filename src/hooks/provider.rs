@@ -61,7 +61,7 @@ pub struct WakeHook {
 /// Completes what was read of a transcript from this offset on.
 pub(super) type FillModels = fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>;
 
-/// What is special about a provider.
+/// The facts in which providers differ.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ProviderSpec {
     /// The name on the command line and in a session.
@@ -105,7 +105,7 @@ pub struct ProviderSpec {
     /// Whether its settings may have comments.
     pub(super) settings_have_comments: bool,
     pub(super) settings_have_byte_order_mark: bool,
-    /// What the user must do before it runs the hooks, of a project's settings or of others.
+    /// The steps of the user before it runs the hooks, of a project's settings or of others.
     pub(super) manual_steps: fn(bool) -> Vec<&'static str>,
     /// Whether it would have blocked the tool call, by the result of the hook and whether its entry fails closed; else why not.
     pub(super) would_block: fn(&HookOutput, bool) -> Result<(), String>,
@@ -113,7 +113,7 @@ pub struct ProviderSpec {
     pub(super) entries_have_arguments: bool,
     /// The shell in which it starts a hook, by the user's own.
     pub(super) shell: fn(Option<&str>) -> &str,
-    /// What a timeout of 1 in its settings means.
+    /// The span of a timeout of 1 in its settings.
     pub(super) timeout_unit: Duration,
     /// The variables that it gives its hooks, by the working directory.
     pub(super) canary_env: fn(&Path) -> Vec<(&'static str, PathBuf)>,

@@ -15,7 +15,7 @@ pub struct RefusedHostRow {
     pub at: Timestamp,
     pub host: String,
     pub reason: String,
-    /// What in the list of hosts would open it.
+    /// The entry of the list of hosts that would open it.
     pub entry: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::env::Timestamp;
 pub struct DeviceView {
     /// Its name.
     pub name: String,
-    /// What it may do: act as the person who started the server, or look.
+    /// Its rights: it acts as the person who started the server, or looks.
     #[cfg_attr(test, schemars(with = "crate::domain::device::DeviceAccess"))]
     pub access: &'static str,
     /// Where its key is valid: on this machine, tunnels included, or at the server's address in the network.
@@ -36,7 +36,7 @@ pub struct DevicePairView {
     pub is_in_network: bool,
     /// The code that can be typed in place of a link.
     pub code: String,
-    /// What the device may do: act as the person who started the server, or look.
+    /// The rights of the device: it acts as the person who started the server, or looks.
     #[cfg_attr(test, schemars(with = "crate::domain::device::DeviceAccess"))]
     pub access: &'static str,
     /// The device's name; null if the device itself says one.

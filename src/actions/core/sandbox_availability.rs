@@ -24,7 +24,7 @@ const APPARMOR_PROFILE: &str = "sudo tee /etc/apparmor.d/bwrap >/dev/null <<'EOF
     EOF\n\
     sudo systemctl reload apparmor";
 
-/// What makes a sandbox.
+/// A program that makes sandboxes.
 #[derive(Debug, Clone)]
 pub enum SandboxMaker {
     Bubblewrap(Bubblewrap),
@@ -32,7 +32,7 @@ pub enum SandboxMaker {
     Prefix(PathBuf),
 }
 
-/// What makes sandboxes of a class with a network, tried as far as it can be.
+/// The program that makes sandboxes of a class with a network, tried as far as it can be.
 ///
 /// # Errors
 /// `sandbox_unavailable`, with the fix.
@@ -64,7 +64,7 @@ fn prefix_program(app: &App, network: SandboxNetwork) -> Result<PathBuf, Refusal
         let hint = "name the program below [sandbox], as in prefix = [\"sbx\", \"run\", \"--\"]: fairway config edit";
         return Err(unavailable("sandbox.prefix names no program for the class command".to_owned(), hint));
     };
-    // What is asked for is not left out without a word.
+    // A network that is asked for is not left out without a word.
     if network == SandboxNetwork::Proxy {
         let hint = "take the class namespace, or leave sandbox.network out: fairway config edit";
         return Err(unavailable(

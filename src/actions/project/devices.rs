@@ -21,7 +21,7 @@ use crate::{
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a new device shall be.
+/// The facts of a device that is to be paired.
 #[derive(Debug, Clone)]
 pub struct PairingRequest {
     pub access: DeviceAccess,

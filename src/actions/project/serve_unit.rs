@@ -34,7 +34,7 @@ const PASSED_ON: &[&str] = &[
     vars::PGPASSFILE,
 ];
 
-/// What the server shall do.
+/// The addresses at which the server listens.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeUnitRequest {
     /// The port on 127.0.0.1; `None` for that of the unit which is there, else for one that is free.

@@ -70,7 +70,7 @@ const fetchLane = async () => {
   const answer = await fetch(`/lane?name=${encodeURIComponent(item.dataset.lane)}`, { headers: { accept: "text/html" } });
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("board");
   if (body !== shown) return;
-  // What a person has begun to write meanwhile stays.
+  // Text that a person has begun to write meanwhile stays.
   if (isWriting()) return fetchAt(Date.now() + PAUSE);
   if (fresh) seq = Math.max(seq, Number(fresh.dataset.seq));
   const opened = [...shown.querySelectorAll("details[open] input[name=command]")].map((one) => one.value);
@@ -92,7 +92,7 @@ const fetchAt = (at) => {
   timer = setTimeout(() => {
     timer = undefined;
     if (!item) return;
-    // What a person writes in it stays.
+    // Text that a person writes in it stays.
     if (isWriting()) fetchAt(Date.now() + PAUSE);
     else fetchLane().catch(() => {});
   }, at - Date.now());

@@ -73,7 +73,7 @@ pub(in crate::api) struct PageAddress {
     ends: (SocketAddr, SocketAddr),
 }
 
-/// What a browser may do, and by which device's key; `None` for a key that ends with the server.
+/// The rights of a browser, and the device whose key gave them; `None` for a key that ends with the server.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) access: Access,
@@ -193,7 +193,7 @@ impl Site {
         format!("{}-device", self.name.trim_end_matches(HOST_SUFFIX))
     }
 
-    /// What the keys in a request's cookies allow: a key that ends with the server goes before a device's. A device's key is taken from
+    /// The rights that the keys in a request's cookies give: a key that ends with the server goes before a device's. A device's key is taken from
     /// this user's programs only: other users of this machine may have been sent it by the browser.
     pub(super) fn grant(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Grant> {
         let (ends_with_server, lasting) = (Self::cookie_name(address), self.device_cookie_name());
@@ -245,7 +245,7 @@ impl PageAddress {
         !client.ip().is_loopback() || peer_user::of_connection(client, server) == Some(user::uid())
     }
 
-    /// What a cookie of this address needs besides its name and value.
+    /// The attributes of a cookie of this address.
     pub(super) fn cookie_attributes(&self) -> &'static str {
         if self.origin.starts_with("https:") {
             "; Path=/; Secure; HttpOnly; SameSite=Strict"

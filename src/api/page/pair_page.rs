@@ -10,7 +10,7 @@ use crate::{
     render::QrCode,
 };
 
-/// What pairs another device.
+/// The links and the code that pair another device.
 #[derive(Debug)]
 pub(super) struct PairingView {
     /// The links, the one in the network first.
@@ -40,7 +40,7 @@ pub(super) fn form(code: &str) -> String {
     shell::end(html).into_string()
 }
 
-/// What another device needs to be paired.
+/// The page with the links and the code for another device.
 pub(super) fn pairing(view: &PairingView) -> String {
     let mut html = begin("pair another device", None);
     html.markup("<main id=\"board\" class=\"pair\"><h1>Pair another device</h1><p>");

@@ -58,7 +58,7 @@ fn text(view: &SandboxView) -> String {
     text
 }
 
-/// What is open is for the program that makes the sandbox to say.
+/// Of a class whose openings only the program that makes the sandbox knows.
 fn by_command(view: &SandboxView) -> String {
     let mut text = format!("lane {}, class {}: what is open is the promise of\n", view.lane, view.class);
     let _ = writeln!(text, "       {}", escape_line(&shell_words::join(&view.prefix)));

@@ -84,7 +84,7 @@ enum End {
 struct PaneViewer {
     request: Request,
     viewer: Viewer,
-    /// What the board says of its row.
+    /// The board's facts of its row.
     facts: String,
 }
 

@@ -7,7 +7,7 @@ const END: &[u8] = b"\r\n\r\n";
 /// The port of a request without one.
 const HTTP_PORT: u16 = 80;
 
-/// What a program asks of the proxy.
+/// A request to the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyRequest {
     /// A tunnel to `host:port`.
@@ -149,7 +149,7 @@ mod tests {
     fn tunnels_and_requests_name_their_host() {
         let tunnel = said("CONNECT a.example:443 HTTP/1.1\r\nHost: other\r\n\r\n").unwrap();
         assert_eq!(tunnel, ("a.example:443".into(), String::new()));
-        // What no name has is told by the reader of names.
+        // The reader of names refuses bytes that no name has.
         let trick = said("CONNECT evil\0 .a.example:443 HTTP/1.1\r\n\r\n").unwrap();
         assert_eq!(trick.0, "evil\0 .a.example:443");
         let plain = said(

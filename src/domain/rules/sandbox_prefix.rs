@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf};
 
-/// What a word of the command may have in it: the lane's worktree, and the words that are repeated for each path and variable.
+/// The placeholders in a word of the command: the lane's worktree, and those for whose sake a word is repeated, by path and variable.
 const LANE: &str = "{lane}";
 const MOUNT: &str = "{mount}";
 const VARIABLE: &str = "{env}";

@@ -27,27 +27,27 @@ use crate::{
     env::Timestamp,
 };
 
-macro_rules! texts {
-    ($($type:ty: $what:literal, $parse:expr;)+) => {
-        $(
-            impl FromValue for $type {
-                const MEANING: Option<&'static str> = Some($what);
+macro_rules! read_from_text {
+    ($type:ty: $what:literal, $parse:expr) => {
+        impl FromValue for $type {
+            const MEANING: Option<&'static str> = Some($what);
 
-                fn from_value(value: Value<'_>) -> Option<Self> {
-                    let parse: fn(&str) -> Option<Self> = $parse;
-                    match value {
-                        Value::Text(text) => parse(text),
-                        _ => None,
-                    }
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                let parse: fn(&str) -> Option<Self> = $parse;
+                match value {
+                    Value::Text(text) => parse(text),
+                    _ => None,
                 }
             }
-        )+
+        }
     };
 }
 
-macro_rules! bound_as_text {
-    ($($type:ty),+ $(,)?) => {
+macro_rules! texts {
+    ($($type:ty: $what:literal, $parse:expr;)+) => {
         $(
+            read_from_text!($type: $what, $parse);
+
             impl TypedValue for $type {
                 #[cfg(feature = "postgres")]
                 const TYPE: ValueType = ValueType::Text;
@@ -65,7 +65,6 @@ texts! {
     SessionId: "a session id", |text| Self::parse(text).ok();
     RoutingKey: "a session key", |text| Self::parse(text).ok();
     RunId: "a session run's id", |text| Some(Self::from(text.to_owned()));
-    JobId: "a job id", |text| Self::parse(text).ok();
     LaneName: "a lane", |text| Self::parse(text).ok();
     Role: "a role", |text| Self::parse(text).ok();
     Label: "a name", |text| Self::parse(text).ok();
@@ -95,39 +94,8 @@ texts! {
     OverlapLevel: "a level of an overlap", Self::parse;
 }
 
-bound_as_text!(
-    TaskId,
-    SessionId,
-    RoutingKey,
-    RunId,
-    LaneName,
-    Role,
-    Label,
-    TaskStatus,
-    SessionStatus,
-    Activity,
-    SandboxClass,
-    JobStatus,
-    RecoveryPolicy,
-    LaneStatus,
-    LandStyle,
-    LandingState,
-    HandoffStatus,
-    ApprovalStatus,
-    EvidenceResult,
-    Verdict,
-    CheckpointState,
-    CheckpointOrigin,
-    MessageStatus,
-    Priority,
-    Channel,
-    NotifySink,
-    ReceiptState,
-    WatchScope,
-    ClaimEnd,
-    ItemType,
-    OverlapLevel,
-);
+// Its callers bind the text that it prints.
+read_from_text!(JobId: "a job id", |text| Self::parse(text).ok());
 
 impl TypedValue for Timestamp {
     #[cfg(feature = "postgres")]

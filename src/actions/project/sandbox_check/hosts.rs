@@ -40,7 +40,7 @@ pub fn field(to: &Targets, name: &str) -> io::Result<String> {
     }
 }
 
-/// What is open is reached by a tunnel.
+/// A host that is open is reached by a tunnel.
 pub fn reach_open(to: &Targets) -> io::Result<()> {
     say(tunnel(to, b"127.0.0.1", to.opened)?, "tunnel\n").map(drop)
 }

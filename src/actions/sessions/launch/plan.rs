@@ -227,7 +227,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
             let network = app.settings.sandbox.network;
             let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned, class, network };
             sandbox::check(app, request, &work)?;
-            // What network there is in another class is the promise of its program.
+            // In another class the network is the promise of its program.
             let known = (class == SandboxClass::Namespace).then_some(network);
             (sandbox::wrap(app, prompted.program, &work, &requested)?, known)
         }

@@ -181,7 +181,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// What a machine of its own needs of this one. Programs of the system are its own.
+/// The paths of this machine that a container or virtual machine needs. It has programs of the system of its own.
 pub fn mounts(openings: &[Opening]) -> Vec<Mount> {
     let is_own = |why: &str| [TOOLCHAIN, OF_PATH, OF_SYSTEM, NAMES].contains(&why);
     let all = openings.iter().filter(|one| !is_own(one.why));

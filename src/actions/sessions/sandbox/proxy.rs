@@ -52,7 +52,7 @@ pub struct RefusedHost {
     /// As it was asked for, without characters that a terminal obeys.
     pub host: String,
     pub why: HostRefusal,
-    /// What in the list would open it.
+    /// The entry of the list that would open it.
     pub entry: Option<String>,
 }
 
@@ -253,7 +253,7 @@ async fn relay(client: UnixStream, server: TcpStream, is_plain: bool) {
         }
         copy(&mut from_server, &mut to_client, &last).await
     };
-    // What fails in one direction ends the other one, too.
+    // A failure in one direction ends the other one, too.
     let both = async { tokio::try_join!(copy(&mut from_client, &mut to_server, &last), answer) };
     let idle = async {
         while last.get().elapsed() < IDLE_LIMIT {
