@@ -1,7 +1,5 @@
 //! Every refusal by a rule. A new one is one entry here: its row in `docs/reference/codes.md` is made from it.
 
-#[cfg(test)]
-mod codes_document;
 mod hints;
 mod table;
 
@@ -1018,3 +1016,6 @@ impl From<StoppedLanding> for Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod codes_document;
