@@ -92,12 +92,12 @@ export FAIRWAY_REQUIRE_ALL=1
 export NEXTEST_RETRIES=1
 cargo nextest run --locked --features postgres --no-run
 tests/copy-programs.sh
-cargo nextest run --locked --features postgres
+tests/in-memory.sh cargo nextest run --locked --features postgres
 say "tests of commands, with their stores on a server"
-FAIRWAY_TEST_ENGINE=postgres cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'
+FAIRWAY_TEST_ENGINE=postgres tests/in-memory.sh cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'
 older_git=$(tests/older-git.sh)
 if [[ -n "${older_git}" ]]; then
   version=$(/usr/bin/git --version)
   say "tests of what touches git, with ${version}"
-  PATH="${older_git}:${PATH}" cargo nextest run --locked --features postgres --profile git
+  PATH="${older_git}:${PATH}" tests/in-memory.sh cargo nextest run --locked --features postgres --profile git
 fi

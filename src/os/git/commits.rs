@@ -57,11 +57,16 @@ impl Git<'_> {
         (self.is_clean() == Some(true)).then_some(head)
     }
 
-    /// Whether `base` is an ancestor of `commit`, or the same commit.
+    /// Whether `base` is an ancestor of `commit`, or the same commit; `None` when git does not know one of them.
     pub fn is_ancestor(&self, base: &str, commit: &str) -> Option<bool> {
-        let (base, commit) = (self.commit(base)?, self.commit(commit)?);
+        // Two dots would name a range. No commit, branch or tag has them.
+        if [base, commit].iter().any(|name| name.contains("..")) {
+            return None;
+        }
         // Lists the commits that only `base` has; one is enough.
-        let (success, answer) = self.try_output(&["rev-list", "--max-count=1", &format!("{commit}..{base}")])?;
+        let (base, commit) = (format!("{base}^{{commit}}"), format!("^{commit}^{{commit}}"));
+        let (success, answer) =
+            self.try_output(&["rev-list", "--max-count=1", "--end-of-options", &base, &commit, "--"])?;
         success.then_some(answer.trim().is_empty())
     }
 
@@ -116,7 +121,12 @@ mod tests {
         assert_eq!(here.commit("--all"), None);
         assert_eq!(here.clean_head().as_ref(), Some(&head));
         assert_eq!((here.is_ancestor("side", "main"), here.is_ancestor("main", "side")), (Some(true), Some(false)));
-        assert_eq!(here.is_ancestor("absent", "main"), None);
+        assert_eq!(here.is_ancestor("main", "main"), Some(true));
+        for (base, commit) in
+            [("absent", "main"), ("main", "absent"), ("side..main", "main"), ("--all", "main"), ("", "main")]
+        {
+            assert_eq!(here.is_ancestor(base, commit), None, "{base} {commit}");
+        }
         std::fs::write(repository.join("new"), "x").unwrap();
         assert_eq!((here.is_clean(), here.clean_head()), (Some(false), None));
     }

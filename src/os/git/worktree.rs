@@ -18,7 +18,15 @@ pub struct Repository<'a> {
 }
 
 impl<'a> Repository<'a> {
-    /// The repository that contains git's working directory.
+    /// The repository that contains git's working directory. Where there is none, its first call says so.
+    pub const fn of(git: Git<'a>) -> Self {
+        Self { git }
+    }
+
+    /// Like [`Self::of`], for a caller that must know it before it changes anything.
+    ///
+    /// # Errors
+    /// When there is no repository.
     pub fn around(git: Git<'a>) -> Result<Self, GitError> {
         git.run_checked("rev-parse", &["rev-parse", "--git-dir"], QUERY_TIMEOUT)?;
         Ok(Self { git })

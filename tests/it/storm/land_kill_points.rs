@@ -10,7 +10,7 @@ use crate::common::{TestProject, invariants, test_project::CommandOutput};
 
 /// The number of points at which a landing is killed, and that at which its git is.
 fn wanted() -> usize {
-    std::env::var("FAIRWAY_SOAK").map_or(6, |_| 100)
+    std::env::var("FAIRWAY_SOAK").map_or(4, |_| 100)
 }
 
 fn in_place<'a>(world: &TestProject, place: &Path, words: impl IntoIterator<Item = &'a str>) -> Command {

@@ -33,7 +33,7 @@ pub(super) fn full_name(branch: &str) -> String {
 /// # Errors
 /// `not_found`, `git_failed`.
 pub(super) fn commit(app: &App, name: &str) -> Result<String> {
-    let found = Repository::around(project_git(app)?)?.branch_commit(name)?;
+    let found = Repository::of(project_git(app)?).branch_commit(name)?;
     Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn commit(app: &App, name: &str) -> Result<String> {
 /// # Errors
 /// `base_checked_out` when there are several; `git_failed`.
 pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
-    let listed = Repository::around(project_git(app)?)?.worktrees()?;
+    let listed = Repository::of(project_git(app)?).worktrees()?;
     let dirs = listed.into_iter().filter(|one| one.branch.as_deref() == Some(name)).map(|one| one.path);
     let mut dirs: Vec<PathBuf> = dirs.filter(|dir| dir.is_dir()).collect();
     if dirs.len() > 1 {

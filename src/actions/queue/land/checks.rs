@@ -525,7 +525,7 @@ fn check_out(app: &App, candidate: &str, slot: usize) -> Result<PathBuf> {
         .and_then(|()| files::private_dir(&app.project.land_dir()))
         .map_err(StoreError::from)?;
     let git = project_git(app)?;
-    let repository = Repository::around(git)?;
+    let repository = Repository::of(git);
     let put = || -> Result<(), GitError> {
         if !dir.join(".git").exists() {
             git.add_detached_worktree(&dir, candidate)?;

@@ -106,14 +106,11 @@ impl Unit {
 pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     let root = &app.project.root;
     let git = Git::new(app.env.vars(), root);
-    match Repository::around(git) {
-        Ok(_) => Ok(git),
-        Err(_) if worktree_top(root).is_none() => {
-            let consequence = "nothing can be landed";
-            Err(Refusal::NoRepository { consequence, root: root.display().to_string() }.into())
-        }
-        Err(error) => Err(error.into()),
+    if worktree_top(root).is_none() {
+        let consequence = "nothing can be landed";
+        return Err(Refusal::NoRepository { consequence, root: root.display().to_string() }.into());
     }
+    Ok(git)
 }
 
 /// The unit that a task's id or a lane's name means. `lane:NAME` is always a lane.
@@ -266,7 +263,7 @@ pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     other_host::refuse_lane(app, lane, &words)?;
     let git = project_git(app)?;
     if let Some(branch) = &lane.branch
-        && let Some(commit) = Repository::around(git)?.branch_commit(branch)?
+        && let Some(commit) = Repository::of(git).branch_commit(branch)?
     {
         return Ok(commit);
     }

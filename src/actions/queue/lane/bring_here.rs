@@ -30,7 +30,7 @@ pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     let host = app.read(|tx| Ok(other_host::of_lane(tx, &lane)?))?.name;
     let base = lane.base.clone().unwrap_or_else(|| app.settings.project.base_branch.clone());
     let git = Git::new(app.env.vars(), &app.project.root);
-    let repository = Repository::around(git)?;
+    let repository = Repository::of(git);
     let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
     let mut notes: Vec<String> = fetched_base::fetch(app, &base)?.into_iter().collect();
     let commit = fetch(app, &git, &lane, &base, &branch, &host)?;
@@ -42,7 +42,7 @@ pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     } else {
         put_branch(&repository, &lane, &branch, &commit)?;
         repository.add_worktree(place, &branch)?;
-        Repository::around(Git::new(app.env.vars(), place))?.checkout()?;
+        Repository::of(Git::new(app.env.vars(), place)).checkout()?;
     }
     drop(alone);
     app.transaction(|tx| {
@@ -106,7 +106,7 @@ fn reuse(app: &App, git: &Repository<'_>, lane: &Lane, dir: &Path, branch: &str,
     if !git.has_worktree(dir)? || inside.current_branch()?.as_deref() != Some(branch) {
         return Err(held(lane, format!("{shown} is there, and is no worktree of the branch {branch}"), branch).into());
     }
-    let own = Repository::around(inside)?;
+    let own = Repository::of(inside);
     // A command that was killed had not filled it.
     if own.is_unfinished()? {
         own.checkout()?;

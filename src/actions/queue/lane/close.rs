@@ -61,7 +61,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
 /// `git_failed`.
 pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     let Presence::Missing(dir) = checkout::presence(app, lane) else { return Ok(false) };
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let branch = lane.branch.as_ref().map(|branch| git.branch_commit(branch)).transpose()?.flatten();
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
 }

@@ -97,7 +97,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
 /// `git_failed`.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let quoted = lane.worktree.as_deref().map(shell_words::quote).unwrap_or_default();
     if let Some(reason) = git.listed_worktree(dir)?.and_then(|listed| listed.locked) {
         let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -117,7 +117,7 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
 /// `unsaved_work`, `git_failed`.
 pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
     let _alone = worktree::lock_git(app)?;
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let mut had_worktree = false;
     if let Some(dir) = lane.worktree.as_ref().map(Path::new)
         && git.has_worktree(dir)?
@@ -144,7 +144,7 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
 /// # Errors
 /// `git_failed`.
 pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let Some(branch) = &lane.branch else { return Ok(Removed::default()) };
     let Some(tip) = git.branch_commit(branch)? else { return Ok(Removed::default()) };
     let own = lane.worktree.as_ref().map(|dir| git.listed_worktree(Path::new(dir))).transpose()?.flatten();

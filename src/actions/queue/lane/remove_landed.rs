@@ -43,7 +43,7 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
         return stays(format!("it is on the host {}", checkout::host_name(app, &lane)));
     }
     let path = Path::new(&dir);
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     if lane.status == LaneStatus::Closed && close::is_removed(app, &lane)? {
         return Ok(LandedLane::default());
     }

@@ -47,7 +47,7 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     let dir = match checkout::presence(app, &lane) {
         Presence::None | Presence::Elsewhere => return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()),
         Presence::Present(dir) => {
-            let inside = Repository::around(Git::new(app.env.vars(), &dir))?;
+            let inside = Repository::of(Git::new(app.env.vars(), &dir));
             if !inside.is_unfinished()? {
                 return app
                     .mutate(|tx| patch::answer(tx, name, format!("unchanged: the worktree of lane {name} is there")));
@@ -61,9 +61,9 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
         Presence::Missing(dir) => dir,
     };
     let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let is_new_branch = make(app, &git, &lane, &branch, &dir)?;
-    Repository::around(Git::new(app.env.vars(), &dir))?.checkout()?;
+    Repository::of(Git::new(app.env.vars(), &dir)).checkout()?;
     record(app, &lane, &dir, is_new_branch)
 }
 
@@ -137,7 +137,7 @@ fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
 /// Connects a worktree with the repository of the project.
 fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
-    Repository::around(Git::new(app.env.vars(), &app.project.root))?.repair_worktree(dir)?;
+    Repository::of(Git::new(app.env.vars(), &app.project.root)).repair_worktree(dir)?;
     recorded_connection(app, lane, dir)
 }
 

@@ -47,7 +47,7 @@ pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
         }
     }
     if let Some(branch) = &lane.branch {
-        tips.extend(Repository::around(root)?.branch_commit(branch)?);
+        tips.extend(Repository::of(root).branch_commit(branch)?);
     }
     tips.dedup();
     let scratch = checkout::scratch(app, &root)?;

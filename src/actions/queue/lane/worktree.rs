@@ -196,7 +196,7 @@ pub fn create(
         git.add_worktree(dir, &plan.branch)?;
         created.worktree = true;
         drop(alone);
-        Repository::around(Git::new(app.env.vars(), dir))?.checkout()?;
+        Repository::of(Git::new(app.env.vars(), dir)).checkout()?;
         record()
     };
     steps().inspect_err(|_| {
