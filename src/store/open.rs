@@ -134,7 +134,7 @@ pub(super) fn open_unlocked(path: &Path, schema: &Schema) -> Result<(Connection,
 pub(super) fn in_memory() -> Result<Connection, StoreError> {
     #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
     let mut conn = Connection::open_in_memory()?;
-    schema::migrate(&mut conn, &schema::STATE)?;
+    schema::create(&mut conn, &schema::STATE)?;
     Ok(conn)
 }
 
@@ -151,7 +151,7 @@ pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
         drop(files::private_file(&draft).map_err(|error| StoreError::io(draft.display().to_string(), error))?);
         let mut conn = connect(&draft)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
-        schema::migrate(&mut conn, schema)?;
+        schema::create(&mut conn, schema)?;
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.close().map_err(|(_, error)| StoreError::from(error))?;
         install_draft(&draft, path)

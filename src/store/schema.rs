@@ -1,6 +1,6 @@
 //! The schemas of the store and the output store, and their migrations.
 
-use refinery::{Migration, Runner};
+use refinery::{Migration, Runner, Target};
 use rusqlite::Connection;
 
 use super::StoreError;
@@ -15,15 +15,34 @@ pub(super) struct Schema {
     /// The durability of a commit: `FULL` survives a power failure, `NORMAL` the end of every process.
     pub synchronous: &'static str,
     migrations: &'static [(&'static str, &'static str)],
+    /// What the migrations lead to, in one text; `None` where they are no longer than that.
+    whole: Option<&'static str>,
+}
+
+impl Schema {
+    fn migrations(&self) -> Result<Vec<Migration>, StoreError> {
+        let listed = self.migrations.iter().map(|(name, sql)| Migration::unapplied(name, sql));
+        Ok(listed.collect::<Result<_, _>>()?)
+    }
 }
 
 /// The store: "FAIR".
-pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 19, synchronous: "FULL", migrations: MIGRATIONS };
+pub(super) const STATE: Schema = Schema {
+    application_id: 1_178_683_730,
+    newest: 19,
+    synchronous: "FULL",
+    migrations: MIGRATIONS,
+    whole: Some(include_str!("../../migrations/newest.sql")),
+};
 
 /// The output store: "FAIO".
-pub(super) const OUTPUT: Schema =
-    Schema { application_id: 1_178_683_727, newest: 1, synchronous: "NORMAL", migrations: OUTPUT_MIGRATIONS };
+pub(super) const OUTPUT: Schema = Schema {
+    application_id: 1_178_683_727,
+    newest: 1,
+    synchronous: "NORMAL",
+    migrations: OUTPUT_MIGRATIONS,
+    whole: None,
+};
 
 // An explicit list: the embedding macro does not notice a new file.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -50,11 +69,19 @@ const MIGRATIONS: &[(&str, &str)] = &[
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 
+/// Makes the newest schema in an empty file that no other process has. SQLite parses the whole schema anew at each change of a table,
+/// so that the migrations take ten times as long.
+pub(super) fn create(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
+    let Some(whole) = schema.whole else { return migrate(conn, schema) };
+    conn.execute_batch(whole)?;
+    // They count as applied.
+    Runner::new(&schema.migrations()?).set_grouped(true).set_target(Target::Fake).run(conn)?;
+    Ok(())
+}
+
 /// Runs all missing migrations in one transaction.
 pub(super) fn migrate(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
-    let migrations =
-        schema.migrations.iter().map(|(name, sql)| Migration::unapplied(name, sql)).collect::<Result<Vec<_>, _>>()?;
-    Runner::new(&migrations).set_grouped(true).run(conn)?;
+    Runner::new(&schema.migrations()?).set_grouped(true).run(conn)?;
     let broken: Option<String> = conn
         .query_row("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1", [], |row| row.get(0))
         .map(Some)
@@ -69,11 +96,38 @@ pub(super) fn migrate(conn: &mut Connection, schema: &Schema) -> Result<(), Stor
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the schema alone is looked at, without a store around it")]
 mod tests {
+    use std::fs;
+
     use super::*;
 
+    /// A file with a schema, as the text that makes it.
+    fn text_of(conn: &Connection) -> String {
+        let read = |pragma: &str| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
+        let mut statement = conn
+            .prepare(
+                "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'refinery%'
+                 AND name NOT LIKE 'sqlite%' ORDER BY tbl_name, type <> 'table', name",
+            )
+            .unwrap();
+        let parts: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let (application, version) = (read("application_id"), read("user_version"));
+        format!(
+            "-- The schema that the migrations lead to. A test makes it from them: UPDATE_DOCS=1 writes it anew.\n\nBEGIN;\n\n\
+             {};\n\nPRAGMA application_id = {application};\nPRAGMA user_version = {version};\nCOMMIT;\n",
+            parts.join(";\n\n"),
+        )
+    }
+
+    fn history(conn: &Connection) -> Vec<(i64, String, String)> {
+        let mut statement =
+            conn.prepare("SELECT version, name, checksum FROM refinery_schema_history ORDER BY version").unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the schema alone is looked at, without a store around it")]
     fn migrations_lead_to_the_version_that_this_binary_knows() {
         for schema in [STATE, OUTPUT] {
             let mut conn = Connection::open_in_memory().unwrap();
@@ -82,6 +136,31 @@ mod tests {
             assert_eq!((read("user_version"), read("application_id")), (schema.newest, schema.application_id));
             let (name, _) = schema.migrations.last().unwrap();
             assert!(name.starts_with(&format!("V{}__", schema.newest)), "{name}");
+        }
+    }
+
+    /// A change of the schema is seen in that file, and comes with a migration.
+    #[test]
+    fn new_store_has_the_schema_that_the_migrations_lead_to() {
+        let (mut migrated, mut created) =
+            (Connection::open_in_memory().unwrap(), Connection::open_in_memory().unwrap());
+        migrate(&mut migrated, &STATE).unwrap();
+        let text = text_of(&migrated);
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/newest.sql");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(path, &text).unwrap();
+        }
+        assert_eq!(fs::read_to_string(path).unwrap(), text, "UPDATE_DOCS=1 writes migrations/newest.sql anew");
+        assert_eq!(STATE.whole, Some(text.as_str()), "it was written anew: the next build has it");
+        create(&mut created, &STATE).unwrap();
+        assert_eq!((text_of(&created), history(&created)), (text, history(&migrated)));
+        // None is left to run, and no table has rows, so that the text above is all.
+        migrate(&mut created, &STATE).unwrap();
+        let mut tables = migrated.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+        for table in tables.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap) {
+            let rows: i64 =
+                migrated.query_row(&format!("SELECT count(*) FROM \"{table}\""), [], |row| row.get(0)).unwrap();
+            assert_eq!(rows > 0, table == "refinery_schema_history", "{table}");
         }
     }
 }

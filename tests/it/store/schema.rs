@@ -1,17 +1,11 @@
-//! The schema as one text: a change of it is seen, and comes with a migration once a version is out.
+//! The schema of the jobs' output as one text: a change of it is seen, and comes with a migration once a version is out.
 
 use std::path::Path;
 
 use fairway::store::job_output::OutputStore;
 use rusqlite::Connection;
 
-use crate::common::{TestProject, scratch};
-
-#[test]
-fn store_schema_matches_its_snapshot() {
-    let world = TestProject::new();
-    insta::assert_snapshot!(schema(&world.store()));
-}
+use crate::common::scratch;
 
 #[test]
 fn output_schema_matches_its_snapshot() {

@@ -1,7 +1,7 @@
----
-source: tests/it/store/schema.rs
-expression: schema(&world.store())
----
+-- The schema that the migrations lead to. A test makes it from them: UPDATE_DOCS=1 writes it anew.
+
+BEGIN;
+
 CREATE TABLE agent_sessions (
     id                   TEXT    NOT NULL PRIMARY KEY,
     run_id               TEXT    NOT NULL UNIQUE,
@@ -427,8 +427,6 @@ CREATE TABLE session_reports (
 
 CREATE INDEX session_reports_program_missing ON session_reports (session_id) WHERE program_missing_at IS NOT NULL;
 
-CREATE TABLE sqlite_sequence(name,seq);
-
 CREATE TABLE task_checks (
     task_id  TEXT NOT NULL REFERENCES tasks (id),
     name     TEXT NOT NULL,
@@ -545,4 +543,8 @@ CREATE TABLE usage_turns (
 
 CREATE INDEX usage_turns_at ON usage_turns (at);
 
-CREATE INDEX usage_turns_session ON usage_turns (session_id, at)
+CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
+
+PRAGMA application_id = 1178683730;
+PRAGMA user_version = 19;
+COMMIT;
