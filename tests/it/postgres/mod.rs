@@ -8,6 +8,7 @@ mod example;
 mod faults;
 mod followers;
 mod hosts;
+mod imports;
 mod launch_faults;
 mod moves;
 mod outages;
