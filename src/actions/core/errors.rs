@@ -283,6 +283,13 @@ fn store(error: &StoreError) -> Failure {
                 "only the copy gets a new id: if this machine is the copy, run it here, else on the other one: fairway host renew",
             ),
         ),
+        StoreError::Rewound { .. } => (
+            "store_rewound",
+            Conflict,
+            Some(
+                "once for all hosts, raise its numbers above the old ones: fairway store restored; then run the same command again",
+            ),
+        ),
         StoreError::NoFile { .. } => (
             "store_on_server",
             Refused,

@@ -3,10 +3,12 @@
 
 mod addresses;
 mod claimants;
+mod day;
 mod doctor;
 mod example;
 mod faults;
 mod followers;
+mod guide;
 mod hosts;
 mod imports;
 mod launch_faults;
@@ -19,6 +21,7 @@ mod schema;
 mod sessions;
 mod shared_base;
 mod silent_hosts;
+mod soak;
 mod storm;
 mod storm_with_faults;
 mod tls;
