@@ -34,8 +34,8 @@ const DURABLE: &str = "-c fsync=on -c full_page_writes=on";
 pub const PASSWORD_USER: (&str, &str) = ("ann", "s3cret-of-ann");
 /// The server's access rules, by user and address.
 const ACCESS: &str = "local all all trust\nlocal replication all trust\nhost all ann 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
-/// The name in the server's certificate.
-const CERTIFICATE_NAME: &str = "localhost";
+/// The names in the server's certificate. The addresses are those of machines with a network of their own.
+const CERTIFICATE_NAMES: &str = "DNS:localhost,IP:10.77.1.1,IP:10.77.2.1";
 
 /// The running server.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Makes an authority, and a certificate of it for [`CERTIFICATE_NAME`]; and another authority.
+/// Makes an authority, and a certificate of it for [`CERTIFICATE_NAMES`]; and another authority.
 fn make_certificate(dir: &Path) {
     let openssl = |args: &[&str]| {
         let output = Command::new("openssl").args(args).current_dir(dir).stdin(Stdio::null()).output();
@@ -93,7 +93,7 @@ fn make_certificate(dir: &Path) {
         let own = ["req", "-x509", "-days", "30", "-keyout", &key_file, "-out", &file, "-subj", &subject];
         openssl(&[&own[..], &key[..]].concat());
     }
-    fs::write(dir.join("names"), format!("subjectAltName=DNS:{CERTIFICATE_NAME}\n")).unwrap();
+    fs::write(dir.join("names"), format!("subjectAltName={CERTIFICATE_NAMES}\n")).unwrap();
     let request = ["req", "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server"];
     openssl(&[&request[..], &key[..]].concat());
     let sign = ["x509", "-req", "-in", "server.csr", "-CA", "authority.pem", "-CAkey", "authority.key"];

@@ -55,7 +55,7 @@ impl Machine {
         fs::write(&id, format!("{number:032x}\n")).unwrap();
         let script = format!(
             "ip link set lo up && ip addr add 10.77.{number}.2/24 dev eth0 && ip link set eth0 up && hostname {name} \
-             && mount --bind {} /etc/machine-id",
+             && {{ [ ! -e /etc/machine-id ] || mount --bind {} /etc/machine-id; }}",
             id.display()
         );
         let mut setup = machine.world.command("sh");
@@ -97,9 +97,9 @@ impl Machine {
 
     /// A task in a lane of its own, worked on and in review.
     fn submitted(&self, task: &str) {
-        self.run(&["claim", task]).exits(0);
         self.run(&["lane", "add", task, "--create-worktree"]).exits(0);
         self.run(&["task", "edit", task, "--lane", task]).exits(0);
+        self.run(&["claim", task]).exits(0);
         let commit = commit(&self.world, task, &[(&format!("{task}.txt"), "work\n")]);
         self.run(&["task", "submit", task, "--commit", &commit]).exits(0);
     }
@@ -148,6 +148,7 @@ fn reach(machine: &mut Machine, server: &PostgresServer, schema: &str, remote: &
     let (store, git) = (listen(), listen());
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
     let address = server.network_address(&machine.address, port(&store), schema);
+    let address = format!("{address}&sslrootcert={}", server.file("authority.pem").display());
     let url = format!("http://{}:{}/remote.git", machine.address, port(&git));
     lead_to(server, store);
     git_http::serve(git, remote.parent().unwrap());
@@ -202,7 +203,8 @@ fn work_of_a_machine_that_dies_goes_on_at_another_one() {
 
     // One dies amid its work, with what it has pushed at the remote.
     let sleep = ["--", "sleep", "300"];
-    let started = a.json(&[&["start", "work", "--backend", "shell"], &sleep[..]].concat());
+    let start = [&["start", "work", "--backend", "shell", "--json"], &sleep[..]].concat();
+    let started = a.run(&start).exits(0).json();
     let session = started["id"].as_str().unwrap().to_owned();
     commit(&a.world, "work", &[("begun.txt", "begun\n")]);
     a.git(&root.join(".fairway/worktrees/work"), &["push", "--quiet", "origin", "lane/work"]);

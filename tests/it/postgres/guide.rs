@@ -78,7 +78,7 @@ fn guide_leads_from_one_machine_to_two_and_back() {
         ("'host=db.example user=fairway dbname=team'", dump),
         ("--schema=fairway", format!("--schema={schema}")),
         // The agent's command.
-        ("--here", "--here --backend shell -- sleep 300".into()),
+        ("--here", "--here -- sleep 300".into()),
     ]);
     guide.follow(&laptop, "fairway store copy --to postgres://");
     // Both are this machine: one of them gets an id of its own.
