@@ -18,6 +18,8 @@ need strace strace
 need valgrind valgrind
 need strip binutils
 need unshare util-linux
+need nsenter util-linux
+need ip iproute2
 need bwrap bubblewrap
 need mount mount
 need shellcheck shellcheck

@@ -111,6 +111,8 @@ impl CopyRequest<'_> {
         let server = PostgresStore::open(self.address, self.root, self.clock)?;
         let file = SqliteStore::open(self.file, self.outside)?;
         let turn = write_queue::acquire(self.file, write_queue::DEFAULT_TIMEOUT).map_err(StoreError::from)?;
+        // So that the file that is left is whole without its log. A reader may keep it from that.
+        let _ = file.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         // Nothing is written: the lock keeps the other writers out.
         let held = Transaction::new_unchecked(&file.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
         file.check_path_unchanged()?;
@@ -143,7 +145,9 @@ impl CopyRequest<'_> {
         files::rename_noreplace(self.file, &left).map_err(io)?;
         // The log of the file goes with it. Its index is made again.
         let log = sibling_path(self.file, "-wal");
-        if log.exists() {
+        if log.metadata().is_ok_and(|log| log.len() == 0) {
+            fs::remove_file(&log).map_err(io)?;
+        } else if log.exists() {
             fs::rename(&log, sibling_path(&left, "-wal")).map_err(io)?;
         }
         let _ = fs::remove_file(sibling_path(self.file, "-shm"));

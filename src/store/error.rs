@@ -137,6 +137,11 @@ pub enum StoreError {
         "another machine has the id of this host, and has written with it since: {name}, with its checkout at {root}"
     )]
     HostCloned { name: String, root: String },
+    /// A look from an event on that the store does not have: it was restored, or failed over, to an older state.
+    #[error(
+        "the store has no event {seen}: its newest is {newest}. It was restored, or its server failed over, to an older state"
+    )]
+    Rewound { seen: i64, newest: i64 },
     /// Something that only a store in a file can do.
     #[error("the store {address} is on a server, not in a file")]
     NoFile { address: String },

@@ -1,9 +1,15 @@
 //! The removal of tasks: what refers to a task, its deletion, and the ids that are not given out again.
 
-use super::{ReadTx, StoreError, WriteTx, sql};
+use std::collections::BTreeSet;
+
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Statement, json_of, json_texts},
+};
 use crate::{domain::TaskId, env::Timestamp};
 
 const FIND: &str = "SELECT removed_at FROM removed_tasks WHERE id = $1";
+const AMONG: Statement<'_> = json_texts!("SELECT id FROM removed_tasks WHERE id IN (SELECT value FROM ", "$1", ")");
 const NUMBERED: &str = "SELECT id FROM removed_tasks WHERE id >= $1 AND id < $2";
 const INSERT: &str = "INSERT INTO removed_tasks (id, removed_at) VALUES ($1, $2)";
 const DEPENDENTS: &str = "SELECT task_id FROM task_deps WHERE depends_on = $1 ORDER BY task_id";
@@ -68,6 +74,12 @@ pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
 /// When the task of this id was removed; `None` when none was.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), FIND, &[&id], |row| row.get::<Timestamp>(0))
+}
+
+/// Those of these ids whose tasks were removed.
+pub fn among(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
+    let ids = json_of(ids.iter().map(|id| id.as_str()));
+    Ok(sql::rows(tx.conn(), AMONG, &[&ids], |row| row.get::<TaskId>(0))?.into_iter().collect())
 }
 
 /// The highest number of the removed ids `PREFIX-1`, `PREFIX-2`, …; 0 if there is none.

@@ -2,15 +2,15 @@
 
 use std::{cell::RefCell, ops::Deref};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     StoreError,
     progress::Progress,
-    sql::{self, Connection},
+    sql::{self, Connection, Statement, json_rows},
 };
 use crate::{
-    domain::{Event, EventKind, event::EventValue},
+    domain::{Event, EventKind, LaneName, TaskId, event::EventValue},
     env::Timestamp,
 };
 
@@ -19,6 +19,15 @@ const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id,
      VALUES ($1, $2, $3, \
          coalesce($4, (SELECT id FROM agent_sessions WHERE id = $7)), \
          coalesce($5, (SELECT run_id FROM agent_sessions WHERE id = coalesce($4, $7))), $6, $7, $8) RETURNING seq";
+
+const APPEND_ALL: Statement<'_> = json_rows!(
+    "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
+     SELECT $2, value ->> 0, value ->> 1, (SELECT id FROM agent_sessions WHERE id = $3), \
+         (SELECT run_id FROM agent_sessions WHERE id = $3), value ->> 2, $3, value ->> 3 FROM ",
+    " RETURNING seq"
+);
+/// How many events one statement adds.
+const AT_ONCE: usize = 500;
 
 /// One snapshot of the store.
 #[derive(Debug)]
@@ -93,17 +102,6 @@ impl<'a> WriteTx<'a> {
 
     /// Adds an event to the log, in this transaction.
     pub fn record(&self, event: &Event) -> Result<i64, StoreError> {
-        let mut data = Map::new();
-        for (key, fact) in &event.data {
-            let value = match fact {
-                EventValue::Null => Value::Null,
-                EventValue::Number(number) => Value::from(*number),
-                EventValue::Bool(flag) => Value::from(*flag),
-                EventValue::Text(text) => Value::from(text.as_str()),
-                EventValue::Texts(texts) => Value::from(texts.clone()),
-            };
-            data.insert((*key).to_owned(), value);
-        }
         let seq = sql::first(
             self.conn(),
             APPEND,
@@ -115,18 +113,54 @@ impl<'a> WriteTx<'a> {
                 &event.run_id,
                 &event.lane,
                 &self.actor(),
-                &Value::Object(data).to_string(),
+                &data_of(event).to_string(),
             ],
             |row| row.get(0),
         )?;
         let seq = seq.unwrap_or_default();
+        self.note_progress(seq, event);
+        Ok(seq)
+    }
+
+    /// Adds events about tasks to the log, in this order. They name no session: the store adds the one that acts.
+    pub fn record_all(&self, events: &[Event]) -> Result<(), StoreError> {
+        for events in events.chunks(AT_ONCE) {
+            let row = |event: &Event| {
+                let (task, lane) = (event.task.as_ref().map(TaskId::as_str), event.lane.as_ref().map(LaneName::as_str));
+                json!([event.kind.as_str(), task, lane, data_of(event).to_string()])
+            };
+            let rows: Value = events.iter().map(row).collect();
+            let (at, rows) = (self.now().millis(), rows.to_string());
+            let numbers = sql::rows(self.conn(), APPEND_ALL, &[&rows, &at, &self.actor()], |row| row.get::<i64>(0))?;
+            let newest = numbers.into_iter().max().unwrap_or_default();
+            events.iter().for_each(|event| self.note_progress(newest, event));
+        }
+        Ok(())
+    }
+
+    fn note_progress(&self, seq: i64, event: &Event) {
         let mut progress = self.progress.borrow_mut();
         progress.event = seq;
         if let (EventKind::TaskAdded | EventKind::TaskImported, Some(task)) = (event.kind, &event.task) {
             progress.add_task(task);
         }
-        Ok(seq)
     }
+}
+
+/// The particulars of an event as a JSON object.
+fn data_of(event: &Event) -> Value {
+    let mut data = Map::new();
+    for (key, fact) in &event.data {
+        let value = match fact {
+            EventValue::Null => Value::Null,
+            EventValue::Number(number) => Value::from(*number),
+            EventValue::Bool(flag) => Value::from(*flag),
+            EventValue::Text(text) => Value::from(text.as_str()),
+            EventValue::Texts(texts) => Value::from(texts.clone()),
+        };
+        data.insert((*key).to_owned(), value);
+    }
+    Value::Object(data)
 }
 
 impl<'a> Deref for WriteTx<'a> {

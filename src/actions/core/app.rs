@@ -239,9 +239,8 @@ impl App {
     /// Both ways to mutate, compiled once for all changes.
     fn mutate_as(&self, is_heartbeat: bool, change: Change<'_>) -> Result<Answer> {
         let attributed = |tx: &WriteTx<'_>| {
-            if let Some(session) = self.actor.session.as_ref().filter(|_| is_heartbeat) {
-                keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
-                tasks::renew_leases(tx, &self.actor.name, None)?;
+            if is_heartbeat {
+                self.heartbeat(tx)?;
             }
             change(tx)
         };
@@ -255,6 +254,25 @@ impl App {
             Ok(answer)
         });
         done.map_err(with_request_id)
+    }
+
+    /// One of several steps of a change, which are committed apart: as [`App::mutate`], but no `--request-id` covers it.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing of this step is written then.
+    pub fn mutate_step(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<()>) -> Result<()> {
+        self.transaction(|tx| {
+            self.heartbeat(tx)?;
+            change(tx)
+        })
+    }
+
+    fn heartbeat(&self, tx: &WriteTx<'_>) -> Result<()> {
+        if let Some(session) = &self.actor.session {
+            keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
+            tasks::renew_leases(tx, &self.actor.name, None)?;
+        }
+        Ok(())
     }
 
     /// Has a snapshot made at the end of the command: imported tasks exist nowhere else in this form.

@@ -30,8 +30,26 @@ pub fn internal(why: impl Display) -> anyhow::Error {
 #[error("there is no snapshot of the store")]
 pub struct NoSnapshot;
 
+/// Of an import that ended early: what it has written by then stays.
+#[derive(Debug, Error)]
+#[error("{written} of {all} tasks are imported")]
+pub struct ImportStopped {
+    /// How many tasks were looked at.
+    pub written: usize,
+    /// How many there are.
+    pub all: usize,
+}
+
 /// Classifies any error that a use case or entry point returns.
 pub fn classify(error: &anyhow::Error) -> Failure {
+    let failure = classify_cause(error);
+    let Some(stopped) = error.downcast_ref::<ImportStopped>() else { return failure };
+    let again = "repeat the same command: it imports the rest";
+    let hint = failure.hint.map_or_else(|| again.to_owned(), |hint| format!("{hint}\n{again}"));
+    Failure { message: format!("{}; {stopped}", failure.message), hint: Some(hint), ..failure }
+}
+
+fn classify_cause(error: &anyhow::Error) -> Failure {
     for cause in error.chain() {
         if let Some(failure) = cause.downcast_ref::<Refusal>().map(refusal) {
             return failure;
@@ -263,6 +281,13 @@ fn store(error: &StoreError) -> Failure {
             Conflict,
             Some(
                 "only the copy gets a new id: if this machine is the copy, run it here, else on the other one: fairway host renew",
+            ),
+        ),
+        StoreError::Rewound { .. } => (
+            "store_rewound",
+            Conflict,
+            Some(
+                "once for all hosts, raise its numbers above the old ones: fairway store restored; then run the same command again",
             ),
         ),
         StoreError::NoFile { .. } => (

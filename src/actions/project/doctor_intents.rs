@@ -11,11 +11,13 @@ use crate::{
         queue::{
             evidence::run,
             lane::{sync_intent, worktree},
+            task::import_steps::ImportIntent,
         },
     },
     domain::{
         EventKind, LaneName,
         finding::{Finding, Severity},
+        plural,
     },
     store::{ReadTx, events, lanes, requests},
 };
@@ -31,7 +33,10 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         let finding = match (worktree::lane_of_intent(&open.id), sync_intent::lane_of(&open.id)) {
             (Some(lane), _) => Some(lane_finding(app, tx, &lane, &open)?),
             (None, Some(lane)) => Some(sync_finding(app, tx, &lane, &open)?),
-            (None, None) => request_finding(tx, &open)?,
+            (None, None) => match ImportIntent::parse(&open.id, &open.fingerprint) {
+                Some(import) => Some(import_finding(&import, &open)),
+                None => request_finding(tx, &open)?,
+            },
         };
         found.extend(finding);
     }
@@ -40,6 +45,16 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
 
 fn intent_finding(message: String, fix: String) -> Finding {
     Finding::new("unsettled", Severity::Note, message).with_fix(fix)
+}
+
+fn import_finding(import: &ImportIntent, open: &requests::OpenIntent) -> Finding {
+    let message = format!(
+        "the import of a file, begun on {} at {}, was never completed: of its {} only some are here",
+        import.host,
+        open.since,
+        plural::count(import.tasks, "task")
+    );
+    intent_finding(message, "fairway task import FILE".to_owned())
 }
 
 fn sync_finding(app: &App, tx: &ReadTx<'_>, name: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {

@@ -9,7 +9,10 @@ use crate::actions::{
     core::{errors, server_outage::ServerOutage},
 };
 pub use crate::store::events::EventFilter;
-use crate::{store::events, wire::EventView};
+use crate::{
+    store::{ReadTx, StoreError, events},
+    wire::EventView,
+};
 
 /// The maximum number of events that are in memory at once.
 const BATCH_SIZE: usize = 1_000;
@@ -29,6 +32,9 @@ pub struct EventQuery {
 
 /// Calls `visit` with the matching events in order, a batch at a time, and with `follow` with new ones, until `visit` breaks.
 /// A server of the store that is away for a while ends no `follow`: `warn` receives a sentence, and no event is missed.
+///
+/// # Errors
+/// `store_rewound` when the server's store has fewer events; as `visit` or the store fails.
 pub fn each(
     app: &App,
     query: &EventQuery,
@@ -49,6 +55,9 @@ pub fn each(
                     batch.push(view(event));
                     Ok(batch.len() < BATCH_SIZE)
                 })?;
+                if newest == seen && app.settings.store.is_on_server() {
+                    check_not_rewound(tx, seen)?;
+                }
                 Ok((batch, newest))
             })
         };
@@ -69,6 +78,13 @@ pub fn each(
             None => return Ok(()),
         }
     }
+}
+
+/// Refuses a number above the newest event: its reader would miss the next events, which get the same numbers again. A file gives no
+/// number out again, whatever becomes of it.
+fn check_not_rewound(tx: &ReadTx<'_>, seen: i64) -> Result<(), StoreError> {
+    let newest = events::last_seq(tx)?;
+    if newest < seen { Err(StoreError::Rewound { seen, newest }) } else { Ok(()) }
 }
 
 fn view(event: events::LoggedEvent) -> EventView {

@@ -16,7 +16,7 @@ use crate::{
 
 /// Import tasks from a JSONL, JSON or YAML file
 ///
-/// All or nothing. Reads the output of `fairway task export` and of beads. Existing tasks stay as they are, and removed ones
+/// All or nothing, but for more than 2,000 tasks in a store on a server: repeat it when it ends early. Reads the output of `fairway task export` and of beads. Existing tasks stay as they are, and removed ones
 /// stay removed. Claimed tasks arrive as todo.
 ///
 /// With --github, reads the issues that `gh issue list --json number,title,body,labels,url,state` writes. Each issue becomes one

@@ -24,7 +24,7 @@ pub(super) use postgres_client::{CallError, PostgresClient};
 #[cfg(feature = "postgres")]
 pub(super) use postgres_error::{is_garbled, reason, store_error};
 pub(super) use row::Row;
-pub(super) use statement::Statement;
+pub(super) use statement::{Statement, json_rows, json_texts};
 pub(super) use value::ToValue;
 #[cfg(feature = "postgres")]
 pub(super) use value::Value;
@@ -181,6 +181,11 @@ fn for_each_on(
             connection.for_each(sql.postgres, values, first, see)
         }
     }
+}
+
+/// Texts as the JSON array of a statement of `json_texts!`.
+pub(super) fn json_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    texts.into_iter().map(serde_json::Value::from).collect::<serde_json::Value>().to_string()
 }
 
 /// Parses a stored value of a closed set.

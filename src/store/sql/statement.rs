@@ -20,3 +20,24 @@ impl<'s> From<&'s String> for Statement<'s> {
         text.as_str().into()
     }
 }
+
+/// A statement that reads the texts of the JSON array `$n`: `json_texts!(before, "$n", after)`. They are its column `value`.
+macro_rules! json_texts {
+    ($before:expr, $parameter:literal, $after:expr) => {
+        $crate::store::sql::Statement {
+            sqlite: concat!($before, "json_each(", $parameter, ")", $after),
+            postgres: concat!($before, "json_array_elements_text(", $parameter, "::json)", $after),
+        }
+    };
+}
+/// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the items
+/// `value ->> 0` and so on.
+macro_rules! json_rows {
+    ($before:expr, $after:expr) => {
+        $crate::store::sql::Statement {
+            sqlite: concat!($before, "json_each($1)", $after),
+            postgres: concat!($before, "json_array_elements($1::json)", $after),
+        }
+    };
+}
+pub(in crate::store) use {json_rows, json_texts};

@@ -4,6 +4,7 @@ mod dependencies;
 mod held;
 mod ids;
 mod list;
+mod many;
 mod ready;
 mod row;
 mod write;
@@ -12,6 +13,7 @@ pub use dependencies::{dependencies, dependents, waiting_on};
 pub use held::{expired, held_in_lane, held_paths, last_claimed_by, renew_leases};
 pub use ids::{ids_spelled_alike, newest_number, similar_ids};
 pub use list::{ListScope, children, for_each};
+pub use many::{existing, for_each_of, insert_all};
 pub use ready::{ReadyScope, for_each_ready, for_each_ready_in, for_each_ready_summary};
 pub use write::{insert, set_fields, set_lane, set_state, set_work};
 

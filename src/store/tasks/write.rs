@@ -81,7 +81,7 @@ pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<
     recount_open_deps(tx, id)
 }
 
-fn join_domains(fields: &TaskFields) -> String {
+pub(super) fn join_domains(fields: &TaskFields) -> String {
     fields.review_domains.iter().map(Label::as_str).collect::<Vec<_>>().join(" ")
 }
 

@@ -8,6 +8,8 @@ pub mod concurrent_start;
 pub mod error_codes;
 pub mod fixtures;
 mod git;
+#[cfg(feature = "postgres")]
+pub mod git_http;
 pub mod import_graph;
 pub mod invariants;
 pub mod json_schema;

@@ -33,9 +33,9 @@ const DURABLE: &str = "-c fsync=on -c full_page_writes=on";
 /// A user of the database who needs a password over the network, and the password.
 pub const PASSWORD_USER: (&str, &str) = ("ann", "s3cret-of-ann");
 /// The server's access rules, by user and address.
-const ACCESS: &str = "local all all trust\nhost all ann 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
-/// The name in the server's certificate.
-const CERTIFICATE_NAME: &str = "localhost";
+const ACCESS: &str = "local all all trust\nlocal replication all trust\nhost all ann 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+/// The names in the server's certificate. The addresses are those of machines with a network of their own.
+const CERTIFICATE_NAMES: &str = "DNS:localhost,IP:10.77.1.1,IP:10.77.2.1";
 
 /// The running server.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Makes an authority, and a certificate of it for [`CERTIFICATE_NAME`]; and another authority.
+/// Makes an authority, and a certificate of it for [`CERTIFICATE_NAMES`]; and another authority.
 fn make_certificate(dir: &Path) {
     let openssl = |args: &[&str]| {
         let output = Command::new("openssl").args(args).current_dir(dir).stdin(Stdio::null()).output();
@@ -93,7 +93,7 @@ fn make_certificate(dir: &Path) {
         let own = ["req", "-x509", "-days", "30", "-keyout", &key_file, "-out", &file, "-subj", &subject];
         openssl(&[&own[..], &key[..]].concat());
     }
-    fs::write(dir.join("names"), format!("subjectAltName=DNS:{CERTIFICATE_NAME}\n")).unwrap();
+    fs::write(dir.join("names"), format!("subjectAltName={CERTIFICATE_NAMES}\n")).unwrap();
     let request = ["req", "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server"];
     openssl(&[&request[..], &key[..]].concat());
     let sign = ["x509", "-req", "-in", "server.csr", "-CA", "authority.pem", "-CAkey", "authority.key"];
@@ -222,6 +222,28 @@ impl PostgresServer {
         poll_until(Duration::from_secs(30), Duration::from_millis(100), started).expect("the server starts again");
     }
 
+    /// Makes a replica, which follows this server until it is cut off.
+    #[track_caller]
+    pub fn replica(&self) -> Replica {
+        let dir = self.dir.join("replica");
+        fs::create_dir_all(&dir).unwrap();
+        if nix::unistd::Uid::effective().is_root() {
+            chown(&dir, Some(UNPRIVILEGED.0), Some(UNPRIVILEGED.1)).unwrap();
+        }
+        let (data, from, port) = (dir.join("data"), self.dir.to_str().unwrap(), self.port.to_string());
+        let copy = ["-D", data.to_str().unwrap(), "-h", from, "-p", &port, "-U", USER, "-R", "--no-sync", "-c", "fast"];
+        run_as_server(&self.programs, &dir, "pg_basebackup", &copy);
+        let replica = Self { port: free_port(), programs: self.programs.clone(), dir };
+        replica.set_options(replica.port, &replica.dir);
+        replica.start();
+        Replica(replica)
+    }
+
+    fn set_options(&self, port: u16, socket: &Path) {
+        let options = format!("{SETTINGS} {DURABLE} -c port={port} -k {}", socket.display());
+        fs::write(self.dir.join("options"), options).unwrap();
+    }
+
     /// Begins a call of psql, for statements on its stdin or as arguments.
     pub fn psql(&self, schema: &str) -> Command {
         let mut command = Command::new("psql");
@@ -295,6 +317,39 @@ impl PostgresServer {
             copy_table(&conn, table, columns, rows_of.get(table.as_str()).map_or(&[], Vec::as_slice));
         }
         invariants::violations(&conn)
+    }
+}
+
+/// A replica of a server. It ends when this is dropped.
+pub struct Replica(PostgresServer);
+
+impl Replica {
+    pub const fn server(&self) -> &PostgresServer {
+        &self.0
+    }
+
+    /// Has it receive nothing more.
+    pub fn cut_off(&self) {
+        self.0.query("public", "ALTER SYSTEM SET primary_conninfo = ''");
+        self.0.query("public", "SELECT pg_reload_conf()");
+        let is_off = || (self.0.query("public", "SELECT count(*) FROM pg_stat_wal_receiver") == ["0"]).then_some(());
+        poll_until(Duration::from_secs(30), Duration::from_millis(50), is_off).expect("it still receives");
+    }
+
+    /// Takes the place of a server that has stopped, at its addresses.
+    pub fn take_over(&self, server: &PostgresServer) {
+        self.0.stop("fast");
+        self.0.set_options(server.port, &server.dir);
+        self.0.start();
+        assert_eq!(server.query("public", "SELECT pg_promote()"), ["t"]);
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        let data = self.0.dir.join("data");
+        let args = ["-D", data.to_str().unwrap(), "-m", "immediate", "stop"];
+        try_as_server(&self.0.programs, &self.0.dir, "pg_ctl", &args);
     }
 }
 

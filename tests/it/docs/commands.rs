@@ -72,6 +72,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/guides/several-machines.md", "fairway host retire build1 --reason 'its disk died'"),
     ("docs/guides/several-machines.md", "fairway session relaunch cart-1 --here"),
     ("docs/guides/several-machines.md", "createuser --pwprompt fairway"),
+    ("docs/guides/several-machines.md", "fairway store copy --to sqlite"),
     (
         "docs/guides/several-machines.md",
         "pg_dump --schema=fairway --file=team.sql 'host=db.example user=fairway dbname=team'",

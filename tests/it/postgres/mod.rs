@@ -3,11 +3,14 @@
 
 mod addresses;
 mod claimants;
+mod day;
 mod doctor;
 mod example;
 mod faults;
 mod followers;
+mod guide;
 mod hosts;
+mod imports;
 mod launch_faults;
 mod moves;
 mod outages;
@@ -18,6 +21,7 @@ mod schema;
 mod sessions;
 mod shared_base;
 mod silent_hosts;
+mod soak;
 mod storm;
 mod storm_with_faults;
 mod tls;

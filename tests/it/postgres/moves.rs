@@ -116,6 +116,7 @@ fn store_moves_to_a_server_and_back_with_every_row() {
     assert!(!world.store().exists());
     let kept = world.root().join(".fairway/fairway.db.moved");
     assert!(kept.is_file(), "{moved}");
+    assert!(!kept.with_file_name("fairway.db.moved-wal").exists(), "the file is whole without its log");
     server.check_invariants(&schema);
     // The claim stays, and its old epoch does not count.
     let raised = world.json(["task", "show", "T-1"])["claim"]["epoch"].as_i64().unwrap();
@@ -152,6 +153,7 @@ fn store_moves_to_a_server_and_back_with_every_row() {
     let on_server = content(&world);
     world.run(["store", "copy", "--yes", "--to", "sqlite"]).exits(0);
     assert_eq!(content(&world), on_server);
+    assert!(!world.root().join(".fairway/local.toml").exists(), "it would say nothing");
     assert_eq!(world.json(["store", "show"])["engine"], "sqlite");
     assert_eq!(world.json(["task", "add", "five"])["id"], "T-5");
     assert_eq!(server.query("public", &format!("SELECT count(*) FROM {schema}_moved.tasks")), ["3"]);
@@ -296,7 +298,13 @@ fn dump_that_was_loaded_gives_out_neither_epochs_nor_events_again() {
     world.run(["task", "add", "one"]).exits(0);
     let epoch = world.json(["claim", "T-1"])["task"]["claim"]["epoch"].as_i64().unwrap();
     let before: i64 = server.query(schema, "SELECT max(seq) FROM events")[0].parse().unwrap();
+    // A reader that had seen more.
+    let since = (before + 3).to_string();
+    let read = ["events", "--since", &since, "--json"];
+    let error = world.run(read).refuses(4, "store_rewound").error();
+    assert!(error["message"].as_str().unwrap().starts_with(&format!("the store has no event {since}: ")), "{error:#}");
     let lifted = world.json(["store", "restored", "--yes"]);
+    assert!(world.run(read).exits(0).stdout.contains("store.restored"));
     assert_eq!(lifted["epoch"].as_i64().unwrap(), epoch + 1_000_000);
     assert!(lifted["event"].as_i64().unwrap() > before + 1_000_000, "{lifted}");
     world.run(["done", "T-1", "--epoch", &epoch.to_string(), "--json"]).refuses(4, "stale_claim");

@@ -16,7 +16,7 @@ use crate::{
         land::{NO_GATES, commit, status},
         land_upstream::Daemon,
     },
-    common::TestProject,
+    common::{TestProject, soak},
 };
 
 /// Two hosts with a clone each, and a remote behind git's own protocol.
@@ -286,11 +286,13 @@ fn play(hosts: &TwoHosts, host: &TestProject, seed: u64, end: Instant) -> Played
     played
 }
 
-/// Pushes are refused, lose their answers, and lose races; landings are killed. `FAIRWAY_SHARED_LANDINGS` is the number of tasks.
+/// Pushes are refused, lose their answers, and lose races; landings are killed. A soak run lands 200 tasks; `FAIRWAY_SHARED_LANDINGS` is
+/// another number.
 #[test]
 fn two_hosts_land_at_random_and_no_work_is_done_or_claimed_that_the_remote_lacks() {
     let Some(hosts) = TwoHosts::start(true) else { return };
-    let count: u64 = std::env::var("FAIRWAY_SHARED_LANDINGS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let wanted = std::env::var("FAIRWAY_SHARED_LANDINGS").ok().and_then(|text| text.parse().ok());
+    let count: u64 = wanted.unwrap_or(if soak::is_on() { 200 } else { 4 });
     hosts.hook("pre-receive", "n=$(od -An -N1 -tu1 /dev/urandom)\n[ $((n % 5)) -ne 0 ]");
     // The receiver dies before it answers; the branch has moved.
     hosts.hook("post-receive", "n=$(od -An -N1 -tu1 /dev/urandom)\n[ $((n % 4)) -ne 0 ] || kill -9 $PPID");

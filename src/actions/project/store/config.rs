@@ -74,6 +74,11 @@ fn change(env: &Env, project: &Project, changes: &[Change<'_>]) -> Result<Vec<Pa
         }
     }
     for (path, text) in &texts {
+        // Without a key in it the file says nothing.
+        if *path == local_file(project) && text.trim() == format!("[{SECTION}]") {
+            fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+            continue;
+        }
         let mode = if *path == local_file(project) { 0o600 } else { 0o644 };
         files::write_atomic(path, text.as_bytes(), mode).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -145,5 +145,6 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),
         _ => String::new(),
     };
-    patch::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))
+    let answer = patch::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))?;
+    Ok(patch::missing_worktree(lane).into_iter().fold(answer, Answer::note))
 }

@@ -54,7 +54,8 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         let line = format!("edited lane {name}: {}", changed.join(", "));
         tx.record(&Event::new(EventKind::LaneEdited).lane(Some(name)).with("fields", changed))?;
         let answer = patch::answer(tx, name, line)?;
-        Ok(left_behind(app, tx, &before, &lane)?.into_iter().fold(answer, Answer::note))
+        let missing = fields.worktree.is_some().then(|| patch::missing_worktree(&lane)).flatten();
+        Ok(left_behind(app, tx, &before, &lane)?.into_iter().chain(missing).fold(answer, Answer::note))
     })
 }
 

@@ -1,10 +1,12 @@
 //! The fields of a lane that a caller sets or changes, and the lane as an answer.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::actions::{Answer, core::lookup};
 use crate::{
-    domain::{LaneName, Refusal, Role, branch_name, id::Label, sandbox::SandboxClass, text_limits},
+    domain::{LaneName, Refusal, Role, branch_name, id::Label, lane::Lane, sandbox::SandboxClass, text_limits},
     store::{ReadTx, tasks},
     wire::LaneView,
 };
@@ -61,4 +63,13 @@ pub(super) fn view(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneView> {
 
 pub(super) fn answer(tx: &ReadTx<'_>, name: &LaneName, line: impl Into<String>) -> Result<Answer> {
     Answer::new(&view(tx, name)?, name, line)
+}
+
+/// The note on a worktree of this host that a lane names and that is not there.
+pub(super) fn missing_worktree(lane: &Lane) -> Option<String> {
+    let dir = lane.worktree.as_deref().filter(|dir| !Path::new(dir).is_dir())?;
+    let (dir, branch) = (shell_words::quote(dir), shell_words::quote(lane.branch.as_deref().unwrap_or("BRANCH")));
+    Some(format!(
+        "there is no directory {dir}; make the worktree before work starts in it: git worktree add {dir} {branch}"
+    ))
 }

@@ -1,17 +1,22 @@
-//! Import tasks from a file, all or none.
+//! Import tasks from a file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
+    mem::take,
 };
 
 use anyhow::Result;
 
-use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
+use super::{
+    import_links::Links,
+    import_record::{self, ImportedTask, PARENT},
+    import_steps::{self, Steps},
+};
 use crate::{
     actions::{Answer, App},
-    domain::{Event, EventKind, Refusal, TaskId, plural, rules::cycle},
-    store::{ReadTx, lanes, removed_tasks, tasks},
+    domain::{Refusal, TaskId, plural},
+    store::{ReadTx, events, removed_tasks, tasks},
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
@@ -29,14 +34,15 @@ struct ImportFile {
 }
 
 /// The changes of an import to the store.
-struct ImportPlan {
+struct ImportPlan<'f> {
     /// The tasks to insert, in the order of the file.
-    fresh: Vec<ImportedTask>,
+    fresh: Vec<&'f ImportedTask>,
+    links: Links<'f>,
     report: ImportReport,
 }
 
 /// Imports the tasks of a file. Existing tasks stay unchanged, and removed ones stay removed. With `dry_run`, writes nothing
-/// and reports the same.
+/// and reports the same. It is one write, but for a large file and a store on a server.
 ///
 /// # Errors
 /// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
@@ -45,25 +51,34 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
     if dry_run {
         return app.read(|tx| answer(&plan(tx, &file, true)?));
     }
-    let done = app.mutate(|tx| {
-        let plan = plan(tx, &file, false)?;
-        for one in &plan.fresh {
-            tasks::insert(tx, &one.task)?;
-            tx.record(
-                &Event::new(EventKind::TaskImported)
-                    .task(&one.task.id)
-                    .lane(one.task.fields.lane.as_ref())
-                    .with("title", one.task.fields.title.as_str())
-                    .with("priority", i64::from(one.task.fields.priority))
-                    .with("status", one.task.state.status().as_str())
-                    .with("was", one.original_status.as_str())
-                    .with("close_reason", one.close_reason.as_deref()),
-            )?;
-        }
-        answer(&plan)
-    })?;
+    let intent = import_steps::intent_of(text);
+    let is_one_step = import_steps::step_len(file.tasks.values()) == file.tasks.len();
+    let done = if is_one_step || !app.settings.store.is_on_server() {
+        app.mutate(|tx| {
+            let plan = plan(tx, &file, false)?;
+            import_steps::insert(tx, &plan.fresh)?;
+            import_steps::complete(tx, &intent)?;
+            answer(&plan)
+        })
+    } else {
+        in_steps(app, &file, &intent)
+    };
     app.snapshot_after_import();
-    Ok(done)
+    done
+}
+
+fn in_steps(app: &App, file: &ImportFile, intent: &str) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    let (mut plan, seen) = app.read(|tx| Ok((plan(tx, file, false)?, events::last_seq(tx)?)))?;
+    let ImportPlan { fresh, links, report } = &mut plan;
+    Steps::write(app, &fresh.clone(), &take(links), intent, seen, |taken| {
+        fresh.retain(|one| !taken.contains(&one.task.id));
+        report.unchanged += report.imported - fresh.len();
+        (report.imported, report.open) = (fresh.len(), count_open(fresh));
+        answer_of(fresh, report)
+    })
 }
 
 fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile> {
@@ -87,96 +102,54 @@ fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile>
 }
 
 /// Tells new tasks from existing and removed ones, and checks the links of the new ones.
-fn plan(tx: &ReadTx<'_>, file: &ImportFile, dry_run: bool) -> Result<ImportPlan> {
+fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<ImportPlan<'f>> {
     let (mut unchanged, mut differing) = (0, 0);
-    let mut incoming: BTreeMap<TaskId, ImportedTask> = BTreeMap::new();
-    let mut fresh_ids = Vec::new();
+    let mut links = Links::default();
+    let mut existing = BTreeSet::new();
+    let ids: Vec<&TaskId> = file.tasks.keys().collect();
+    tasks::for_each_of(tx, &ids, |task| {
+        unchanged += 1;
+        differing += usize::from(file.tasks.get(&task.id).is_some_and(|one| one.task.fields != task.fields));
+        existing.insert(task.id.clone());
+        links.add_existing(task);
+        Ok(())
+    })?;
+    let absent: Vec<&TaskId> = ids.into_iter().filter(|id| !existing.contains(*id)).collect();
+    let removed = removed_tasks::among(tx, &absent)?;
     let mut ignored = file.deleted.clone();
-    for id in &file.order {
-        let Some(one) = file.tasks.get(id) else { continue };
-        if let Some(existing) = tasks::find(tx, id)? {
-            unchanged += 1;
-            differing += usize::from(existing.fields != one.task.fields);
-        } else if removed_tasks::find(tx, id)?.is_some() {
+    let mut fresh = Vec::new();
+    for one in file.order.iter().filter(|id| !existing.contains(*id)).filter_map(|id| file.tasks.get(id)) {
+        if removed.contains(&one.task.id) {
             ignored.push(IgnoredFieldView {
-                task_id: id.to_string(),
+                task_id: one.task.id.to_string(),
                 what: "the task".into(),
                 value: "it was removed here".into(),
             });
         } else {
-            fresh_ids.push(id.clone());
-            incoming.insert(id.clone(), one.clone());
+            links.add_incoming(one);
+            fresh.push(one);
         }
     }
     let skipped = ignored.len();
-    check_lanes(tx, incoming.values())?;
-    check_cycles(tx, &fresh_ids, &incoming)?;
-    let mut absent = Vec::new();
-    for one in fresh_ids.iter().filter_map(|id| incoming.get(id)) {
-        absent.extend(absent_links(tx, one, &incoming)?);
-        ignored.extend(one.ignored.iter().cloned());
-    }
-    let fresh: Vec<ImportedTask> = fresh_ids.iter().filter_map(|id| incoming.remove(id)).collect();
-    let open = fresh.iter().filter(|one| !one.task.state.status().is_closed()).count();
-    let report = ImportReport { imported: fresh.len(), unchanged, differing, skipped, open, dry_run, absent, ignored };
-    Ok(ImportPlan { fresh, report })
+    import_steps::check_lanes(tx, fresh.iter().copied())?;
+    links.find_absent(tx)?;
+    links.check_cycles(tx, fresh.iter().map(|one| &one.task.id), &BTreeSet::new())?;
+    let absent = fresh.iter().flat_map(|one| links.absent_of(one)).collect();
+    ignored.extend(fresh.iter().flat_map(|one| one.ignored.iter().cloned()));
+    let (imported, open) = (fresh.len(), count_open(&fresh));
+    let report = ImportReport { imported, unchanged, differing, skipped, open, dry_run, absent, ignored };
+    Ok(ImportPlan { fresh, links, report })
 }
 
-fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
-    let mut missing = BTreeSet::new();
-    for lane in incoming.filter_map(|one| one.task.fields.lane.as_ref()) {
-        if !missing.contains(lane) && lanes::find(tx, lane)?.is_none() {
-            missing.insert(lane);
-        }
-    }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Refusal::NoneFound { noun: "lane", ids: missing.iter().map(ToString::to_string).collect() }.into())
+fn count_open(fresh: &[&ImportedTask]) -> usize {
+    fresh.iter().filter(|one| !one.task.state.status().is_closed()).count()
 }
 
-/// A cycle may include existing tasks: they may depend on a task that this import adds.
-fn check_cycles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, ImportedTask>) -> Result<()> {
-    let on = |task: &TaskId| -> Result<Vec<TaskId>> {
-        match incoming.get(task) {
-            Some(one) => Ok(one.task.fields.depends_on.clone()),
-            None => Ok(tasks::dependencies(tx, task)?),
-        }
-    };
-    let up = |task: &TaskId| -> Result<Vec<TaskId>> {
-        match incoming.get(task) {
-            Some(one) => Ok(one.task.fields.parent.iter().cloned().collect()),
-            None => Ok(tasks::parent(tx, task)?.into_iter().collect()),
-        }
-    };
-    let circle = match cycle::find(fresh, on)? {
-        None => cycle::find(fresh, up)?,
-        circle => circle,
-    };
-    match circle {
-        Some(path) => Err(Refusal::Cycle { path }.into()),
-        None => Ok(()),
-    }
+fn answer(plan: &ImportPlan<'_>) -> Result<Answer> {
+    answer_of(&plan.fresh, &plan.report)
 }
 
-fn absent_links(
-    tx: &ReadTx<'_>,
-    one: &ImportedTask,
-    incoming: &BTreeMap<TaskId, ImportedTask>,
-) -> Result<Vec<MissingDependencyView>> {
-    let words = &one.task.fields;
-    let links = words.depends_on.iter().map(|on| (on, BLOCKS)).chain(words.parent.iter().map(|up| (up, PARENT)));
-    let mut absent = Vec::new();
-    for (on, kind) in links {
-        if !incoming.contains_key(on) && !tasks::exists(tx, on)? {
-            absent.push(MissingDependencyView { task_id: one.task.id.to_string(), depends_on: on.to_string(), kind });
-        }
-    }
-    Ok(absent)
-}
-
-fn answer(plan: &ImportPlan) -> Result<Answer> {
-    let report = &plan.report;
+fn answer_of(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
     let verb = if report.dry_run { "would import" } else { "imported" };
     let mut line = format!("{verb} {}", plural::count(report.imported, "task"));
     if report.imported > 0 {
@@ -192,10 +165,10 @@ fn answer(plan: &ImportPlan) -> Result<Answer> {
         let _ = write!(line, "; {} skipped", plural::count(report.skipped, "task"));
     }
     let mut answer = Answer::new(report, "", line)?;
-    answer.ids = plan.fresh.iter().map(|one| one.task.id.to_string()).collect();
+    answer.ids = fresh.iter().map(|one| one.task.id.to_string()).collect();
     // A closed task waits for nothing: the ids that it lacks are one line.
     let closed: BTreeSet<&str> =
-        plan.fresh.iter().filter(|one| one.task.state.status().is_closed()).map(|one| one.task.id.as_str()).collect();
+        fresh.iter().filter(|one| one.task.state.status().is_closed()).map(|one| one.task.id.as_str()).collect();
     let (of_closed, of_open): (Vec<_>, Vec<_>) =
         report.absent.iter().partition(|link| closed.contains(link.task_id.as_str()));
     let absent = of_open.into_iter().map(|MissingDependencyView { task_id, depends_on, kind }| match *kind {

@@ -1,0 +1,178 @@
+//! A large import into a store on a server. One write would hold up every other host until its end. So it is written in steps, each
+//! with its events, and the others have their turn in between. All of it is checked before the first step. What a step has written
+//! stays: the same command imports the rest. Until then an intent tells that the import is not complete.
+//!
+//! A task whose dependency comes in a later step is not ready: what is not there counts as open.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use super::{import_links::Links, import_record::ImportedTask};
+use crate::{
+    actions::{
+        Answer, App,
+        core::errors::{self, ImportStopped},
+    },
+    domain::{Event, EventKind, Refusal, TaskId},
+    os::{digest::sha256_hex, host},
+    store::{ReadTx, WriteTx, events, lanes, requests, tasks},
+};
+
+/// The limits of a step: other writers wait for it.
+const STEP_TASKS: usize = 2_000;
+const STEP_BYTES: usize = 4 << 20;
+/// The prefix of an intent's id. The space keeps it apart from every `--request-id`.
+const INTENT_PREFIX: &str = "import ";
+/// The length of the digest in an intent's id, in characters.
+const DIGEST_CHARS: usize = 32;
+
+/// What an intent tells of its import. Stored as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportIntent {
+    /// How many tasks it adds.
+    pub tasks: usize,
+    /// The name of the host that began it.
+    pub host: String,
+}
+
+impl ImportIntent {
+    /// The import of an intent; `None` for other requests.
+    pub fn parse(id: &str, text: &str) -> Option<Self> {
+        id.strip_prefix(INTENT_PREFIX).and_then(|_| serde_json::from_str(text).ok())
+    }
+}
+
+/// The intent of the import of a file with this text.
+pub(super) fn intent_of(text: &str) -> String {
+    format!("{INTENT_PREFIX}{}", sha256_hex(text.as_bytes()).get(..DIGEST_CHARS).unwrap_or_default())
+}
+
+/// Records that the import of a file is complete.
+pub(super) fn complete(tx: &WriteTx<'_>, intent: &str) -> Result<()> {
+    Ok(requests::delete_open(tx, intent)?)
+}
+
+/// How many of the tasks one step writes, at least one.
+pub(super) fn step_len<'f>(tasks: impl IntoIterator<Item = &'f ImportedTask>) -> usize {
+    let (mut len, mut bytes) = (0, 0);
+    for one in tasks {
+        bytes += one.task.fields.title.len() + one.task.fields.body.len();
+        if len == STEP_TASKS || (len > 0 && bytes > STEP_BYTES) {
+            break;
+        }
+        len += 1;
+    }
+    len
+}
+
+/// Refuses tasks in lanes that there are not.
+pub(super) fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
+    let wanted: BTreeSet<_> = incoming.filter_map(|one| one.task.fields.lane.as_ref()).collect();
+    let mut missing = Vec::new();
+    for lane in wanted {
+        if lanes::find(tx, lane)?.is_none() {
+            missing.push(lane.to_string());
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(Refusal::NoneFound { noun: "lane", ids: missing }.into()) }
+}
+
+/// Adds tasks with their events.
+pub(super) fn insert(tx: &WriteTx<'_>, fresh: &[&ImportedTask]) -> Result<()> {
+    tasks::insert_all(tx, &fresh.iter().map(|one| &one.task).collect::<Vec<_>>())?;
+    let event = |one: &&ImportedTask| {
+        Event::new(EventKind::TaskImported)
+            .task(&one.task.id)
+            .lane(one.task.fields.lane.as_ref())
+            .with("title", one.task.fields.title.as_str())
+            .with("priority", i64::from(one.task.fields.priority))
+            .with("status", one.task.state.status().as_str())
+            .with("was", one.original_status.as_str())
+            .with("close_reason", one.close_reason.as_deref())
+    };
+    Ok(tx.record_all(&fresh.iter().map(event).collect::<Vec<_>>())?)
+}
+
+/// An import that is being written.
+pub(super) struct Steps<'p, 'f> {
+    fresh: &'p [&'f ImportedTask],
+    links: &'p Links<'f>,
+    intent: &'p str,
+    /// The newest event that was looked at.
+    seen: i64,
+    /// The tasks that others have added meanwhile.
+    taken: BTreeSet<TaskId>,
+}
+
+impl<'p, 'f> Steps<'p, 'f> {
+    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan. `answer` gets the ids that others have added
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `cycle`, `not_found`: others have changed the store meanwhile; as the store fails. What earlier steps have written stays.
+    pub(super) fn write(
+        app: &App,
+        fresh: &'p [&'f ImportedTask],
+        links: &'p Links<'f>,
+        intent: &'p str,
+        seen: i64,
+        answer: impl FnOnce(&BTreeSet<TaskId>) -> Result<Answer>,
+    ) -> Result<Answer> {
+        let mut steps = Self { fresh, links, intent, seen, taken: BTreeSet::new() };
+        let mut written = 0;
+        loop {
+            let rest = fresh.get(written..).unwrap_or_default();
+            let end = written + step_len(rest.iter().copied());
+            let stopped = |error: anyhow::Error| match written {
+                0 => error,
+                written => error.context(ImportStopped { written, all: fresh.len() }),
+            };
+            if end == fresh.len() {
+                let last = app.mutate(|tx| {
+                    steps.step(tx, rest)?;
+                    complete(tx, intent)?;
+                    answer(&steps.taken)
+                });
+                return last.map_err(stopped);
+            }
+            let step = fresh.get(written..end).unwrap_or_default();
+            app.mutate_step(|tx| steps.step(tx, step)).map_err(stopped)?;
+            written = end;
+        }
+    }
+
+    fn step(&mut self, tx: &WriteTx<'_>, step: &[&'f ImportedTask]) -> Result<()> {
+        self.look(tx)?;
+        let is_first = step.first().zip(self.fresh.first()).is_some_and(|(one, first)| one.task.id == first.task.id);
+        if is_first && step.len() < self.fresh.len() {
+            let intent = ImportIntent { tasks: self.fresh.len(), host: host::name() };
+            let text = serde_json::to_string(&intent).map_err(errors::internal)?;
+            requests::delete_open(tx, self.intent)?;
+            requests::upsert(tx, self.intent, &text, None)?;
+        }
+        let step: Vec<_> = step.iter().copied().filter(|one| !self.taken.contains(&one.task.id)).collect();
+        insert(tx, &step)?;
+        self.seen = events::last_seq(tx)?;
+        Ok(())
+    }
+
+    /// Looks at what others have changed since the plan or the step before.
+    fn look(&mut self, tx: &ReadTx<'_>) -> Result<()> {
+        let mut changed = BTreeSet::new();
+        for event in events::subjects_since(tx, self.seen, i64::MAX)? {
+            match EventKind::parse(&event.kind) {
+                Some(
+                    EventKind::TaskAdded | EventKind::TaskImported | EventKind::TaskEdited | EventKind::TaskDepAdded,
+                ) => changed.extend(event.task.and_then(|id| TaskId::parse(&id).ok())),
+                Some(EventKind::LaneRemoved) => check_lanes(tx, self.fresh.iter().copied())?,
+                _ => {}
+            }
+        }
+        // An id that is taken now was free before.
+        let pending = self.fresh.iter().map(|one| &one.task.id).filter(|id| changed.contains(*id));
+        self.taken.extend(pending.cloned().collect::<Vec<_>>());
+        self.links.check_cycles(tx, &changed, &changed)
+    }
+}
