@@ -80,6 +80,20 @@ impl NeedView {
     }
 }
 
+impl BoardView {
+    /// The place of the most urgent item that a lane has; `None` for a lane at rest.
+    pub fn first_need_of(&self, lane: &BoardLaneView) -> Option<usize> {
+        let is_here = |need: &NeedView| {
+            let is_task = |task: &String| lane.tasks.iter().any(|held| held.task_id == *task);
+            let is_session = |id: &String| lane.sessions.iter().any(|one| one.session.id == *id);
+            need.lane.as_ref() == Some(&lane.name)
+                || need.session_id.as_ref().is_some_and(is_session)
+                || need.task_id.as_ref().is_some_and(is_task)
+        };
+        self.needs_you.iter().position(is_here)
+    }
+}
+
 /// Numbers of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
