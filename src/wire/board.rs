@@ -21,7 +21,7 @@ pub struct BoardView {
     pub needs_you: Vec<NeedView>,
     /// Numbers.
     pub counts: BoardCountsView,
-    /// The lanes, by name. Closed ones are left out unless something is in them.
+    /// The lanes: those that need a person first, the most urgent at the top, then the others by name. Closed ones are left out unless something is in them.
     pub lanes: Vec<BoardLaneView>,
     /// The sessions without a lane, oldest first.
     pub sessions: Vec<SessionOverviewView>,

@@ -78,12 +78,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
         part("counts", "Tasks", None, vec![counts(board)]),
         Part {
             count: board.lanes.len(),
-            ..part(
-                "lanes",
-                "Lanes",
-                Some("no lanes"),
-                board.lanes.iter().flat_map(|lane| lane_rows(board, lane)).collect(),
-            )
+            ..part("lanes", "Lanes", Some("no lanes"), board.lanes.iter().flat_map(lane_rows).collect())
         },
         part(
             "sessions",
@@ -237,34 +232,28 @@ fn counts(board: &BoardView) -> Item {
 }
 
 /// The rows of a lane: a session or claim each, and one for a free lane. What concerns the whole lane is in the first.
-fn lane_rows(board: &BoardView, lane: &BoardLaneView) -> Vec<Item> {
-    let needs_you = board.first_need_of(lane).is_some();
+fn lane_rows(lane: &BoardLaneView) -> Vec<Item> {
     let is_shown = |held: &HeldTaskView| {
         lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))
     };
     let claims: Vec<&HeldTaskView> = lane.tasks.iter().filter(|held| !is_shown(held)).collect();
     let mut rows = Vec::new();
     for one in &lane.sessions {
-        rows.push(lane_row(
-            (lane, needs_you),
-            rows.is_empty(),
-            format!("session:{}", one.session.id),
-            |html, access| {
-                html.markup("<div class=\"session\">");
-                session(html, one, access);
-                html.markup("</div>");
-            },
-        ));
+        rows.push(lane_row(lane, rows.is_empty(), format!("session:{}", one.session.id), |html, access| {
+            html.markup("<div class=\"session\">");
+            session(html, one, access);
+            html.markup("</div>");
+        }));
     }
     for held in claims {
-        rows.push(lane_row((lane, needs_you), rows.is_empty(), format!("claim:{}", held.task_id), |html, _| {
+        rows.push(lane_row(lane, rows.is_empty(), format!("claim:{}", held.task_id), |html, _| {
             html.markup("<div class=\"session\">");
             claim(html, held);
             html.markup("</div>");
         }));
     }
     if rows.is_empty() {
-        rows.push(lane_row((lane, needs_you), true, format!("lane:{}", lane.name), |html, _| {
+        rows.push(lane_row(lane, true, format!("lane:{}", lane.name), |html, _| {
             if lane.status == "open" {
                 html.markup("<span class=\"state quiet\"><span aria-hidden=\"true\">○</span> free</span>");
             }
@@ -273,20 +262,11 @@ fn lane_rows(board: &BoardView, lane: &BoardLaneView) -> Vec<Item> {
     rows
 }
 
-fn lane_row(
-    (lane, needs_you): (&BoardLaneView, bool),
-    is_first: bool,
-    key: String,
-    mut inside: impl FnMut(&mut Html, Access),
-) -> Item {
+fn lane_row(lane: &BoardLaneView, is_first: bool, key: String, mut inside: impl FnMut(&mut Html, Access)) -> Item {
     Item::draw(key, |html, access| {
-        html.markup(match (is_first, needs_you) {
-            (true, true) => " class=\"first needs\"><a",
-            (true, false) => " class=\"first\"><a",
-            (false, _) => "><a",
-        })
-        .attribute("href", &address("/lane", &[("name", &lane.name)]))
-        .attribute("data-lane", &lane.name);
+        html.markup(if is_first { " class=\"first\"><a" } else { "><a" })
+            .attribute("href", &address("/lane", &[("name", &lane.name)]))
+            .attribute("data-lane", &lane.name);
         if is_first {
             html.markup("><h3>").text(&lane.name).markup("</h3></a> ");
             lane_facts(html, lane);

@@ -122,14 +122,10 @@ export const placeLane = (rows, changed) => {
   rows.splice(last + 1, 0, item);
 };
 
-// The lane of a page that was just opened: the one that the address names, else the first one that needs the person. Later nothing opens
-// by itself: what a person reads does not move.
-const nameAtFirst = () => nameInAddress() ?? list.querySelector("li.first.needs > a[data-lane]")?.dataset.lane;
-
-/** Opens a lane: at first what needs the person, afterwards the one that the address names. */
-export const openLane = (isFirst = false) => {
+/** Opens the lane that the address names. */
+export const openLane = () => {
   close();
-  const name = isFirst ? nameAtFirst() : nameInAddress();
+  const name = nameInAddress();
   const links = linksOf(name);
   if (!links.length) return;
   item = document.createElement("li");

@@ -165,7 +165,7 @@ if (linked) {
 }
 
 showTitle();
-openLane(true);
+openLane();
 connect({
   address: () => {
     const parameters = new URLSearchParams({ since: document.body.dataset.version ?? main.dataset.since, lane: laneToFollow() });
