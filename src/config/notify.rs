@@ -50,11 +50,15 @@ pub struct OneSink {
     #[serde(deserialize_with = "kinds")]
     kinds: Option<Vec<NeedKind>>,
     #[serde(deserialize_with = "own_quiet")]
-    quiet: Option<Option<QuietWindow>>,
+    quiet: Option<OwnQuiet>,
     #[serde(deserialize_with = "kinds")]
     quiet_kinds: Option<Vec<NeedKind>>,
     actions: Option<bool>,
 }
+
+/// The quiet window of one sink, which may have none where the others have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OwnQuiet(Option<QuietWindow>);
 
 /// The settings of a sink, its own before the common ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,9 +123,8 @@ fn quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QuietWindo
     })
 }
 
-#[expect(clippy::option_option, reason = "an empty text is a sink without a quiet window, where the others have one")]
-fn own_quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<QuietWindow>>, D::Error> {
-    quiet(deserializer).map(Some)
+fn own_quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OwnQuiet>, D::Error> {
+    quiet(deserializer).map(|window| Some(OwnQuiet(window)))
 }
 
 impl NotifySettings {
@@ -137,7 +140,7 @@ impl NotifySettings {
             command: own.and_then(|own| own.command.as_deref()).or(common).filter(|_| way == NotifySink::Command),
             command_timeout: own.and_then(|own| own.command_timeout).unwrap_or(self.command_timeout),
             kinds: own.and_then(|own| own.kinds.as_deref()).or(self.kinds.as_deref()),
-            quiet: own.and_then(|own| own.quiet).unwrap_or(self.quiet),
+            quiet: own.and_then(|own| own.quiet).map_or(self.quiet, |OwnQuiet(window)| window),
             quiet_kinds: own.and_then(|own| own.quiet_kinds.as_deref()).unwrap_or(&self.quiet_kinds),
             actions: own.and_then(|own| own.actions).unwrap_or(self.actions),
         }
@@ -164,8 +167,8 @@ impl NotifySettings {
                 return Err((format!("{key}.command"), format!("{text} runs no program")));
             }
         }
-        let missing = self.sinks.iter().map(|name| self.sink(name));
-        let missing = missing.filter(|sink| sink.way == NotifySink::Command && sink.command.is_none()).next();
+        let mut sinks = self.sinks.iter().map(|name| self.sink(name));
+        let missing = sinks.find(|sink| sink.way == NotifySink::Command && sink.command.is_none());
         let Some(sink) = missing else { return Ok(()) };
         let why = if NotifySink::parse(sink.name.as_str()).is_some() {
             "has 'command', and notify.command is not set".to_owned()
