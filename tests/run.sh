@@ -73,6 +73,7 @@ fi
 node=$(tests/node.sh)
 export PATH="${node}:${PATH}"
 tests/agents.sh
+tests/axe.sh >/dev/null
 zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
 tests/actionlint.sh

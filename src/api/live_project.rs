@@ -11,7 +11,11 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    actions::{App, boundary::guard::LoadedRules, project::device_file::DeviceFile},
+    actions::{
+        App,
+        boundary::guard::LoadedRules,
+        project::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
+    },
     config::{CONFIG_FILE, Project, load_in_force, local_file, trust},
     domain::Actor,
     env::{Clock, Env, Terminal},
@@ -52,9 +56,9 @@ impl AppFactory {
         factory
     }
 
-    /// The project's paired devices, and the clock by which they end.
-    pub(super) fn devices(&self) -> (DeviceFile, Clock) {
-        (DeviceFile::of(&self.project), self.env.clock)
+    /// The project's paired devices and tokens of notifications, and the clock by which they end.
+    pub(super) fn devices(&self) -> (DeviceFile, AnswerTokenFile, Clock) {
+        (DeviceFile::of(&self.project), AnswerTokenFile::of(&self.project), self.env.clock)
     }
 
     /// Loads the project in the current thread.

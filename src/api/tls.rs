@@ -1,22 +1,12 @@
 //! HTTPS in the network, with a certificate that the server makes itself. People compare its fingerprint once.
 
-use std::{
-    fs::OpenOptions,
-    io::{self, Read as _},
-    net::IpAddr,
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::IpAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
-use nix::fcntl::OFlag;
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType,
     date_time_ymd,
 };
-use serde::{Deserialize, Serialize};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::timeout};
 use tokio_rustls::{
     TlsAcceptor,
@@ -29,14 +19,8 @@ use tokio_rustls::{
 };
 use zeroize::Zeroizing;
 
-use crate::{
-    env::Timestamp,
-    os::{digest, files, user},
-};
+use crate::{actions::project::certificate_file::StoredCertificate, env::Timestamp, os::digest};
 
-/// The file with the certificate and its key, in the state directory.
-const FILE: &str = "page-certificate.json";
-const MAX_BYTES: u64 = 64 << 10;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a certificate is valid. Some browsers refuse any that is valid for more than 825 days.
 const LIFETIME: Duration = DAY.saturating_mul(730);
@@ -51,43 +35,19 @@ const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: tex
     content-length: 40\r\n\r\nthis address speaks HTTPS: use https://\n";
 
 /// A certificate with its key.
-pub(super) struct Certificate {
-    certificate: Vec<u8>,
-    key: Zeroizing<Vec<u8>>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Content {
-    /// Both in DER form, as hexadecimal digits.
-    certificate: String,
-    key: String,
-    /// When it ends, in milliseconds since 1970.
-    ends_at: i64,
-}
+pub(super) struct Certificate(StoredCertificate);
 
 impl Certificate {
     /// The certificate of a project, from its state directory. Without a usable one, and soon before its end, a new one is made.
     pub(super) fn load_or_make(state: &Path, ip: IpAddr, now: Timestamp) -> Result<Self> {
-        let path = state.join(FILE);
-        let cannot = || format!("cannot use {}", path.display());
-        match read(&path) {
-            Ok(content) if content.ends_at > now.plus(RENEWED_BEFORE).millis() => {
-                if let (Some(certificate), Some(key)) = (unhex(&content.certificate), unhex(&content.key)) {
-                    return Ok(Self { certificate, key: Zeroizing::new(key) });
-                }
-            }
+        let cannot = || format!("cannot use {}", StoredCertificate::path(state).display());
+        match StoredCertificate::read(state) {
+            Ok(stored) if stored.ends_at > now.plus(RENEWED_BEFORE) => return Ok(Self(stored)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error).with_context(cannot),
             _ => {}
         }
-        let ends_at = now.plus(LIFETIME);
-        let made = Self::make(ip, now, ends_at).context("cannot make a certificate")?;
-        let content = Content {
-            certificate: digest::hex(&made.certificate),
-            key: digest::hex(&made.key),
-            ends_at: ends_at.millis(),
-        };
-        let text = Zeroizing::new(serde_json::to_vec(&content)?);
-        files::write_atomic(&path, &text, 0o600).with_context(cannot)?;
+        let made = Self::make(ip, now, now.plus(LIFETIME)).context("cannot make a certificate")?;
+        made.0.write(state).with_context(cannot)?;
         Ok(made)
     }
 
@@ -108,24 +68,24 @@ impl Certificate {
         params.not_after = date_time_ymd(end.0, end.1, end.2);
         let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?.der().to_vec();
-        Ok(Self { certificate, key: Zeroizing::new(key.serialize_der()) })
+        Ok(Self(StoredCertificate { certificate, key: Zeroizing::new(key.serialize_der()), ends_at }))
     }
 
     /// The SHA-256 digest as browsers show it, `AB:CD:…`.
     pub(super) fn fingerprint(&self) -> String {
-        let digits = digest::sha256_hex(&self.certificate).to_ascii_uppercase();
+        let digits = digest::sha256_hex(&self.0.certificate).to_ascii_uppercase();
         let pairs: Vec<&str> = digits.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok()).collect();
         pairs.join(":")
     }
 
     /// The acceptor of connections with this certificate.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor> {
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.to_vec()));
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.0.key.to_vec()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_single_cert(vec![CertificateDer::from(self.certificate.clone())], key)
-            .with_context(|| format!("the certificate in {FILE} cannot be used"))?;
+            .with_single_cert(vec![CertificateDer::from(self.0.certificate.clone())], key)
+            .context("the certificate of the page cannot be used")?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
@@ -136,25 +96,6 @@ fn date(at: Timestamp) -> Option<(i32, u8, u8)> {
     let text = at.to_string();
     let mut parts = text.get(..10)?.split('-');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
-/// The content of a file that this user alone can read.
-fn read(path: &Path) -> io::Result<Content> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.uid() != user::uid() || found.mode() & 0o077 != 0 {
-        // Others may know the key, or have put their own there.
-        return Err(io::Error::other("it is not this user's alone"));
-    }
-    let mut text = Zeroizing::new(String::new());
-    file.take(MAX_BYTES).read_to_string(&mut text)?;
-    serde_json::from_str(&text).map_err(io::Error::other)
-}
-
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    digits.as_bytes().chunks(2).map(byte).collect()
 }
 
 /// The encrypted connection; `None` for a client that is too slow or speaks no TLS.
@@ -175,14 +116,17 @@ pub(super) async fn handshake(tls: &TlsAcceptor, mut stream: TcpStream) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt as _};
+    use std::{
+        fs,
+        os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    };
 
     use super::*;
 
     #[test]
     fn certificate_stays_until_soon_before_its_end_and_is_not_used_when_others_could_know_its_key() {
         let home = tempfile::tempdir().unwrap();
-        let path = home.path().join(FILE);
+        let path = StoredCertificate::path(home.path());
         let ip: IpAddr = "10.0.0.1".parse().unwrap();
         let at = |days: u32| Timestamp::parse("2026-01-31T12:00:00Z").unwrap().plus(DAY * days);
         let print = |days| Certificate::load_or_make(home.path(), ip, at(days)).unwrap().fingerprint();
@@ -199,7 +143,7 @@ mod tests {
         fs::write(&path, "{").unwrap();
         assert_ne!(print(702), third);
         let certificate = Certificate::load_or_make(home.path(), ip, at(702)).unwrap();
-        assert!(certificate.acceptor().is_ok() && unhex("0g").is_none());
+        assert!(certificate.acceptor().is_ok());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::{
         core::inside_session,
         project::notify::{self, Outlets, SendReport},
     },
-    domain::{Refusal, notification::NotifySink},
+    domain::{Refusal, id::SinkName},
     env::Timestamp,
     hooks::Provider,
     render::{Table, escape_controls, escape_line},
@@ -40,7 +40,7 @@ pub struct Args {
     once: bool,
     /// Send a sample to this sink; default: to every configured one
     #[arg(long, value_name = "SINK", num_args = 0..=1, value_parser = values::notify_sink, conflicts_with_all = ["follow", "once"])]
-    test: Option<Vec<NotifySink>>,
+    test: Option<Vec<SinkName>>,
 }
 
 impl Args {
@@ -81,7 +81,8 @@ impl Args {
             if report.untrusted != untrusted {
                 untrusted.clone_from(&report.untrusted);
                 if let Some(why) = &untrusted {
-                    ctx.out.write_error(&format!("the sink command is off: {}; hint: fairway trust", escape_line(why)));
+                    ctx.out
+                        .write_error(&format!("programs of sinks are off: {}; hint: fairway trust", escape_line(why)));
                 }
             }
             Ok(())
@@ -114,7 +115,7 @@ fn line(attempt: &SentView) -> String {
     format!("{}: {}: {next}", attempt.sink, attempt.title)
 }
 
-fn test(ctx: &Context, app: &App, named: Vec<NotifySink>, mut terminal: Option<&mut dyn Write>) -> Result<Exit> {
+fn test(ctx: &Context, app: &App, named: Vec<SinkName>, mut terminal: Option<&mut dyn Write>) -> Result<Exit> {
     let sinks = if named.is_empty() { app.settings.notify.sinks.clone() } else { named };
     if sinks.is_empty() {
         let why = "no sink is configured: name one, such as fairway notify --test bell".to_owned();
@@ -123,7 +124,7 @@ fn test(ctx: &Context, app: &App, named: Vec<NotifySink>, mut terminal: Option<&
     let mut exit = 0;
     for sink in sinks {
         let own = terminal.as_mut().map(|terminal| &mut **terminal as &mut dyn Write);
-        let (outcome, output) = notify::test(app, sink, own)?;
+        let (outcome, output) = notify::test(app, &sink, own)?;
         if ctx.out.json {
             ctx.out.document(&outcome)?;
         } else {
@@ -141,7 +142,8 @@ fn test(ctx: &Context, app: &App, named: Vec<NotifySink>, mut terminal: Option<&
 
 fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
     let list = |words: &[&str], none: &str| if words.is_empty() { none.to_owned() } else { words.join(", ") };
-    let mut text = format!("sinks: {}\n", list(&state.sinks, "none; set notify.sinks with fairway config edit"));
+    let sinks: Vec<&str> = state.sinks.iter().map(String::as_str).collect();
+    let mut text = format!("sinks: {}\n", list(&sinks, "none; set notify.sinks with fairway config edit"));
     if let Some(kinds) = &state.kinds {
         let _ = writeln!(text, "kinds: {}", list(kinds, "none"));
     }
@@ -150,14 +152,25 @@ fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
         let now = until.map(|at| format!(" (now, until {})", at.to_local())).unwrap_or_default();
         let _ = writeln!(text, "quiet: {quiet}{now}");
     }
+    for one in &state.per_sink {
+        let kinds = one.kinds.as_ref().map_or_else(|| "every kind".to_owned(), |kinds| list(kinds, "none"));
+        let mut parts = vec![kinds];
+        if let Some(quiet) = &one.quiet {
+            parts.push(format!("quiet {quiet} but for {}", list(&one.quiet_kinds, "nothing")));
+        }
+        if one.actions {
+            parts.push("with actions".to_owned());
+        }
+        let _ = writeln!(text, "{}: {}", one.sink, parts.join("; "));
+    }
     if let Some(why) = &state.untrusted {
-        let _ = writeln!(text, "the sink command is off: {}", escape_line(why));
+        let _ = writeln!(text, "programs of sinks are off: {}", escape_line(why));
     }
     let mut table = Table::new(&["item", "sink", "state", "tries", "age", "error"]);
     for one in &state.items {
         table.row([
             one.item.clone(),
-            one.sink.to_owned(),
+            one.sink.clone(),
             one.state.to_owned(),
             one.attempts.to_string(),
             one.at.as_ref().map(|at| age(at, ctx.env.now())).unwrap_or_default(),

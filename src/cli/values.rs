@@ -18,9 +18,8 @@ use crate::{
         checkpoint::CheckpointState,
         device::MAX_DEVICE_LIFETIME,
         evidence::EvidenceResult,
-        id::{DeviceName, Label},
+        id::{DeviceName, Label, SinkName},
         message::Priority,
-        notification::NotifySink,
         provider_event::ProviderState,
         question::QuestionId,
         review::Verdict,
@@ -60,6 +59,10 @@ reader!(question -> QuestionId);
 reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
 reader!(device -> DeviceName);
+reader!(
+    /// A sink of notifications.
+    notify_sink -> SinkName
+);
 
 /// The acting session. `inbox` also reads under a key that is no session's id; what is neither is refused as a session's id.
 pub fn acting_session(text: &str) -> Result<RoutingKey, Refusal> {
@@ -96,10 +99,6 @@ word_reader!(
     priority -> Priority
 );
 
-word_reader!(
-    /// A sink of notifications.
-    notify_sink -> NotifySink
-);
 word_reader!(
     /// A kind of a search's hits.
     search_kind -> SearchKind

@@ -428,7 +428,7 @@ pub const KEYS: &[Key] = &[
         "notify.sinks",
         "[]",
         None,
-        "where items of \"needs you\" are sent: bell, osc, desktop, command; none by default",
+        "where items of \"needs you\" are sent: bell, osc, desktop, command, or a name of yours; none by default",
     ),
     key_without_default(
         "notify.command",
@@ -451,6 +451,22 @@ pub const KEYS: &[Key] = &[
         "[\"approval\", \"dead\"]",
         "the kinds of items that are sent in that time all the same; none by default",
     ),
+    key(
+        "notify.actions",
+        "false",
+        None,
+        "notifications carry allow, deny and answer: who reads one can answer its item once",
+    ),
+    key_without_default(
+        "notify.per_sink.*.command",
+        "\"~/.local/bin/fairway-ntfy\"",
+        "what differs at one sink: its own shell command, which a sink with a name of yours needs …",
+    ),
+    key_without_default("notify.per_sink.*.command_timeout", "\"20s\"", "… how long that may take"),
+    key_without_default("notify.per_sink.*.kinds", "[\"approval\", \"dead\"]", "… the kinds that are sent to it"),
+    key_without_default("notify.per_sink.*.quiet", "\"22:00-07:00\"", "… its quiet time; \"\" for none"),
+    key_without_default("notify.per_sink.*.quiet_kinds", "[\"approval\"]", "… the kinds that it gets then"),
+    key_without_default("notify.per_sink.*.actions", "true", "… whether they carry what answers them"),
 ];
 
 /// The key that a place in a file means, with names and list places as they stand in [`KEYS`].

@@ -39,7 +39,7 @@ pub use keys::{KEYS, Key, example};
 pub use landing::LandSettings;
 pub use launch::{LaunchSettings, ProgramSettings};
 pub use layers::{Layers, SourcedValue, local_file};
-pub use notify::NotifySettings;
+pub use notify::{NotifySettings, SinkSettings};
 pub use overlap::{ClaimOrder, OverlapAction, OverlapSettings};
 pub use problems::all as all_problems;
 pub use project::{CONFIG_FILE, Project};

@@ -1,11 +1,12 @@
 //! The settings of notifications.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::values;
 use crate::domain::{
+    id::SinkName,
     need::NeedKind,
     notification::{NotifySink, QuietWindow},
 };
@@ -16,7 +17,7 @@ use crate::domain::{
 pub struct NotifySettings {
     /// The sinks, each once; empty: nothing is sent.
     #[serde(deserialize_with = "sinks")]
-    pub sinks: Vec<NotifySink>,
+    pub sinks: Vec<SinkName>,
     /// The shell command of the sink `command`.
     #[serde(deserialize_with = "values::non_blank")]
     pub command: Option<String>,
@@ -32,6 +33,47 @@ pub struct NotifySettings {
     /// The kinds of items that are sent then all the same.
     #[serde(deserialize_with = "values::words")]
     pub quiet_kinds: Vec<NeedKind>,
+    /// Whether notifications carry tokens that answer their item.
+    pub actions: bool,
+    /// What differs at a sink.
+    pub per_sink: BTreeMap<String, OneSink>,
+}
+
+/// What differs at one sink; `None` for what is as in `[notify]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OneSink {
+    #[serde(deserialize_with = "values::non_blank")]
+    command: Option<String>,
+    #[serde(deserialize_with = "own_command_timeout")]
+    command_timeout: Option<Duration>,
+    #[serde(deserialize_with = "kinds")]
+    kinds: Option<Vec<NeedKind>>,
+    #[serde(deserialize_with = "own_quiet")]
+    quiet: Option<OwnQuiet>,
+    #[serde(deserialize_with = "kinds")]
+    quiet_kinds: Option<Vec<NeedKind>>,
+    actions: Option<bool>,
+}
+
+/// The quiet window of one sink, which may have none where the others have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OwnQuiet(Option<QuietWindow>);
+
+/// The settings of a sink, its own before the common ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinkSettings<'a> {
+    pub name: SinkName,
+    /// The way by which it sends.
+    pub way: NotifySink,
+    /// The shell command of a sink that runs one.
+    pub command: Option<&'a str>,
+    pub command_timeout: Duration,
+    /// The kinds of items that are sent; `None` for every kind.
+    pub kinds: Option<&'a [NeedKind]>,
+    pub quiet: Option<QuietWindow>,
+    pub quiet_kinds: &'a [NeedKind],
+    pub actions: bool,
 }
 
 impl Default for NotifySettings {
@@ -43,13 +85,15 @@ impl Default for NotifySettings {
             kinds: None,
             quiet: None,
             quiet_kinds: Vec::new(),
+            actions: false,
+            per_sink: BTreeMap::new(),
         }
     }
 }
 
-fn sinks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NotifySink>, D::Error> {
+fn sinks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SinkName>, D::Error> {
     let mut sinks = Vec::new();
-    for sink in values::words(deserializer)? {
+    for sink in values::parsed_list(deserializer, SinkName::parse)? {
         if !sinks.contains(&sink) {
             sinks.push(sink);
         }
@@ -65,6 +109,10 @@ fn command_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     Ok(timeout)
 }
 
+fn own_command_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    command_timeout(deserializer).map(Some)
+}
+
 fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<NeedKind>>, D::Error> {
     values::words(deserializer).map(Some)
 }
@@ -75,10 +123,36 @@ fn quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QuietWindo
     })
 }
 
+fn own_quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OwnQuiet>, D::Error> {
+    quiet(deserializer).map(|window| Some(OwnQuiet(window)))
+}
+
 impl NotifySettings {
-    /// Whether items of this kind are sent.
-    pub fn wants(&self, kind: &str) -> bool {
-        self.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
+    /// The settings of a sink, whether or not it is one of `sinks`.
+    pub fn sink(&self, name: &SinkName) -> SinkSettings<'_> {
+        let way = NotifySink::of(name);
+        let own = self.per_sink.get(name.as_str());
+        // A sink of one's own has a program of its own.
+        let common = self.command.as_deref().filter(|_| NotifySink::parse(name.as_str()).is_some());
+        SinkSettings {
+            name: name.clone(),
+            way,
+            command: own.and_then(|own| own.command.as_deref()).or(common).filter(|_| way == NotifySink::Command),
+            command_timeout: own.and_then(|own| own.command_timeout).unwrap_or(self.command_timeout),
+            kinds: own.and_then(|own| own.kinds.as_deref()).or(self.kinds.as_deref()),
+            quiet: own.and_then(|own| own.quiet).map_or(self.quiet, |OwnQuiet(window)| window),
+            quiet_kinds: own.and_then(|own| own.quiet_kinds.as_deref()).unwrap_or(&self.quiet_kinds),
+            actions: own.and_then(|own| own.actions).unwrap_or(self.actions),
+        }
+    }
+
+    /// Every shell command of a sink, with its key.
+    pub fn commands(&self) -> impl Iterator<Item = (String, &str)> {
+        let own = self
+            .per_sink
+            .iter()
+            .filter_map(|(name, own)| Some((format!("notify.per_sink.{name}.command"), own.command.as_deref()?)));
+        self.command.iter().map(|command| ("notify.command".to_owned(), command.as_str())).chain(own)
     }
 
     /// Why the keys do not fit together, and which one is wrong.
@@ -86,10 +160,35 @@ impl NotifySettings {
     /// # Errors
     /// The key and the reason.
     pub(super) fn check(&self) -> Result<(), (String, String)> {
-        if self.sinks.contains(&NotifySink::Command) && self.command.is_none() {
-            return Err(("notify.sinks".into(), "has 'command', and notify.command is not set".into()));
+        for (text, own) in &self.per_sink {
+            let key = format!("notify.per_sink.{text}");
+            let name = SinkName::parse(text).map_err(|why| (key.clone(), why.to_string()))?;
+            if own.command.is_some() && NotifySink::of(&name) != NotifySink::Command {
+                return Err((format!("{key}.command"), format!("{text} runs no program")));
+            }
         }
-        Ok(())
+        let mut sinks = self.sinks.iter().map(|name| self.sink(name));
+        let missing = sinks.find(|sink| sink.way == NotifySink::Command && sink.command.is_none());
+        let Some(sink) = missing else { return Ok(()) };
+        let why = if NotifySink::parse(sink.name.as_str()).is_some() {
+            "has 'command', and notify.command is not set".to_owned()
+        } else {
+            let known: Vec<&str> = NotifySink::ALL.iter().map(|sink| sink.as_str()).collect();
+            format!("has '{0}': name one of {1}, or set notify.per_sink.{0}.command", sink.name, known.join(", "))
+        };
+        Err(("notify.sinks".into(), why))
+    }
+}
+
+impl SinkSettings<'_> {
+    /// Whether items of this kind are sent.
+    pub fn wants(&self, kind: &str) -> bool {
+        self.kinds.is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
+    }
+
+    /// Whether items of this kind are sent in the quiet window too.
+    pub fn is_urgent(&self, kind: &str) -> bool {
+        self.quiet_kinds.iter().any(|known| known.as_str() == kind)
     }
 }
 
@@ -97,6 +196,10 @@ impl NotifySettings {
 mod tests {
     use super::*;
     use crate::config::Settings;
+
+    fn name(text: &str) -> SinkName {
+        SinkName::parse(text).unwrap()
+    }
 
     fn read(text: &str) -> Result<NotifySettings, (String, String)> {
         Settings::parse(&format!("[notify]\n{text}")).map(|settings| settings.notify)
@@ -106,11 +209,12 @@ mod tests {
     fn section_is_read_and_each_wrong_key_is_named() {
         let usual = read("").unwrap();
         assert_eq!((usual.sinks.len(), usual.command_timeout.as_secs(), usual.quiet), (0, 10, None));
-        assert!(usual.wants("approval") && usual.wants("prompt"));
+        let wants = |settings: &NotifySettings, sink: &str, kind: &str| settings.sink(&name(sink)).wants(kind);
+        assert!(wants(&usual, "bell", "approval") && wants(&usual, "bell", "prompt"));
         let some = read("sinks = ['bell', 'command', 'bell']\ncommand = 'x'\nkinds = ['gate']\nquiet = '22:00-07:00'");
         let some = some.unwrap();
-        assert_eq!(some.sinks, [NotifySink::Bell, NotifySink::Command]);
-        assert!(some.wants("gate") && !some.wants("approval"));
+        assert_eq!(some.sinks, [name("bell"), name("command")]);
+        assert!(wants(&some, "bell", "gate") && !wants(&some, "bell", "approval"));
         for (text, key) in [
             ("sinks = ['mail']", "notify.sinks"),
             ("sinks = ['command']", "notify.sinks"),
@@ -120,8 +224,31 @@ mod tests {
             ("quiet_kinds = ['approvals']", "notify.quiet_kinds"),
             ("command_timeout = '0s'", "notify.command_timeout"),
             ("command_timeout = '1h'", "notify.command_timeout"),
+            ("sinks = ['a b']", "notify.sinks"),
+            ("sinks = ['phone']\ncommand = 'x'", "notify.sinks"),
+            ("[notify.per_sink.'a b']\nkinds = []", "notify.per_sink.a b"),
+            ("[notify.per_sink.bell]\ncommand = 'x'", "notify.per_sink.bell.command"),
+            ("[notify.per_sink.phone]\nquiet = '22-7'", "notify.per_sink.phone.quiet"),
+            ("[notify.per_sink.phone]\nkinds = ['approvals']", "notify.per_sink.phone.kinds"),
         ] {
             assert_eq!(read(text).unwrap_err().0, key, "{text}");
         }
+    }
+    #[test]
+    fn sink_has_its_own_settings_before_the_common_ones() {
+        let text = "sinks = ['bell', 'phone']\nkinds = ['gate']\nquiet = '22:00-07:00'\nquiet_kinds = ['dead']\n\
+                    [notify.per_sink.phone]\ncommand = 'x'\ncommand_timeout = '20s'\nkinds = ['approval']\nquiet = ''\n\
+                    quiet_kinds = []\nactions = true\n[notify.per_sink.bell]\nquiet = '12:00-13:00'";
+        let settings = read(text).unwrap();
+        let (bell, phone) = (settings.sink(&name("bell")), settings.sink(&name("phone")));
+        assert_eq!((bell.way, bell.command, bell.actions), (NotifySink::Bell, None, false));
+        assert!(bell.wants("gate") && bell.is_urgent("dead"));
+        assert_eq!(bell.quiet.unwrap().to_string(), "12:00-13:00");
+        assert_eq!((phone.way, phone.command, phone.actions), (NotifySink::Command, Some("x"), true));
+        assert_eq!((phone.command_timeout.as_secs(), phone.quiet), (20, None));
+        assert!(phone.wants("approval") && !phone.wants("gate") && !phone.is_urgent("dead"));
+        assert_eq!(settings.commands().collect::<Vec<_>>(), [("notify.per_sink.phone.command".to_owned(), "x")]);
+        let common = read("sinks = ['command']\ncommand = 'y'\n[notify.per_sink.command]\nactions = true").unwrap();
+        assert_eq!(common.sink(&name("command")).command, Some("y"));
     }
 }

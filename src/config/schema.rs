@@ -15,7 +15,6 @@ use super::{
 use crate::domain::{
     landing::{LandOrder, LandStyle},
     need::NeedKind,
-    notification::NotifySink,
     rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
     sandbox::{SandboxClass, SandboxNetwork},
 };
@@ -136,8 +135,9 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
         "sandbox.class" | "roles.*.sandbox" => of::<SandboxClass>(),
         "sandbox.network" => of::<SandboxNetwork>(),
         "backends.*.setup" => of::<Setup>(),
-        "notify.sinks" => of::<NotifySink>(),
-        "notify.kinds" | "notify.quiet_kinds" => of::<NeedKind>(),
+        "notify.kinds" | "notify.quiet_kinds" | "notify.per_sink.*.kinds" | "notify.per_sink.*.quiet_kinds" => {
+            of::<NeedKind>()
+        }
         _ => return None,
     })
 }
@@ -159,7 +159,8 @@ fn pattern(path: &str) -> Option<String> {
         | "hooks.approval_wait"
         | "identity.refresh_before"
         | "land.timeout"
-        | "notify.command_timeout" => (SPAN, None),
+        | "notify.command_timeout"
+        | "notify.per_sink.*.command_timeout" => (SPAN, None),
         "exec.keep_bytes" => (SIZE, Some("off")),
         _ => return None,
     };
@@ -186,7 +187,8 @@ fn of_value(value: &Value) -> Value {
         Value::Number(_) => json!({ "type": "integer" }),
         Value::String(_) => json!({ "type": "string" }),
         Value::Array(items) => {
-            json!({ "type": "array", "items": items.first().map_or_else(|| json!({}), of_value) })
+            // A list that is empty by default has texts.
+            json!({ "type": "array", "items": items.first().map_or_else(|| json!({ "type": "string" }), of_value) })
         }
         Value::Object(fields) => {
             let value = fields.values().next().map_or_else(|| json!({ "type": "string" }), of_value);
@@ -311,6 +313,6 @@ mod tests {
                 assert_eq!(pattern.is_match(text), is_taken, "{} = {text:?}: {said:?}", key.path);
             }
         }
-        assert_eq!(patterns, 10);
+        assert_eq!(patterns, 11);
     }
 }

@@ -51,12 +51,17 @@ impl Trust {
     }
 }
 
+/// Whether the section of notifications names a program.
+fn runs_program(notify: &toml::Value) -> bool {
+    let own = notify.get("per_sink").and_then(toml::Value::as_table);
+    let own = own.is_some_and(|sinks| sinks.values().any(|sink| sink.get("command").is_some()));
+    notify.get("command").is_some() || own
+}
+
 /// Whether the files name a program, a script or an environment, or say what agents may do.
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
-        if table.get("land").is_some_and(landing::needs_trust)
-            || table.get("notify").is_some_and(|notify| notify.get("command").is_some())
-        {
+        if table.get("land").is_some_and(landing::needs_trust) || table.get("notify").is_some_and(runs_program) {
             return true;
         }
         let Some(sessions) = table.get("sessions") else { return false };
@@ -93,7 +98,7 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
     named.extend(launches().filter_map(|launch| program(launch.command.as_deref()?)));
     named.extend(launches().flat_map(LaunchSettings::commands).filter_map(|(_, command)| program(command)));
-    named.extend(settings.notify.command.as_deref().and_then(program));
+    named.extend(settings.notify.commands().filter_map(|(_, command)| program(command)));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash; of a backend only if the file is there.
     let setup = launches().filter_map(|launch| inside(launch.session_setup_script.as_deref()?));

@@ -9,7 +9,6 @@ use crate::domain::{
     Role,
     landing::{LandOrder, LandStyle},
     need::NeedKind,
-    notification::NotifySink,
     rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery},
 };
 
@@ -45,7 +44,7 @@ macro_rules! impl_word {
     )+};
 }
 
-impl_word!(Gate, LandOrder, LandStyle, NeedKind, NotifySink, PathPolicy, PromptDelivery);
+impl_word!(Gate, LandOrder, LandStyle, NeedKind, PathPolicy, PromptDelivery);
 pub(super) use impl_word;
 
 /// The message for an unknown value, with every known one.

@@ -327,7 +327,7 @@ mod words {
     }
 }
 
-mod millis {
+pub(super) mod millis {
     //! A moment as milliseconds since 1970.
 
     use serde::{Deserialize, Deserializer, Serializer};

@@ -138,6 +138,14 @@ id!(
 );
 
 id!(
+    /// The name of a sink of notifications: a built-in one, or one of the configuration.
+    SinkName,
+    "sink",
+    is_label,
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
+);
+
+id!(
     /// A person's name: that of the user account, without the host.
     PersonName,
     "person",

@@ -4,6 +4,7 @@
 pub mod actor;
 pub mod age;
 pub mod ansi;
+pub mod answer_token;
 pub mod approval;
 pub mod blocker;
 pub mod branch_name;

@@ -1,6 +1,6 @@
 //! Notifications: items that need a person, on their way to a sink outside of Fairway.
 
-use super::string_enum::string_enum;
+use super::{id::SinkName, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -18,6 +18,11 @@ string_enum! {
 }
 
 impl NotifySink {
+    /// The way of a sink: that of a built-in one, else the program of the configuration.
+    pub fn of(name: &SinkName) -> Self {
+        Self::parse(name.as_str()).unwrap_or(Self::Command)
+    }
+
     /// Whether it is the terminal of the sender.
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Bell | Self::Osc)
@@ -45,7 +50,7 @@ string_enum! {
 pub struct Receipt {
     /// The key of the item.
     pub item: String,
-    pub sink: NotifySink,
+    pub sink: SinkName,
     pub state: ReceiptState,
     /// How often it was claimed.
     pub attempts: i64,

@@ -7,7 +7,10 @@ use super::{
     sql::{self, Row},
 };
 use crate::{
-    domain::notification::{NotifySink, Receipt, ReceiptState},
+    domain::{
+        id::SinkName,
+        notification::{Receipt, ReceiptState},
+    },
     env::Timestamp,
 };
 
@@ -41,8 +44,8 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Receipt>, StoreError> {
 }
 
 /// Records that an item waits for the end of the quiet window, unless it has a receipt.
-pub fn hold(tx: &WriteTx<'_>, item: &str, sink: NotifySink) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), HOLD, &[&item, &sink, &tx.now()])?;
+pub fn hold(tx: &WriteTx<'_>, item: &str, sink: &SinkName) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), HOLD, &[&item, sink, &tx.now()])?;
     Ok(())
 }
 
@@ -51,11 +54,11 @@ pub fn hold(tx: &WriteTx<'_>, item: &str, sink: NotifySink) -> Result<(), StoreE
 pub fn claim(
     tx: &WriteTx<'_>,
     item: &str,
-    sink: NotifySink,
+    sink: &SinkName,
     lease: Timestamp,
     max_attempts: i64,
 ) -> Result<Option<i64>, StoreError> {
-    let values: [&dyn sql::ToValue; 5] = [&item, &sink, &tx.now(), &lease, &max_attempts];
+    let values: [&dyn sql::ToValue; 5] = [&item, sink, &tx.now(), &lease, &max_attempts];
     sql::first(tx.conn(), CLAIM, &values, |row| row.get(0))
 }
 
@@ -63,14 +66,14 @@ pub fn claim(
 pub fn finish(
     tx: &WriteTx<'_>,
     item: &str,
-    sink: NotifySink,
+    sink: &SinkName,
     attempt: i64,
     state: ReceiptState,
     retry_at: Option<Timestamp>,
     error: Option<&str>,
 ) -> Result<(), StoreError> {
     let retry_at = retry_at.map(Timestamp::millis);
-    let values: [&dyn sql::ToValue; 7] = [&item, &sink, &attempt, &state, &tx.now(), &retry_at, &error];
+    let values: [&dyn sql::ToValue; 7] = [&item, sink, &attempt, &state, &tx.now(), &retry_at, &error];
     sql::execute(tx.conn(), FINISH, &values)?;
     Ok(())
 }

@@ -21,7 +21,7 @@ pub struct BoardView {
     pub needs_you: Vec<NeedView>,
     /// Numbers.
     pub counts: BoardCountsView,
-    /// The lanes, by name. Closed ones are left out unless something is in them.
+    /// The lanes: those that need a person first, the most urgent at the top, then the others by name. Closed ones are left out unless something is in them.
     pub lanes: Vec<BoardLaneView>,
     /// The sessions without a lane, oldest first.
     pub sessions: Vec<SessionOverviewView>,
@@ -77,6 +77,20 @@ impl NeedView {
     /// Whether it is a question that a text answers.
     pub fn takes_answer(&self) -> bool {
         self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
+    }
+}
+
+impl BoardView {
+    /// The place of the most urgent item that a lane has; `None` for a lane at rest.
+    pub fn first_need_of(&self, lane: &BoardLaneView) -> Option<usize> {
+        let is_here = |need: &NeedView| {
+            let is_task = |task: &String| lane.tasks.iter().any(|held| held.task_id == *task);
+            let is_session = |id: &String| lane.sessions.iter().any(|one| one.session.id == *id);
+            need.lane.as_ref() == Some(&lane.name)
+                || need.session_id.as_ref().is_some_and(is_session)
+                || need.task_id.as_ref().is_some_and(is_task)
+        };
+        self.needs_you.iter().position(is_here)
     }
 }
 

@@ -94,7 +94,7 @@ pub use lane::{
 };
 pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, RelaunchedView, StartPlanView, StartedView};
 pub use message::MessageView;
-pub use notify::{NotificationView, NotifyStateView, ReceiptView, SentView};
+pub use notify::{NotificationActionView, NotificationView, NotifyStateView, ReceiptView, SentView, SinkView};
 pub use outbox::OutboxView;
 pub use overlap::{OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
 pub use project::{BackupView, InitView, MissingEventsView, RestoreView, TrustView, TrustedSettingView};

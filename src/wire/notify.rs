@@ -27,6 +27,32 @@ pub struct NotificationView {
     pub text: String,
     /// The items, as the board has them, with secrets masked; none in a test.
     pub items: Vec<NeedView>,
+    /// What answers the only item, for a sink with `actions`, while a server has the page; none in a summary.
+    pub actions: Vec<NotificationActionView>,
+}
+
+/// An action that answers an item once. Who has it can answer, for a day, as long as the item is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotificationActionView {
+    /// `allow`, `deny` or `answer`.
+    #[cfg_attr(test, schemars(with = "crate::domain::answer_token::AnswerAction"))]
+    pub action: &'static str,
+    /// It in a word, for a button.
+    pub label: &'static str,
+    /// The address to which `body` is posted, as a form: by HTTPS in the network, else an address of this machine.
+    pub url: String,
+    /// The same, for a program on this machine.
+    pub local_url: String,
+    /// The body that does it, with a token that is valid once; with `needs_text` a field `text` is added. Null where the line does
+    /// not tell the whole request: then only `form` does it, which shows all.
+    pub body: Option<String>,
+    /// The address of a form with a button that does it. Opening it changes nothing.
+    pub form: String,
+    /// Whether the person writes a text for it.
+    pub needs_text: bool,
+    /// When the token ends.
+    pub expires_at: String,
 }
 
 /// The outcome of one attempt at a sink.
@@ -34,8 +60,7 @@ pub struct NotificationView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SentView {
     /// The sink.
-    #[cfg_attr(test, schemars(with = "crate::domain::notification::NotifySink"))]
-    pub sink: &'static str,
+    pub sink: String,
     /// `sent`, `retry` or `failed`.
     pub state: &'static str,
     /// The ids of the items; several in a summary, none in a test.
@@ -55,8 +80,7 @@ pub struct SentView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotifyStateView {
     /// The sinks of the configuration.
-    #[cfg_attr(test, schemars(with = "Vec<crate::domain::notification::NotifySink>"))]
-    pub sinks: Vec<&'static str>,
+    pub sinks: Vec<String>,
     /// The kinds of items that are sent; `null` for every kind.
     #[cfg_attr(test, schemars(with = "Option<Vec<crate::domain::need::NeedKind>>"))]
     pub kinds: Option<Vec<&'static str>>,
@@ -64,10 +88,30 @@ pub struct NotifyStateView {
     pub quiet: Option<String>,
     /// The end of the quiet window, while it lasts.
     pub quiet_until: Option<String>,
-    /// Why the program of the sink `command` is not run.
+    /// The sinks with settings of their own.
+    pub per_sink: Vec<SinkView>,
+    /// Why no program of a sink is run.
     pub untrusted: Option<String>,
     /// The items, each at each sink.
     pub items: Vec<ReceiptView>,
+}
+
+/// The settings of a sink that has some of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SinkView {
+    /// The sink.
+    pub sink: String,
+    /// The kinds of items that are sent to it; `null` for every kind.
+    #[cfg_attr(test, schemars(with = "Option<Vec<crate::domain::need::NeedKind>>"))]
+    pub kinds: Option<Vec<&'static str>>,
+    /// Its quiet window in local time.
+    pub quiet: Option<String>,
+    /// The kinds of items that are sent to it then all the same.
+    #[cfg_attr(test, schemars(with = "Vec<crate::domain::need::NeedKind>"))]
+    pub quiet_kinds: Vec<&'static str>,
+    /// Whether its notifications carry what answers them.
+    pub actions: bool,
 }
 
 /// The state of an item at a sink.
@@ -77,8 +121,7 @@ pub struct ReceiptView {
     /// The item's id.
     pub item: String,
     /// The sink.
-    #[cfg_attr(test, schemars(with = "crate::domain::notification::NotifySink"))]
-    pub sink: &'static str,
+    pub sink: String,
     /// `due`, `held`, `claimed`, `retry`, `sent` or `failed`.
     pub state: &'static str,
     /// How often it was tried.

@@ -51,6 +51,34 @@ pub fn summary(input: &Value) -> String {
     truncate(&words.join(" "), MAX_LINE_CHARS)
 }
 
+/// Whether a part of a tool's input was too long to be stored: an answer would be about something that the person has not seen.
+pub fn is_cut(input: &Value) -> bool {
+    match input {
+        Value::String(text) => text == "…" || text.ends_with('…') && text.chars().count() > MAX_TEXT_CHARS,
+        Value::Array(items) => items.len() >= MAX_ITEMS || items.iter().any(is_cut),
+        Value::Object(fields) => {
+            fields.len() >= MAX_ITEMS || fields.iter().any(|(name, value)| name.ends_with('…') || is_cut(value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether [`summary`] tells the whole call: nothing is cut, masked or joined, and no other field says what it does.
+pub fn is_whole_in_summary(input: &Value) -> bool {
+    /// Fields that change nothing of what a call does.
+    const TELLING_NOTHING: &[&str] = &["description", "timeout"];
+    let Some(fields) = input.as_object() else { return false };
+    let mut telling = fields.iter().filter(|(name, _)| !TELLING_NOTHING.contains(&name.as_str()));
+    match (telling.next(), telling.next()) {
+        (None, _) => fields.is_empty(),
+        (Some((name, Value::String(text))), None) => {
+            let is_masked = text.contains(secrets::MASK);
+            SUMMARY_FIELDS.contains(&name.as_str()) && !text.is_empty() && !is_masked && summary(input) == *text
+        }
+        _ => false,
+    }
+}
+
 fn redact(input: &Value, depth: usize) -> Value {
     if depth > MAX_DEPTH {
         return Value::String("…".into());
@@ -128,5 +156,51 @@ mod tests {
         assert_eq!(summary(&json!({})), "");
         assert_eq!(summary(&json!({"x": 1})), "{\"x\":1}");
         assert_eq!(summary(&json!("y".repeat(500))).chars().count(), MAX_LINE_CHARS + 1);
+    }
+
+    #[test]
+    fn cut_input_is_known() {
+        let stored = |input: Value| {
+            let input: Value = serde_json::from_str(&for_log(&input, 8 * 1024)).unwrap();
+            input
+        };
+        for whole in [json!({"command": "x".repeat(2_000)}), json!({"command": "wait…"}), json!({}), json!([1, 2])] {
+            assert!(!is_cut(&stored(whole.clone())), "{whole}");
+        }
+        for cut in [
+            json!({"command": "x".repeat(2_001)}),
+            json!({"a": {"b": [format!("{};rm", "x".repeat(2_000))]}}),
+            json!((0..65).collect::<Vec<_>>()),
+            json!({"x".repeat(101): 1}),
+            json!(vec!["y".repeat(1_900); 20]),
+            (0..100).fold(json!(1), |inside, _| json!({ "a": inside })),
+        ] {
+            assert!(is_cut(&stored(cut.clone())), "{cut}");
+        }
+    }
+
+    #[test]
+    fn summary_tells_a_whole_call_only_if_nothing_is_left_out() {
+        for whole in
+            [json!({"command": "npm publish"}), json!({"command": "ls", "description": "x", "timeout": 5}), json!({})]
+        {
+            assert!(is_whole_in_summary(&whole), "{whole}");
+        }
+        for part in [
+            json!({"command": "ls\nrm -rf /"}),
+            json!({"command": "ls  /"}),
+            json!({"command": "x".repeat(101)}),
+            json!({"command": "API_KEY=abc123 ./x"}),
+            json!({"command": secrets::mask("API_KEY=abc123 ./x")}),
+            json!({"command": "ls \u{1b}[31m"}),
+            json!({"command": "ls", "dangerouslyDisableSandbox": true}),
+            json!({"command": ["sh", "-c", "ls"]}),
+            json!({"file_path": "/a", "content": "x"}),
+            json!({"description": "x"}),
+            json!({"text": "x"}),
+            json!("ls"),
+        ] {
+            assert!(!is_whole_in_summary(&part), "{part}");
+        }
     }
 }

@@ -130,6 +130,7 @@ fn every_code_is_documented() {
         ("src/actions/project/doctor_landings.rs", &["Finding::new("]),
         ("src/actions/project/doctor_lanes.rs", &["Finding::new("]),
         ("src/actions/project/doctor_notify.rs", &["Finding::new("]),
+        ("src/actions/project/doctor_page.rs", &["Finding::new("]),
         ("src/actions/project/doctor_program.rs", &["Finding::new("]),
         ("src/actions/project/doctor_server.rs", &["Finding::new("]),
         ("src/actions/project/doctor_sessions.rs", &["Finding::new("]),

@@ -235,7 +235,7 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
             named.push((format!("guard.rules.{}", rule.name), rule.to_string()));
         }
     }
-    named.extend(settings.notify.command.as_deref().map(|text| ("notify.command".to_owned(), secrets::mask(text))));
+    named.extend(settings.notify.commands().map(|(key, text)| (key, secrets::mask(text))));
     for (name, backend) in &settings.backends {
         named.extend(backend.script.clone().map(|script| (format!("backends.{name}.script"), script)));
         named.extend(backend.socket.clone().map(|socket| (format!("backends.{name}.socket"), socket)));

@@ -11,8 +11,8 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify, doctor_program,
-    doctor_server, doctor_sessions,
+    doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify, doctor_page,
+    doctor_program, doctor_server, doctor_sessions,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -160,6 +160,7 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
         let fix = format!("git rm --cached {path}");
         findings.push(Finding::new("store_tracked", Severity::Error, message).with_fix(fix));
     }
+    findings.extend(doctor_page::find(app));
     let dir = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
     match disk::free(dir) {
         Ok(free) if free < LOW_DISK_BYTES => {
@@ -182,6 +183,11 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let mut found = Vec::new();
     for path in paths {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if path.parent() == Some(state)
+            && path.file_name().is_some_and(|name| name.to_str().is_some_and(doctor_page::judges))
+        {
+            continue;
+        }
         let expected = if metadata.is_dir() { 0o700 } else { 0o600 };
         // A directory inside the state directory is protected by the mode of that.
         let is_checked =

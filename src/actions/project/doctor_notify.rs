@@ -9,6 +9,7 @@ use crate::{
     actions::App,
     domain::{
         finding::{Finding, Severity},
+        id::SinkName,
         notification::Receipt,
         plural,
     },
@@ -17,11 +18,11 @@ use crate::{
 
 /// A finding for each sink at which notifications were given up.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
-    let mut by_sink: BTreeMap<&'static str, Vec<Receipt>> = BTreeMap::new();
+    let mut by_sink: BTreeMap<SinkName, Vec<Receipt>> = BTreeMap::new();
     for receipt in notify::given_up(tx, app.env.now())? {
-        by_sink.entry(receipt.sink.as_str()).or_default().push(receipt);
+        by_sink.entry(receipt.sink.clone()).or_default().push(receipt);
     }
-    let finding = |(sink, receipts): (&str, Vec<Receipt>)| {
+    let finding = |(sink, receipts): (SinkName, Vec<Receipt>)| {
         let newest = receipts.iter().max_by_key(|receipt| receipt.at);
         let why = newest.and_then(|receipt| receipt.error.as_deref()).unwrap_or("the sender died");
         let count = plural::count(receipts.len(), "notification");

@@ -1,8 +1,10 @@
 //! Commands on a whole project: create it, check it, back it up, reconcile it, read its log and configuration.
 
 pub mod accept_loss;
+pub mod answer_tokens;
 pub mod backup;
 pub mod board;
+pub mod certificate_file;
 pub mod config;
 pub mod config_edit;
 pub mod device_file;
@@ -14,6 +16,7 @@ mod doctor_jobs;
 mod doctor_landings;
 mod doctor_lanes;
 mod doctor_notify;
+mod doctor_page;
 mod doctor_program;
 mod doctor_server;
 mod doctor_sessions;
@@ -26,6 +29,7 @@ pub mod guide_pages;
 pub mod hosts;
 pub mod init;
 pub mod notify;
+mod private_json;
 pub mod reconcile;
 pub mod retire_host;
 pub mod sandbox_check;

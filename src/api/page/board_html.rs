@@ -9,12 +9,13 @@ use super::{
     command_html::{form, hidden, written},
     form::address,
     html::Html,
-    labels::{claim_doing, class_of, doing, is_cut},
+    labels::{claim_doing, class_of, doing},
 };
 use crate::{
     actions::boundary::approval::ALWAYS_FIELD,
     wire::{
-        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView, short_job_id,
+        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView,
+        short_job_id, tool_input::is_cut,
     },
 };
 
@@ -182,7 +183,7 @@ fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&
 }
 
 /// The whole input of a tool call, a field after the other.
-fn tool_input(html: &mut Html, input: &Value) {
+pub(super) fn tool_input(html: &mut Html, input: &Value) {
     html.markup("<dl class=\"input\">");
     let mut field = |name: &str, value: &Value| {
         html.markup("<dt>").text(name).markup("</dt><dd><pre tabindex=\"0\">");

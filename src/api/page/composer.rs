@@ -19,7 +19,7 @@ use crate::{
     },
     api::{error::ApiError, live_project::AppFactory, writer::run_catching_panic},
     env::Timestamp,
-    wire::{BoardView, SessionOverviewView},
+    wire::{BoardView, NeedView, SessionOverviewView},
 };
 
 /// The board at one instant, drawn.
@@ -29,8 +29,8 @@ pub(super) struct ComposedBoard {
     /// The newest event in it.
     pub(super) seq: i64,
     pub(super) parts: Vec<Part>,
-    /// The commands of each item that needs a person.
-    pub(super) commands: Vec<(String, Vec<String>)>,
+    /// The items that need a person, with their commands.
+    pub(super) items: Vec<OfferedItem>,
     /// The sessions of the board.
     pub(super) sessions: Vec<String>,
     /// The processes whose end changes the board without an event.
@@ -40,6 +40,14 @@ pub(super) struct ComposedBoard {
     pub(super) now: Timestamp,
     /// How long it took.
     pub(super) took: Duration,
+}
+
+/// An item that needs a person.
+#[derive(Debug, Clone)]
+pub(super) struct OfferedItem {
+    pub(super) id: String,
+    pub(super) line: String,
+    pub(super) commands: Vec<String>,
 }
 
 type Reply = oneshot::Sender<Result<ComposedBoard, ApiError>>;
@@ -94,7 +102,7 @@ fn run(factory: &AppFactory, hook_providers: &[&str], requests: &Receiver<Reply>
 fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result<ComposedBoard> {
     let start = Instant::now();
     let board = cache.compose(app, hook_providers)?;
-    let is_approval = |need: &&crate::wire::NeedView| need.kind == "approval";
+    let is_approval = |need: &&NeedView| need.kind == "approval";
     let approvals =
         if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
     let now = app.env.now();
@@ -102,17 +110,18 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
         project: board.project.clone(),
         seq: board.seq,
         parts: parts(&board, &approvals),
-        commands: board
-            .needs_you
-            .iter()
-            .map(|need| (need.id.clone(), need.commands.iter().map(|next| next.command.clone()).collect()))
-            .collect(),
+        items: board.needs_you.iter().map(offered).collect(),
         sessions: sessions(&board).map(|one| one.session.id.clone()).collect(),
         processes: cache.processes(),
         next_change: cache.next_change(),
         now,
         took: start.elapsed(),
     })
+}
+
+fn offered(need: &NeedView) -> OfferedItem {
+    let commands = need.commands.iter().map(|next| next.command.clone()).collect();
+    OfferedItem { id: need.id.clone(), line: need.line.clone(), commands }
 }
 
 fn sessions(board: &BoardView) -> impl Iterator<Item = &SessionOverviewView> {

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::access::Access;
 use crate::{
-    actions::project::device_file::DeviceFile,
+    actions::project::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
     api::{
         async_fd::register_fd,
         live_project::{FileStamp, file_stamp},
@@ -36,6 +36,8 @@ const FALLBACK_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct DeviceKeys {
     file: DeviceFile,
+    /// The tokens of notifications.
+    tokens: AnswerTokenFile,
     clock: Clock,
     /// Whether this server takes keys of devices at all.
     is_used: bool,
@@ -63,9 +65,19 @@ pub(super) struct Paired {
 }
 
 impl DeviceKeys {
-    pub(super) fn new(file: DeviceFile, clock: Clock, is_used: bool) -> Self {
+    pub(super) fn new(file: DeviceFile, tokens: AnswerTokenFile, clock: Clock, is_used: bool) -> Self {
         let known = Mutex::new((None, Arc::default()));
-        Self { file, clock, is_used, known, changes: watch::Sender::new(0) }
+        Self { file, tokens, clock, is_used, known, changes: watch::Sender::new(0) }
+    }
+
+    /// Whether this server takes keys and tokens at all: one inside a session does not.
+    pub(super) const fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    /// The tokens of notifications, and the clock by which they end.
+    pub(super) fn answer_tokens(&self) -> (AnswerTokenFile, Clock) {
+        (self.tokens.clone(), self.clock)
     }
 
     /// The devices as the file has them now. A file that cannot be read has none.
@@ -186,7 +198,8 @@ mod tests {
         let project = Project::at(home.path().to_path_buf(), &Env::from_process());
         std::fs::create_dir(&project.state).unwrap();
         let (file, now) = (DeviceFile::of(&project), Timestamp::from_millis(1_000_000));
-        let keys = |is_used| DeviceKeys::new(file.clone(), Clock::Fixed(now), is_used);
+        let tokens = AnswerTokenFile::of(&project);
+        let keys = |is_used| DeviceKeys::new(file.clone(), tokens.clone(), Clock::Fixed(now), is_used);
         let pairing = |link: &str| Pairing {
             link: device::digest(link),
             code: None,

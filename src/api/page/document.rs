@@ -47,7 +47,8 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
              <code>fairway device revoke DEVICE</code></p>\
              <p><label>Name <input name=\"name\" autocomplete=\"off\" maxlength=\"64\" placeholder=\"phone\"></label></p>\
              <button name=\"access\" value=\"read-only\" class=\"plain\">pair it to look only</button> \
-             <button name=\"access\" value=\"full\" class=\"danger\">pair it with full access</button></form></details>",
+             <button name=\"access\" value=\"full\" class=\"danger\">pair it with full access</button></form></details>\
+             <p><a href=\"/devices\">paired devices</a></p>",
         );
     } else {
         html.markup("<p>This browser may only look.</p>");

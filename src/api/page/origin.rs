@@ -100,8 +100,8 @@ impl Site {
         providers: &PageProviders,
         is_inside: bool,
     ) -> Result<Arc<Self>> {
-        let (file, clock) = factory.devices();
-        let devices = Arc::new(DeviceKeys::new(file, clock, !is_inside));
+        let (file, tokens, clock) = factory.devices();
+        let devices = Arc::new(DeviceKeys::new(file, tokens, clock, !is_inside));
         let random = random::hex().context("cannot generate the page's host name")?;
         let new = || format!("{HOST_PREFIX}{}{HOST_SUFFIX}", random.get(..HOST_DIGITS).unwrap_or_default());
         let name = devices.host().filter(|host| is_host(host)).unwrap_or_else(new);

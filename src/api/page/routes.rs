@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    body::Body,
     extract::Request,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
@@ -16,14 +15,16 @@ use serde_json::json;
 use super::{
     access::Access,
     act::PageCommand,
+    answer_page,
     composer::ComposedBoard,
     device_keys::DeviceKey,
-    document,
+    devices_page, document,
     form::Form,
     headers, lane_page, live_screen,
     origin::{Grant, PageAddress, Site},
     page_frame::PageFrame,
     pair_page::{self, PairingView},
+    response::{HTML, done, file},
     review_page, search_page,
     shared_board::Content,
     shell::PageName,
@@ -59,7 +60,6 @@ const FILES: &[(&str, &str, &str)] = &[
 ];
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
-const HTML: &str = "text/html; charset=utf-8";
 
 /// What is read, files included.
 const READ: &str = "GET,HEAD";
@@ -75,6 +75,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("/open", "GET"),
     ("/events", READ),
     ("/pair", "GET,POST"),
+    ("/answer", "GET,POST"),
+    ("/devices", "GET,POST"),
     ("/act", "POST"),
     ("/device", "POST"),
 ];
@@ -110,7 +112,7 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
         && request.uri().path() == "/"
         && single_header(request.headers(), header::HeaderName::from_static("sec-fetch-site")) == Some("cross-site");
     let path = request.uri().path().to_owned();
-    let mut response = route(request, address).await.unwrap_or_else(|error| {
+    let mut response = route(request, address, wants_json).await.unwrap_or_else(|error| {
         let is_retried = is_first_visit && error.status == StatusCode::UNAUTHORIZED;
         let mut response = if wants_json {
             (error.status, Json(json!(ErrorDocument { error: &error.failure }))).into_response()
@@ -129,7 +131,7 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
     response
 }
 
-async fn route(request: Request, address: Option<PageAddress>) -> Result<Response, ApiError> {
+async fn route(request: Request, address: Option<PageAddress>, wants_json: bool) -> Result<Response, ApiError> {
     let refused = |why: &str| ApiError::unauthorized(StatusCode::FORBIDDEN, why);
     let address = address.ok_or_else(|| refused("invalid Host header: must be the address of the page"))?;
     let site = Site::current().ok_or_else(|| ApiError::busy("the server is shutting down"))?;
@@ -147,6 +149,9 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
             return Ok(file(HTML, pair_page::form(Form::of_query(request.uri()).get("code").trim())));
         }
         ("/pair", _) => return pair(&site, &address, request).await,
+        // The token in it is its key, whatever the browser is.
+        ("/answer", &Method::GET) => return answer_page::show(&site, &address, &Form::of_query(request.uri())).await,
+        ("/answer", _) => return answer_page::answer(&site, &address, request, wants_json).await,
         _ => {}
     }
     let grant = site.grant(&address, request.headers()).ok_or_else(ApiError::no_page_access)?;
@@ -163,29 +168,29 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
         "/review" => page(&site, Form::of_query(request.uri()), access, PageName::Review).await,
         "/usage" => page(&site, Form::of_query(request.uri()), access, PageName::Usage).await,
         "/search" => page(&site, Form::of_query(request.uri()), access, PageName::Search).await,
+        "/devices" if method == Method::GET => {
+            if access != Access::Full {
+                return Err(refused("this browser may only look"));
+            }
+            devices_page::list(&site, grant.device).await
+        }
         changing => {
             check_origin(&address, request.headers())?;
             if access != Access::Full {
                 return Err(refused("this browser may only look"));
             }
-            let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
             let form = Form::read(request).await?;
             if changing == "/device" {
                 return device(&site, &form, grant.device).await;
             }
+            if changing == "/devices" {
+                return devices_page::revoke(&site, &form).await;
+            }
             let back = back(&form).to_owned();
             let (answer, command) = act(&site, form).await?;
-            Ok(if wants_json {
-                Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()
-            } else {
-                file(HTML, document::result(&answer, &command, &back))
-            })
+            Ok(done(&answer, &command, &back, wants_json))
         }
     }
-}
-
-fn file(content_type: &'static str, text: impl Into<Body>) -> Response {
-    ([(header::CONTENT_TYPE, content_type)], text.into()).into_response()
 }
 
 /// A page beside the board, from the store as it is now.
@@ -336,7 +341,7 @@ fn is_offered(board: &ComposedBoard, item: Option<&str>, words: &str, command: &
     match (item, command) {
         (Some(item), _) => {
             let has = |commands: &[String]| commands.iter().any(|known| known == words);
-            board.commands.iter().any(|(id, commands)| id == item && has(commands))
+            board.items.iter().any(|one| one.id == item && has(&one.commands))
         }
         (None, PageCommand::Prompt(session) | PageCommand::Stop(session)) => {
             board.sessions.iter().any(|id| id == session.as_str())

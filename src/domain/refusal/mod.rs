@@ -926,6 +926,21 @@ refusals! {
     #[code(Refused, "pairing_refused")]
     #[hint("make another code: fairway device pair")]
     PairingRefused { minutes: u64 },
+    /// A token of a notification answers nothing: it is of another project, or long over.
+    #[error("this token answers nothing: no notification of this project has it, or it is long over")]
+    #[code(Refused, "token_unknown")]
+    #[hint("look at what needs you: fairway status")]
+    TokenUnknown,
+    /// A token of a notification is used up: its item was answered or is settled. The HTTP status is 410.
+    #[error("this token is used up: {item} was answered or is settled")]
+    #[code(Refused, "token_used")]
+    #[hint("look at what needs you: fairway status")]
+    TokenUsed { item: String },
+    /// A token of a notification has ended, a day after it was sent. The HTTP status is 410.
+    #[error("this token of {item} has ended: it was valid for a day")]
+    #[code(Refused, "token_expired")]
+    #[hint("look at what needs you: fairway status")]
+    TokenExpired { item: String },
     /// A server runs for this project already.
     #[error("a server is already listening at {place}")]
     #[code(Conflict, "serve_running")]

@@ -6,7 +6,10 @@ use std::{
 };
 
 use crate::{
-    domain::notification::{NotifySink, Receipt, ReceiptState},
+    domain::{
+        id::SinkName,
+        notification::{NotifySink, Receipt, ReceiptState},
+    },
     env::Timestamp,
 };
 
@@ -20,7 +23,7 @@ const FIRST_RETRY_DELAY: Duration = Duration::from_secs(10);
 /// Items for one sink, to be sent together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    pub sink: NotifySink,
+    pub sink: SinkName,
     /// The keys of the items, in the order of the board.
     pub items: Vec<String>,
 }
@@ -29,7 +32,7 @@ pub struct Batch {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The items that wait for the end of the quiet window and have no receipt that says so.
-    pub hold: Vec<(String, NotifySink)>,
+    pub hold: Vec<(String, SinkName)>,
     /// The items to send, in this order. A batch of several is a summary.
     pub send: Vec<Batch>,
     /// Whether a receipt's item is gone.
@@ -60,44 +63,49 @@ pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     receipt.state == ReceiptState::Failed || is_abandoned()
 }
 
-/// The plan for the items `wanted` of those on the board, which are `present`. Until `quiet_until` only the `urgent` ones are sent.
+/// A sink and what it wants of the board now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinkWish {
+    pub sink: SinkName,
+    /// The keys of the items of its kinds, in the order of the board.
+    pub wanted: Vec<String>,
+    /// Those of them that are sent in the quiet window too.
+    pub urgent: BTreeSet<String>,
+    /// The end of its quiet window, while it lasts.
+    pub quiet_until: Option<Timestamp>,
+}
+
+/// The plan for what each sink wants of the items on the board, which are `present`. In a quiet window only the urgent ones are sent.
 ///
 /// After a failure the whole sink waits for the next attempt: a service that does not answer is not asked once more for each
 /// item.
-pub fn plan(
-    present: &BTreeSet<String>,
-    wanted: &[String],
-    urgent: &BTreeSet<String>,
-    receipts: &[Receipt],
-    sinks: &[NotifySink],
-    now: Timestamp,
-    quiet_until: Option<Timestamp>,
-) -> Plan {
+pub fn plan(present: &BTreeSet<String>, receipts: &[Receipt], wishes: &[SinkWish], now: Timestamp) -> Plan {
     let mut plan =
         Plan { has_gone: receipts.iter().any(|receipt| !present.contains(&receipt.item)), ..Plan::default() };
-    for sink in sinks {
+    for wish in wishes {
+        let sink = &wish.sink;
         let known: BTreeMap<&str, &Receipt> = receipts
             .iter()
             .filter(|receipt| receipt.sink == *sink)
             .map(|receipt| (receipt.item.as_str(), receipt))
             .collect();
-        match quiet_until {
+        match wish.quiet_until {
             Some(end) => {
                 let (now_due, later): (Vec<String>, Vec<String>) =
-                    wanted.iter().cloned().partition(|item| urgent.contains(item));
-                send(&mut plan, *sink, &now_due, &known, now);
-                hold(&mut plan, *sink, &later, &known, end);
+                    wish.wanted.iter().cloned().partition(|item| wish.urgent.contains(item));
+                send(&mut plan, sink, &now_due, &known, now);
+                hold(&mut plan, sink, &later, &known, end);
             }
-            None => send(&mut plan, *sink, wanted, &known, now),
+            None => send(&mut plan, sink, &wish.wanted, &known, now),
         }
     }
     plan
 }
 
-fn hold(plan: &mut Plan, sink: NotifySink, wanted: &[String], known: &BTreeMap<&str, &Receipt>, end: Timestamp) {
+fn hold(plan: &mut Plan, sink: &SinkName, wanted: &[String], known: &BTreeMap<&str, &Receipt>, end: Timestamp) {
     for item in wanted {
         match known.get(item.as_str()).map(|receipt| receipt.state) {
-            None => plan.hold.push((item.clone(), sink)),
+            None => plan.hold.push((item.clone(), sink.clone())),
             Some(ReceiptState::Held | ReceiptState::Retry | ReceiptState::Claimed) => {}
             Some(ReceiptState::Sent | ReceiptState::Failed) => continue,
         }
@@ -105,7 +113,7 @@ fn hold(plan: &mut Plan, sink: NotifySink, wanted: &[String], known: &BTreeMap<&
     }
 }
 
-fn send(plan: &mut Plan, sink: NotifySink, wanted: &[String], known: &BTreeMap<&str, &Receipt>, now: Timestamp) {
+fn send(plan: &mut Plan, sink: &SinkName, wanted: &[String], known: &BTreeMap<&str, &Receipt>, now: Timestamp) {
     let of_wanted = || wanted.iter().filter_map(|item| known.get(item.as_str()).copied());
     let failed_until = of_wanted()
         .filter(|receipt| receipt.state == ReceiptState::Retry)
@@ -139,11 +147,11 @@ fn send(plan: &mut Plan, sink: NotifySink, wanted: &[String], known: &BTreeMap<&
     }
     // Items that failed before come last: one that the sink refuses keeps no other one back.
     let due: Vec<String> = fresh.into_iter().chain(again).collect();
-    let max_single = if sink == NotifySink::Bell { 1 } else { MAX_SINGLE };
+    let max_single = if NotifySink::of(sink) == NotifySink::Bell { 1 } else { MAX_SINGLE };
     if held > 1 || due.len() > max_single {
-        plan.send.push(Batch { sink, items: due });
+        plan.send.push(Batch { sink: sink.clone(), items: due });
     } else {
-        plan.send.extend(due.into_iter().map(|item| Batch { sink, items: vec![item] }));
+        plan.send.extend(due.into_iter().map(|item| Batch { sink: sink.clone(), items: vec![item] }));
     }
 }
 
@@ -157,16 +165,24 @@ mod tests {
         Timestamp::from_millis(NOW.millis() + seconds * 1_000)
     }
 
+    fn sink(name: &str) -> SinkName {
+        SinkName::parse(name).unwrap()
+    }
+
     fn receipt(item: &str, state: ReceiptState, attempts: i64, retry: Option<i64>) -> Receipt {
-        let sink = NotifySink::Command;
+        let sink = sink("command");
         Receipt { item: item.into(), sink, state, attempts, at: NOW, retry_at: retry.map(at), error: None }
     }
 
-    fn planned(wanted: &[&str], receipts: &[Receipt], quiet_until: Option<Timestamp>) -> Plan {
+    fn wish(name: &str, wanted: &[&str], quiet_until: Option<Timestamp>) -> SinkWish {
         let wanted: Vec<String> = wanted.iter().map(|item| (*item).to_owned()).collect();
-        let present = wanted.iter().cloned().collect();
         let urgent = wanted.iter().filter(|item| item.starts_with("urgent")).cloned().collect();
-        plan(&present, &wanted, &urgent, receipts, &[NotifySink::Command], NOW, quiet_until)
+        SinkWish { sink: sink(name), wanted, urgent, quiet_until }
+    }
+
+    fn planned(wanted: &[&str], receipts: &[Receipt], quiet_until: Option<Timestamp>) -> Plan {
+        let present = wanted.iter().map(|item| (*item).to_owned()).collect();
+        plan(&present, receipts, &[wish("command", wanted, quiet_until)], NOW)
     }
 
     fn sent(plan: &Plan) -> Vec<Vec<&str>> {
@@ -216,7 +232,7 @@ mod tests {
     #[test]
     fn in_the_quiet_window_items_are_held_and_receipts_of_gone_items_are_seen() {
         let quiet = planned(&["a", "b"], &[receipt("b", ReceiptState::Sent, 1, None)], Some(at(60)));
-        assert_eq!(quiet.hold, [("a".to_owned(), NotifySink::Command)]);
+        assert_eq!(quiet.hold, [("a".to_owned(), sink("command"))]);
         assert_eq!((quiet.send.len(), quiet.next, quiet.has_gone), (0, Some(at(60)), false));
         let held = planned(&["a"], &[receipt("a", ReceiptState::Held, 0, None)], Some(at(60)));
         assert_eq!((held.hold.len(), held.next), (0, Some(at(60))));
@@ -225,5 +241,21 @@ mod tests {
         assert_eq!((urgent.hold.len(), urgent.next), (1, Some(at(60))));
         let gone = planned(&[], &[receipt("a", ReceiptState::Held, 0, None)], Some(at(60)));
         assert_eq!((gone.has_gone, gone.next), (true, None));
+    }
+
+    #[test]
+    fn each_sink_has_its_own_wishes_and_its_own_night() {
+        let present = ["a", "b"].map(str::to_owned).into();
+        let receipts = [receipt("a", ReceiptState::Sent, 1, None)];
+        let wishes = [
+            wish("command", &["a", "b"], None),
+            wish("phone", &["a", "b"], Some(at(60))),
+            wish("desktop", &["b"], None),
+        ];
+        let plan = plan(&present, &receipts, &wishes, NOW);
+        let sent: Vec<(&str, &[String])> =
+            plan.send.iter().map(|batch| (batch.sink.as_str(), &batch.items[..])).collect();
+        assert_eq!(sent, [("command", &["b".to_owned()][..]), ("desktop", &["b".to_owned()][..])]);
+        assert_eq!(plan.hold, ["a", "b"].map(|item| (item.to_owned(), sink("phone"))));
     }
 }

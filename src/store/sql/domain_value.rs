@@ -11,12 +11,12 @@ use crate::{
         claim::ClaimEnd,
         evidence::EvidenceResult,
         handoff::HandoffStatus,
-        id::Label,
+        id::{Label, SinkName},
         job::{ItemType, JobId, JobStatus, RecoveryPolicy},
         landing::{LandStyle, LandingState},
         lane::LaneStatus,
         message::{Channel, MessageStatus, Priority},
-        notification::{NotifySink, ReceiptState},
+        notification::ReceiptState,
         overlap::OverlapLevel,
         review::Verdict,
         sandbox::SandboxClass,
@@ -86,7 +86,7 @@ texts! {
     MessageStatus: "a message's status", Self::parse;
     Priority: "a priority", Self::parse;
     Channel: "a channel", Self::parse;
-    NotifySink: "a notification's sink", Self::parse;
+    SinkName: "a notification's sink", |text| Self::parse(text).ok();
     ReceiptState: "a notification's state", Self::parse;
     WatchScope: "a watcher's scope", Self::parse;
     ClaimEnd: "a claim's end", Self::parse;

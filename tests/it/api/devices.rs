@@ -169,8 +169,13 @@ fn revoked_and_expired_devices_are_refused_and_their_streams_end() {
         let is_last = |line: std::io::Result<String>| line.unwrap().trim_end() == "0";
         assert!(stream.lines.by_ref().lines().any(is_last), "the stream goes on");
     };
-    let revoked = world.json(["device", "revoke", "phone"]);
-    assert_eq!(revoked["revoked"], json!(["phone", "tablet"]));
+    let listed = other.get("/devices").body;
+    assert!(listed.contains(">tablet</h2>") && listed.contains(">other (this browser)</h2>"), "{listed}");
+    assert_eq!(tablet.get("/devices").status, 403);
+    assert_eq!(tablet.post_with("/devices", &own(&tablet), &[("revoke", "phone")]).status, 403);
+    assert_eq!(other.post_with("/devices", "", &[("revoke", "phone")]).status, 403);
+    let revoked = other.post_with("/devices", &own(&other), &[("revoke", "phone")]).body;
+    assert!(revoked.contains("revoked phone, and 1 device that were paired from it: tablet"), "{revoked}");
     let [of_phone, of_tablet, of_other] = &mut streams;
     for (stream, gone) in [(of_phone, &phone), (of_tablet, &tablet)] {
         ends(stream);

@@ -1,7 +1,9 @@
 //! The worker API, over its socket and its port, by our own client, by raw bytes and by curl.
 
+mod answer_tokens;
 mod auth;
 mod authorize;
+mod axe;
 mod curl;
 mod devices;
 mod exec;

@@ -1,6 +1,6 @@
 //! The pages of tasks and reviews in a real browser: on a phone by what is written there, by keyboard, and with a mouse.
 
-use super::{pages::submitted_work, *};
+use super::{axe, pages::submitted_work, *};
 use crate::{
     cli::land::status,
     common::{
@@ -58,7 +58,10 @@ fn person_on_a_phone_reviews_comments_on_a_line_and_lands_by_what_is_written_the
     tap(&browser, "comment");
     says(&browser, "commented on ui.txt:2 of T-1");
     shows(&browser, "document.querySelector('tr.note .comment') !== null");
-    tap(&browser, "close");
+    axe::check(&browser, server.at["page"].as_str().unwrap());
+    browser.resize(390, 844);
+    tap(&browser, "review");
+    shows(&browser, "document.body.textContent.includes('why so long?')");
     tap(&browser, "approve");
     says(&browser, "recorded review");
     // The card stays, so that it can be landed.
@@ -143,6 +146,7 @@ fn first_lane_is_in_sight_with_twenty_items() {
         return;
     }
     let world = world();
+    world.run(["lane", "add", "at-rest"]).exits(0);
     for number in 1..=6 {
         world.run(["lane", "add", &format!("lane-{number}")]).exits(0);
     }
@@ -155,6 +159,11 @@ fn first_lane_is_in_sight_with_twenty_items() {
     let browser = Chromium::start(&world);
     browser.open(server.at["open_url"].as_str().unwrap());
     shows(&browser, "document.querySelectorAll('#needs li').length === 20");
+    // What needs the person most is first, and what is at rest is last.
+    let lane = |place: &str| browser.run(&format!("return {place}?.dataset.lane"));
+    let first = world.json(["status"])["needs_you"][0]["lane"].clone();
+    assert_eq!(lane("document.querySelector('#lanes li > a')"), first);
+    assert_eq!(lane("[...document.querySelectorAll('#lanes li > a')].at(-1)"), json!("at-rest"));
     for (width, height) in [(1440, 900), (390, 844)] {
         browser.resize(width, height);
         let at = browser.run("return document.querySelector('#lanes li').getBoundingClientRect().top");

@@ -120,6 +120,7 @@ fn every_value_names_its_source() {
     review_routes[].domain                "data"                                                                                                     [world]/project/.fairway.toml
     notify.sinks                          []                                                                                                         default
     notify.command_timeout                "10s"                                                                                                      default
+    notify.actions                        false                                                                                                      default
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
     not trusted: [world]/project/.fairway.toml has changed since it was trusted

@@ -37,6 +37,20 @@ fn devices_are_listed_and_revoked_by_name() {
     std::fs::write(&file, &text).unwrap();
     let refused = world.run(["device", "list", "--json"]).refuses(1, "devices_unreadable");
     assert!(refused.error()["hint"].as_str().unwrap().contains("rm "), "{refused:?}");
+    // `doctor` tells it, and another mode does not make a file good that others could have written.
+    let certificate = file.with_file_name("page-certificate.json");
+    let mut private = std::fs::OpenOptions::new();
+    std::os::unix::fs::OpenOptionsExt::mode(private.write(true).create_new(true), 0o600).open(&certificate).unwrap();
+    let ends_at = world.now().millis() + 86_400_000;
+    for (content, code) in [
+        ("{", "certificate_unusable"),
+        (&format!(r#"{{"certificate":"00","key":"00","ends_at":{ends_at}}}"#), "certificate_ends"),
+    ] {
+        std::fs::write(&certificate, content).unwrap();
+        let report = world.run(["doctor", "--fix", "--json"]).stdout;
+        assert!(report.contains("devices_unreadable") && report.contains(code), "{report}");
+    }
+    assert_ne!(std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&file).unwrap()) & 0o077, 0);
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     assert_eq!(world.json(["device", "ls"])[1]["paired_from"], "phone");
     insta::assert_snapshot!(world.transcript(&[

@@ -60,6 +60,14 @@ fn approval(world: &TestProject) -> i64 {
     fixtures::add_approval(world, "m1", "Bash", true)
 }
 
+/// A server that has the page at these addresses, as its file says.
+fn show_page(world: &TestProject, origin: &str, network: &str) {
+    let page = json!({ "host": "fairway-1.localhost", "origin": origin, "network": network, "fingerprint": null });
+    let runtime = world.root().join(".fairway/runtime");
+    fs::create_dir_all(&runtime).unwrap();
+    fs::write(runtime.join("worker.page"), page.to_string()).unwrap();
+}
+
 /// The state of the only item at the only sink.
 fn state(world: &TestProject) -> (String, i64) {
     let state = world.json(["notify"]);
@@ -212,10 +220,7 @@ fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
     assert!(world.run(["notify"]).exits(0).stdout.contains("quiet: 22:00-07:00 (now, until 2026-01-01 07:00:00)"));
     assert_eq!(documents(&world).len(), 0);
     // A kind that is sent all the same, with the way to it.
-    let page = r#"{"host":"fairway-1.localhost","origin":"http://fairway-1.localhost:1","network":"https://10.0.0.1:7431","fingerprint":null}"#;
-    let runtime = world.root().join(".fairway/runtime");
-    fs::create_dir_all(&runtime).unwrap();
-    fs::write(runtime.join("worker.page"), page).unwrap();
+    show_page(&world, "http://fairway-1.localhost:1", "https://10.0.0.1:7431");
     for call in [&["task", "add", "T-1", "t"][..], &["claim", "T-1"], &["task", "block", "T-1", "--reason", "no key"]] {
         world.run(call).exits(0);
     }
@@ -230,6 +235,47 @@ fn quiet_window_holds_items_and_ends_with_a_summary_of_those_that_are_open() {
     assert_eq!(ids, ["approval:1", "approval:3"]);
     assert_eq!(documents[0]["title"], "project: 2 items need you");
     assert_eq!(documents[0]["text"], "approval: Bash: ls\napproval: Bash: ls");
+}
+
+/// Each sink has its kinds, its night and its actions. A request that the line does not tell whole is allowed by the form alone.
+#[test]
+fn sinks_have_kinds_nights_and_actions_of_their_own() {
+    // The clock of the tests begins at midnight.
+    let night = "sinks = ['command', 'phone', 'quiet']\ncommand = 'sink.sh'\nkinds = ['approval', 'blocked']\n\
+                 [notify.per_sink.phone]\ncommand = 'cat >>phone.log'\nkinds = ['approval']\nactions = true\n\
+                 [notify.per_sink.quiet]\ncommand = 'cat >>quiet.log'\nquiet = '22:00-07:00'\nquiet_kinds = ['blocked']";
+    let world = world(night);
+    show_page(&world, "http://fairway-1.localhost:1", "https://10.0.0.1:7431");
+    for call in [&["task", "add", "T-1", "t"][..], &["claim", "T-1"], &["task", "block", "T-1", "--reason", "no key"]] {
+        world.run(call).exits(0);
+    }
+    for input in ["ls", r"ls\nrm -rf /"] {
+        let id = approval(&world);
+        world.write_rows(&format!("UPDATE approvals SET input = '{{\"command\":\"{input}\"}}' WHERE id = {id}"));
+    }
+    let sent = world.run(["notify", "--once"]).exits(0).stdout;
+    let of = |sink: &str| sent.lines().filter(|line| line.starts_with(&format!("{sink}: "))).count();
+    assert_eq!((of("command"), of("phone"), of("quiet")), (3, 2, 1), "{sent}");
+    let read = |name: &str| fs::read_to_string(world.root().join(name)).unwrap();
+    assert!(read("quiet.log").contains("blocked:T-1"));
+    assert!(documents(&world).iter().all(|one| one["actions"] == json!([])));
+    let phone: Vec<Value> = read("phone.log").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [whole, part] = &phone[..] else { panic!("{phone:?}") };
+    let names: Vec<&Value> = whole["actions"].as_array().unwrap().iter().map(|one| &one["action"]).collect();
+    assert_eq!(names, ["allow", "deny"]);
+    let allow = &whole["actions"][0];
+    assert_eq!(
+        (&allow["url"], &allow["local_url"]),
+        (&json!("https://10.0.0.1:7431/answer"), &json!("http://fairway-1.localhost:1/answer"))
+    );
+    assert!(allow["form"].as_str().unwrap().starts_with("https://10.0.0.1:7431/answer?token="));
+    assert_eq!(part["text"], "Bash: ls rm -rf /");
+    assert_eq!(part["actions"][0]["body"], Value::Null, "the line hides the line break");
+    assert!(part["actions"][0]["form"].is_string() && part["actions"][1]["body"].is_string());
+    let state = world.json(["notify"]);
+    assert_eq!(state["per_sink"][1]["quiet_kinds"], json!(["blocked"]), "{state}");
+    world.run(["notify", "--test", "phone"]).exits(0);
+    assert!(read("phone.log").ends_with("\"actions\":[]}\n"));
 }
 
 #[test]
@@ -420,8 +466,26 @@ fn example_scripts_send_to_a_service_with_the_secret_from_a_file() {
     for name in ["WEBHOOK", "NTFY", "SLACK"] {
         world.set(&format!("FAIRWAY_{name}_FILE"), &secret);
     }
+    show_page(&world, &format!("http://127.0.0.1:{port}"), "https://10.0.0.1:7431");
+    // On the desktop the button that a person presses is posted on this machine.
+    script(&world.dir().join("bin/notify-send"), "case \"$*\" in *--action=deny=Deny*) echo deny ;; esac");
+    let settings = format!(
+        "sinks = ['desk']\nactions = true\n[notify.per_sink.desk]\ncommand = '{}'",
+        example("desktop.sh").display()
+    );
+    configure(&world, &settings);
+    let id = approval(&world).to_string();
+    world.run(["notify", "--once"]).exits(0);
+    let (head, body) = request(&listener);
+    assert!(head.starts_with("POST /answer HTTP/1.1\r\n") && body.starts_with("token="), "{head}{body}");
+    world.run(["approvals", "answer", &id, "deny"]).exits(0);
     for (script, path) in [("webhook.sh", "/hook/topic"), ("ntfy.sh", "/hook"), ("slack.sh", "/hook/topic")] {
-        configure(&world, &format!("sinks = ['command']\ncommand = '{}'", example(script).display()));
+        let settings = format!(
+            "sinks = ['command']\ncommand = '{}'\nactions = {}",
+            example(script).display(),
+            script == "ntfy.sh"
+        );
+        configure(&world, &settings);
         approval(&world);
         let mut sender = world.fairway(["notify", "--once"]).stdout(Stdio::piped()).spawn().unwrap();
         let (head, body) = request(&listener);
@@ -430,9 +494,15 @@ fn example_scripts_send_to_a_service_with_the_secret_from_a_file() {
         let body: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(head.contains("Authorization: Bearer t0ken"), script != "slack.sh", "{script}: {head}");
         match script {
-            "webhook.sh" => assert_eq!(body["items"][0]["kind"], "approval"),
+            "webhook.sh" => {
+                assert_eq!((&body["items"][0]["kind"], &body["actions"]), (&json!("approval"), &json!([])));
+            }
             "ntfy.sh" => {
-                assert_eq!(body, json!({ "topic": "topic", "title": "project: approval (m1)", "message": "Bash: ls" }));
+                assert_eq!((&body["topic"], &body["message"]), (&json!("topic"), &json!("Bash: ls")));
+                let allow = &body["actions"][0];
+                assert_eq!((&allow["action"], &allow["method"]), (&json!("http"), &json!("POST")), "{body}");
+                assert_eq!((&allow["label"], &allow["url"]), (&json!("Allow"), &json!("https://10.0.0.1:7431/answer")));
+                assert!(allow["body"].as_str().unwrap().starts_with("token="), "{body}");
             }
             _ => assert_eq!(body["blocks"][0]["text"]["text"], "project: approval (m1)\nBash: ls"),
         }

@@ -112,6 +112,13 @@ impl Chromium {
         self.call("POST", "/goog/cdp/execute", &command);
     }
 
+    /// Sets the theme that the person's system has.
+    pub fn set_dark(&self, is_dark: bool) {
+        let value = if is_dark { "dark" } else { "light" };
+        let params = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
+        self.call("POST", "/goog/cdp/execute", &json!({ "cmd": "Emulation.setEmulatedMedia", "params": params }));
+    }
+
     /// The value of a JavaScript function's body.
     pub fn run(&self, script: &str) -> Value {
         self.call("POST", "/execute/sync", &json!({ "script": script, "args": [] }))

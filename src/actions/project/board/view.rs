@@ -34,7 +34,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(jobs::items(facts));
     let host_of = |id: &str| silent_host::of_session(facts, id);
     let needs_you = needs_you.into_iter().map(|need| need.typed_here(host_of)).collect();
-    BoardView {
+    let mut board = BoardView {
         version: VERSION,
         at: facts.now.to_string(),
         seq: facts.seq,
@@ -52,7 +52,16 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
         jobs: jobs::jobs(app, facts),
         cost_usd: facts.costs.all(),
         inbox: facts.inbox,
-    }
+    };
+    sort_lanes(&mut board);
+    board
+}
+
+/// What needs a person comes first, the most urgent at the top; the lanes at rest stay in the order of their names.
+fn sort_lanes(board: &mut BoardView) {
+    let mut lanes = std::mem::take(&mut board.lanes);
+    lanes.sort_by_cached_key(|lane| board.first_need_of(lane).unwrap_or(usize::MAX));
+    board.lanes = lanes;
 }
 
 fn counts(facts: &Facts) -> BoardCountsView {

@@ -64,7 +64,7 @@ fn send(
         if report.untrusted != untrusted {
             untrusted.clone_from(&report.untrusted);
             if let Some(why) = &untrusted {
-                warn(&format!("the program of notify.command is not run: {why}"));
+                warn(&format!("no program of a sink is run: {why}"));
             }
         }
         Ok(())

@@ -1,9 +1,11 @@
 //! The document that a sink gets, and its texts for people.
 
+use super::actions;
 use crate::{
     actions::App,
     api_client::page_file::ShownPage,
-    domain::{need::NeedKind, secrets::mask},
+    config::SinkSettings,
+    domain::{need::NeedKind, notification::NotifySink, secrets::mask},
     os::digest::sha256_hex,
     wire::{NeedView, NotificationView},
 };
@@ -25,8 +27,8 @@ pub(super) fn key(need: &NeedView) -> String {
     format!("{}#{}", need.id, digest.get(..12).unwrap_or_default())
 }
 
-/// The document of one item, or the summary of several.
-pub(super) fn of_items(app: &App, needs: &[&NeedView]) -> NotificationView {
+/// The document of one item, or the summary of several. One item has its actions, if the sink is to have them.
+pub(super) fn of_items(app: &App, sink: &SinkSettings<'_>, needs: &[&NeedView]) -> NotificationView {
     let items: Vec<NeedView> = needs.iter().map(|need| masked(need)).collect();
     let name = &app.settings.project.name;
     let (kind, title, text) = match items.as_slice() {
@@ -44,7 +46,14 @@ pub(super) fn of_items(app: &App, needs: &[&NeedView]) -> NotificationView {
             ("summary", format!("{name}: {} items need you", several.len()), lines.join("\n"))
         }
     };
-    document(app, kind, title, text, items)
+    let document = document(app, kind, title, text, items);
+    match needs {
+        [one] if sink.actions && sink.way == NotifySink::Command => {
+            let is_whole = document.text == one.line;
+            NotificationView { actions: actions::of_item(app, one, is_whole), ..document }
+        }
+        _ => document,
+    }
 }
 
 /// The document of a test.
@@ -65,6 +74,7 @@ fn document(app: &App, kind: &'static str, title: String, text: String, items: V
         title,
         text,
         items,
+        actions: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! A sender claims an item in the store before it sends it and records the outcome afterwards. A sender that dies in between
 //! leaves a claim with a lease: after it the item is sent again, so that it may come twice but is not lost.
 
+mod actions;
 mod background;
 mod document;
 mod send;

@@ -1,7 +1,7 @@
 //! One round of a sender: what is due now, claimed, sent and recorded.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     io::Write,
     time::{Duration, Instant},
 };
@@ -11,10 +11,11 @@ use anyhow::Result;
 use super::{document, sinks};
 use crate::{
     actions::{App, core::trust, project::board::BoardCache},
+    config::SinkSettings,
     domain::{
         Refusal,
-        notification::{NotifySink, ReceiptState},
-        rules::notifications::{self, Batch, MAX_ATTEMPTS, Plan, retry_delay},
+        notification::{NotifySink, QuietWindow, ReceiptState},
+        rules::notifications::{self, Batch, MAX_ATTEMPTS, Plan, SinkWish, retry_delay},
     },
     env::Timestamp,
     store::{events, notifications as receipts},
@@ -48,7 +49,7 @@ pub struct SendReport {
     pub held: usize,
     /// When another round is due without a change of the store.
     pub next: Option<Timestamp>,
-    /// Why the program of the sink `command` was not run: the configuration is not trusted.
+    /// Why no program of a sink was run: the configuration is not trusted.
     pub untrusted: Option<String>,
 }
 
@@ -58,23 +59,31 @@ pub struct SendReport {
 /// # Errors
 /// `usage`, `untrusted`.
 pub fn require_sinks(app: &App, outlets: &Outlets<'_>) -> Result<()> {
-    let configured = &app.settings.notify.sinks;
+    let configured = sinks_of(app);
     let why = match configured.as_slice() {
         [] => "no sink is configured: notify.sinks is empty; set it with fairway config edit".to_owned(),
         _ if usable(app, outlets).is_empty() => {
-            let names: Vec<&str> = configured.iter().map(|sink| sink.as_str()).collect();
+            let names: Vec<&str> = configured.iter().map(|sink| sink.name.as_str()).collect();
             format!("the configured sinks need a terminal: {}", names.join(", "))
         }
         sinks => {
-            return if sinks.contains(&NotifySink::Command) { trust::require(app) } else { Ok(()) };
+            let runs_program = sinks.iter().any(|sink| sink.way == NotifySink::Command);
+            return if runs_program { trust::require(app) } else { Ok(()) };
         }
     };
     Err(Refusal::Usage { why }.into())
 }
 
-fn usable(app: &App, outlets: &Outlets<'_>) -> Vec<NotifySink> {
-    let can = |sink: &NotifySink| if sink.is_terminal() { outlets.terminal.is_some() } else { outlets.programs };
-    app.settings.notify.sinks.iter().copied().filter(can).collect()
+/// The configured sinks with their settings.
+pub(super) fn sinks_of(app: &App) -> Vec<SinkSettings<'_>> {
+    let settings = &app.settings.notify;
+    settings.sinks.iter().map(|name| settings.sink(name)).collect()
+}
+
+fn usable<'a>(app: &'a App, outlets: &Outlets<'_>) -> Vec<SinkSettings<'a>> {
+    let can =
+        |sink: &SinkSettings<'_>| if sink.way.is_terminal() { outlets.terminal.is_some() } else { outlets.programs };
+    sinks_of(app).into_iter().filter(can).collect()
 }
 
 /// Sends the items that are due now. Returns at once when no sink is configured that the outlets can reach. `hook_providers` are
@@ -105,17 +114,17 @@ fn send(
 ) -> Result<SendReport> {
     let mut sinks = usable(app, outlets);
     let mut report = SendReport::default();
-    if sinks.contains(&NotifySink::Command)
+    if sinks.iter().any(|sink| sink.way == NotifySink::Command)
         && let Err(error) = trust::require(app)
     {
         report.untrusted = Some(format!("{error:#}"));
-        sinks.retain(|sink| *sink != NotifySink::Command);
+        sinks.retain(|sink| sink.way != NotifySink::Command);
     }
     if sinks.is_empty() {
         return Ok(report);
     }
     let mut board = match composed {
-        Some(board) => Board::of(app, board.clone()),
+        Some(board) => Board::of(board.clone()),
         None => Board::read(app, source)?,
     };
     let plan = board.plan(app, &sinks)?;
@@ -124,7 +133,7 @@ fn send(
         app.transaction(|tx| {
             receipts::delete_gone(tx, &board.present)?;
             for (item, sink) in &plan.hold {
-                receipts::hold(tx, item, *sink)?;
+                receipts::hold(tx, item, sink)?;
             }
             Ok(())
         })?;
@@ -158,10 +167,10 @@ fn count_held(app: &App) -> Result<usize> {
     Ok(all.iter().filter(|receipt| receipt.state == ReceiptState::Held).count())
 }
 
-/// The end of the quiet window, while it lasts.
-pub(super) fn quiet_until(app: &App) -> Option<Timestamp> {
+/// The end of a quiet window, while it lasts.
+pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Timestamp> {
     let now = app.env.now();
-    let window = app.settings.notify.quiet.filter(|window| window.contains(now.local_minute()))?;
+    let window = window.filter(|window| window.contains(now.local_minute()))?;
     Some(now.next_local_minute(window.end))
 }
 
@@ -172,36 +181,40 @@ struct BoardSource<'a> {
     hook_providers: &'a [&'a str],
 }
 
-/// The items of the board by their keys.
+/// The items of the board with their keys, in its order.
 pub(super) struct Board {
     seq: i64,
     read_at: Instant,
-    needs: BTreeMap<String, NeedView>,
-    /// The keys of the kinds that are sent, in the order of the board.
-    pub(super) wanted: Vec<String>,
-    /// The keys of the kinds that are sent in the quiet window too.
-    urgent: BTreeSet<String>,
+    pub(super) needs: Vec<(String, NeedView)>,
     present: BTreeSet<String>,
 }
 
 impl Board {
     fn read(app: &App, source: &mut BoardSource<'_>) -> Result<Self> {
-        Ok(Self::of(app, source.cache.compose(app, source.hook_providers)?))
+        Ok(Self::of(source.cache.compose(app, source.hook_providers)?))
     }
 
-    pub(super) fn of(app: &App, board: BoardView) -> Self {
-        let keyed: Vec<(String, NeedView)> =
+    pub(super) fn of(board: BoardView) -> Self {
+        let needs: Vec<(String, NeedView)> =
             board.needs_you.into_iter().map(|need| (document::key(&need), need)).collect();
-        let settings = &app.settings.notify;
-        let wants = |need: &NeedView| settings.wants(need.kind);
-        let is_urgent = |need: &NeedView| settings.quiet_kinds.iter().any(|kind| kind.as_str() == need.kind);
-        Self {
-            seq: board.seq,
-            read_at: Instant::now(),
-            wanted: keyed.iter().filter(|(_, need)| wants(need)).map(|(key, _)| key.clone()).collect(),
-            urgent: keyed.iter().filter(|(_, need)| is_urgent(need)).map(|(key, _)| key.clone()).collect(),
-            present: keyed.iter().map(|(key, _)| key.clone()).collect(),
-            needs: keyed.into_iter().collect(),
+        let present = needs.iter().map(|(key, _)| key.clone()).collect();
+        Self { seq: board.seq, read_at: Instant::now(), needs, present }
+    }
+
+    fn need(&self, item: &str) -> Option<&NeedView> {
+        self.needs.iter().find(|(key, _)| key == item).map(|(_, need)| need)
+    }
+
+    /// What a sink wants of it.
+    fn wish(&self, app: &App, sink: &SinkSettings<'_>) -> SinkWish {
+        let keys = |fits: &dyn Fn(&str) -> bool| {
+            self.needs.iter().filter(|(_, need)| fits(need.kind)).map(|(key, _)| key.clone()).collect::<Vec<_>>()
+        };
+        SinkWish {
+            sink: sink.name.clone(),
+            wanted: keys(&|kind| sink.wants(kind)),
+            urgent: keys(&|kind| sink.is_urgent(kind)).into_iter().collect(),
+            quiet_until: quiet_until(app, sink.quiet),
         }
     }
 
@@ -215,10 +228,10 @@ impl Board {
         Ok(())
     }
 
-    pub(super) fn plan(&self, app: &App, sinks: &[NotifySink]) -> Result<Plan> {
+    fn plan(&self, app: &App, sinks: &[SinkSettings<'_>]) -> Result<Plan> {
         let known = app.read(|tx| Ok(receipts::all(tx)?))?;
-        let (now, quiet) = (app.env.now(), quiet_until(app));
-        Ok(notifications::plan(&self.present, &self.wanted, &self.urgent, &known, sinks, now, quiet))
+        let wishes: Vec<SinkWish> = sinks.iter().map(|sink| self.wish(app, sink)).collect();
+        Ok(notifications::plan(&self.present, &known, &wishes, app.env.now()))
     }
 }
 
@@ -230,8 +243,9 @@ fn send_batch(
     outlets: &mut Outlets<'_>,
     report: &mut SendReport,
 ) -> Result<bool> {
-    let sink = batch.sink;
-    let lease = sinks::time_limit(app, sink) + LEASE_MARGIN;
+    let settings = app.settings.notify.sink(&batch.sink);
+    let sink = &batch.sink;
+    let lease = sinks::time_limit(&settings) + LEASE_MARGIN;
     let claimed = app.transaction(|tx| {
         let mut claimed = Vec::new();
         for item in batch.items.iter().filter(|item| board.present.contains(*item)) {
@@ -241,13 +255,13 @@ fn send_batch(
         }
         Ok(claimed)
     })?;
-    let needs: Vec<&NeedView> = claimed.iter().filter_map(|(item, _)| board.needs.get(*item)).collect();
+    let needs: Vec<&NeedView> = claimed.iter().filter_map(|(item, _)| board.need(item)).collect();
     if needs.is_empty() {
         return Ok(true);
     }
-    let document = document::of_items(app, &needs);
+    let document = document::of_items(app, &settings, &needs);
     let terminal = outlets.terminal.as_mut().map(|terminal| &mut **terminal as &mut dyn Write);
-    let delivered = sinks::deliver(app, sink, &document, terminal);
+    let delivered = sinks::deliver(app, &settings, &document, terminal);
     let error = delivered.err().map(|error| error.why);
     let attempt = claimed.iter().map(|(_, attempt)| *attempt).max().unwrap_or_default();
     let retry_at = app.env.now().plus(retry_delay(attempt));
@@ -268,7 +282,7 @@ fn send_batch(
         Some(_) => ReceiptState::Retry,
     };
     report.attempts.push(SentView {
-        sink: sink.as_str(),
+        sink: sink.to_string(),
         state: state.as_str(),
         items: needs.iter().map(|need| need.id.clone()).collect(),
         title: document.title,

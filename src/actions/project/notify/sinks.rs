@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     actions::App,
+    config::SinkSettings,
     domain::notification::NotifySink,
     env::{Env, vars},
     os::{
@@ -42,10 +43,10 @@ impl SinkError {
 }
 
 /// The longest time that a delivery at a sink takes, with the time in which a program that does not end is killed.
-pub(super) fn time_limit(app: &App, sink: NotifySink) -> Duration {
+pub(super) fn time_limit(sink: &SinkSettings<'_>) -> Duration {
     const KILL: Duration = Duration::from_secs(10);
-    match sink {
-        NotifySink::Command => app.settings.notify.command_timeout + KILL,
+    match sink.way {
+        NotifySink::Command => sink.command_timeout + KILL,
         NotifySink::Bell | NotifySink::Osc | NotifySink::Desktop => DESKTOP_TIMEOUT + KILL,
     }
 }
@@ -53,15 +54,15 @@ pub(super) fn time_limit(app: &App, sink: NotifySink) -> Duration {
 /// Sends a notification to a sink. `terminal` is the sender's.
 pub(super) fn deliver(
     app: &App,
-    sink: NotifySink,
+    sink: &SinkSettings<'_>,
     notification: &NotificationView,
     terminal: Option<&mut dyn Write>,
 ) -> Result<(), SinkError> {
-    match sink {
+    match sink.way {
         NotifySink::Bell => write_terminal(terminal, b"\x07"),
         NotifySink::Osc => write_terminal(terminal, osc(&app.env, &notification.title, &notification.text).as_bytes()),
         NotifySink::Desktop => desktop(app, notification),
-        NotifySink::Command => command(app, notification),
+        NotifySink::Command => command(app, sink, notification),
     }
 }
 
@@ -99,13 +100,19 @@ fn desktop(app: &App, notification: &NotificationView) -> Result<(), SinkError> 
     run(app, &program, &args.map(OsString::from), b"", DESKTOP_TIMEOUT)
 }
 
-fn command(app: &App, notification: &NotificationView) -> Result<(), SinkError> {
-    let settings = &app.settings.notify;
-    let text = settings.command.as_ref().ok_or_else(|| SinkError::new("notify.command is not set"))?;
+fn command(app: &App, sink: &SinkSettings<'_>, notification: &NotificationView) -> Result<(), SinkError> {
+    let text = sink.command.ok_or_else(|| SinkError::new(format!("{} is not set", command_key(sink))))?;
     let mut stdin = serde_json::to_vec(notification).map_err(|error| SinkError::new(error.to_string()))?;
     stdin.push(b'\n');
     let args = [OsString::from("-c"), OsString::from(text)];
-    run(app, Path::new("/bin/sh"), &args, &stdin, settings.command_timeout)
+    run(app, Path::new("/bin/sh"), &args, &stdin, sink.command_timeout)
+}
+
+fn command_key(sink: &SinkSettings<'_>) -> String {
+    match NotifySink::parse(sink.name.as_str()) {
+        Some(_) => "notify.command".to_owned(),
+        None => format!("notify.per_sink.{}.command", sink.name),
+    }
 }
 
 /// Runs a program in the root with the sender's environment, without the variables of a session.

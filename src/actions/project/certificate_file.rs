@@ -1,0 +1,81 @@
+//! The file with the certificate of the page in the network, and its key, in the project's state directory.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::private_json::read_private;
+use crate::{
+    env::Timestamp,
+    os::{digest, files},
+};
+
+/// The file's name, in the state directory.
+pub(super) const FILE: &str = "page-certificate.json";
+
+/// A certificate with its key.
+pub struct StoredCertificate {
+    /// In DER form.
+    pub certificate: Vec<u8>,
+    /// In DER form.
+    pub key: Zeroizing<Vec<u8>>,
+    pub ends_at: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Content {
+    /// Both in DER form, as hexadecimal digits.
+    certificate: String,
+    key: String,
+    /// When it ends, in milliseconds since 1970.
+    ends_at: i64,
+}
+
+impl StoredCertificate {
+    /// The path of the file in a state directory.
+    pub fn path(state: &Path) -> PathBuf {
+        state.join(FILE)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Without a file that this user alone can read: others may know the key, or have put their own there.
+    pub fn read(state: &Path) -> io::Result<Self> {
+        let text = read_private(&Self::path(state))?;
+        let content: Content = serde_json::from_str(&text).map_err(io::Error::other)?;
+        let broken = || io::Error::other("it has no certificate with its key");
+        let (certificate, key) = unhex(&content.certificate).zip(unhex(&content.key)).ok_or_else(broken)?;
+        Ok(Self { certificate, key: Zeroizing::new(key), ends_at: Timestamp::from_millis(content.ends_at) })
+    }
+
+    /// Writes it, in the place of the one before.
+    pub fn write(&self, state: &Path) -> io::Result<()> {
+        let content = Content {
+            certificate: digest::hex(&self.certificate),
+            key: digest::hex(&self.key),
+            ends_at: self.ends_at.millis(),
+        };
+        let text = Zeroizing::new(serde_json::to_vec(&content).map_err(io::Error::other)?);
+        files::write_atomic(&Self::path(state), &text, 0o600)
+    }
+}
+
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_bytes() {
+        assert_eq!((unhex("00ff"), unhex("0g")), (Some(vec![0, 255]), None));
+    }
+}

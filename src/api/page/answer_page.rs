@@ -1,0 +1,140 @@
+//! Answers by the token of a notification, which is valid once. Reading one changes nothing: programs look at links before people do.
+
+use std::sync::Arc;
+
+use axum::{extract::Request, http::StatusCode, response::Response};
+use serde_json::Value;
+
+use super::{
+    act::PageCommand,
+    board_html::tool_input,
+    command_html::hidden,
+    composer::OfferedItem,
+    form::Form,
+    origin::{PageAddress, Site},
+    response::{HTML, done, file},
+    shell::{self, begin},
+};
+use crate::{
+    actions::boundary::approval,
+    api::{error::ApiError, state},
+    domain::{
+        Refusal,
+        answer_token::{AnswerAction, AnswerToken},
+        device::DeviceWay,
+        secrets::mask,
+    },
+    wire::tool_input::is_cut,
+};
+
+/// A valid token of an item that is on the board as the person has read it.
+struct Valid {
+    token: AnswerToken,
+    action: AnswerAction,
+    command: PageCommand,
+    item: OfferedItem,
+}
+
+/// The form of a token: what is asked, and the button that answers it.
+///
+/// # Errors
+/// `token_unknown`, `token_used`, `token_expired`, `not_admitted`.
+pub(super) async fn show(site: &Arc<Site>, address: &PageAddress, query: &Form) -> Result<Response, ApiError> {
+    let valid = valid(site, address, query.get("token")).await?;
+    let input = input_of(site, &valid).await?;
+    Ok(file(HTML, page(&valid, input.as_ref(), query.get("token"))))
+}
+
+/// Answers an item by a token.
+///
+/// # Errors
+/// As [`show`]; `usage` without a text that is needed, which does not use the token up; as the command.
+pub(super) async fn answer(
+    site: &Arc<Site>,
+    address: &PageAddress,
+    request: Request,
+    wants_json: bool,
+) -> Result<Response, ApiError> {
+    // Before the body is read.
+    check_way(site, address)?;
+    let form = Form::read(request).await?;
+    let valid = valid(site, address, form.get("token")).await?;
+    if valid.action == AnswerAction::Answer {
+        form.needed("text", "answer").map_err(anyhow::Error::from)?;
+    }
+    let (file, clock) = site.devices.answer_tokens();
+    let token = form.get("token").to_owned();
+    // From here on no other request has it. An answer that fails is not tried again by the same token.
+    let redeemed = tokio::task::spawn_blocking(move || file.redeem(&token, clock.now())).await;
+    redeemed.map_err(|_| ApiError::internal("internal error: the answer panicked"))??;
+    let line = valid.command.line(&valid.token.command, &form);
+    let (command, hooks) = (valid.command, site.hooks);
+    let answer = state::run_blocking_as(site.feed.factory(), move |app| command.run(app, &form, hooks)).await?;
+    Ok(done(&answer, &line, "/", wants_json))
+}
+
+/// Tokens are taken over HTTPS and on this machine, from this user's programs as far as that can be told, and by a server that
+/// acts for a person.
+fn check_way(site: &Site, address: &PageAddress) -> Result<(), ApiError> {
+    if address.way == DeviceWay::Network && !address.origin.starts_with("https:") {
+        let why = "answers by a token need HTTPS, or a browser on this machine";
+        return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why));
+    }
+    if site.devices.is_used() && address.is_of_this_user() {
+        Ok(())
+    } else {
+        Err(anyhow::Error::from(Refusal::TokenUnknown).into())
+    }
+}
+
+async fn valid(site: &Arc<Site>, address: &PageAddress, token: &str) -> Result<Valid, ApiError> {
+    check_way(site, address)?;
+    let (file, clock) = site.devices.answer_tokens();
+    let token = file.find(token, clock.now()).map_err(anyhow::Error::from)?;
+    let (board, _) = site.feed.board().await?;
+    let item = board.items.into_iter().find(|item| token.is_of(&item.id, &item.line));
+    // A request or question that is settled, and another one in its place, is not what the person has read.
+    let used = || ApiError::from(anyhow::Error::from(token.used()));
+    let item = item.filter(|item| item.commands.contains(&token.command)).ok_or_else(used)?;
+    let command = PageCommand::parse(&token.command);
+    let Some((action, command)) = token.action().zip(command) else {
+        return Err(anyhow::Error::from(Refusal::TokenUnknown).into());
+    };
+    Ok(Valid { token, action, command, item })
+}
+
+/// The whole input of a permission request.
+async fn input_of(site: &Arc<Site>, valid: &Valid) -> Result<Option<Value>, ApiError> {
+    let PageCommand::Approval(id, _) = valid.command else { return Ok(None) };
+    let approvals = state::run_blocking_as(site.feed.factory(), |app| approval::list(app, false)).await?;
+    Ok(approvals.into_iter().find(|one| one.id == id).map(|one| one.input))
+}
+
+fn page(valid: &Valid, input: Option<&Value>, token: &str) -> String {
+    let mut html = begin("answer", None);
+    html.markup("<main id=\"board\" class=\"answer\"><h1>")
+        .markup(valid.action.label())
+        .markup("</h1><p class=\"line\">");
+    html.text(&mask(&valid.item.line)).markup("</p>");
+    if let Some(input) = input {
+        tool_input(&mut html, input);
+    }
+    if valid.action == AnswerAction::Allow && input.is_none_or(is_cut) {
+        html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+        return shell::end(html).into_string();
+    }
+    html.markup("<form method=\"post\" action=\"/answer\">");
+    hidden(&mut html, "token", token);
+    let class = match valid.action {
+        AnswerAction::Answer => {
+            html.markup("<label>Answer <textarea name=\"text\" rows=\"3\" required></textarea></label>");
+            "plain"
+        }
+        AnswerAction::Allow => "allow",
+        AnswerAction::Deny => "deny",
+    };
+    html.markup("<p><code>").text(&valid.token.command).markup("</code></p><button class=\"").markup(class);
+    html.markup("\">").markup(valid.action.label()).markup("</button></form>");
+    html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+    shell::end(html).into_string()
+}
