@@ -133,7 +133,9 @@ impl<'a> WriteTx<'a> {
             let (at, rows) = (self.now().millis(), rows.to_string());
             let numbers = sql::rows(self.conn(), APPEND_ALL, &[&rows, &at, &self.actor()], |row| row.get::<i64>(0))?;
             let newest = numbers.into_iter().max().unwrap_or_default();
-            events.iter().for_each(|event| self.note_progress(newest, event));
+            for event in events {
+                self.note_progress(newest, event);
+            }
         }
         Ok(())
     }
