@@ -2,77 +2,62 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de::Error};
-
-use super::values;
+use super::{
+    section::{Wrong, section},
+    values::{NonBlank, reader},
+};
 use crate::domain::{
     need::NeedKind,
     notification::{NotifySink, QuietWindow},
 };
 
-/// The settings of notifications.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct NotifySettings {
-    /// The sinks, each once; empty: nothing is sent.
-    #[serde(deserialize_with = "sinks")]
-    pub sinks: Vec<NotifySink>,
-    /// The shell command of the sink `command`.
-    #[serde(deserialize_with = "values::non_blank")]
-    pub command: Option<String>,
-    /// The time limit of that command.
-    #[serde(deserialize_with = "command_timeout")]
-    pub command_timeout: Duration,
-    /// The kinds of items that are sent; `None` for every kind.
-    #[serde(deserialize_with = "kinds")]
-    pub kinds: Option<Vec<NeedKind>>,
-    /// The part of the day in which nothing is sent.
-    #[serde(deserialize_with = "quiet")]
-    pub quiet: Option<QuietWindow>,
-    /// The kinds of items that are sent then all the same.
-    #[serde(deserialize_with = "values::words")]
-    pub quiet_kinds: Vec<NeedKind>,
+section! {
+    /// The settings of notifications.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct NotifySettings {
+        /// Where items of "needs you" are sent: bell, osc, desktop, command; none by default.
+        pub sinks: Vec<NotifySink> as Sinks = [],
+        /// Shell command of the sink command; the notification is on stdin as JSON.
+        #[sample("examples/notify/webhook.sh")]
+        pub command: Option<String> as NonBlank,
+        /// How long that command may take.
+        pub command_timeout: Duration as CommandTimeout = "10s",
+        /// The kinds of items that are sent; every kind when it is not set.
+        #[sample(["approval", "question"])]
+        pub kinds: Option<Vec<NeedKind>>,
+        /// Local time in which nothing is sent; what is still open when it ends comes as one summary.
+        #[sample("22:00-07:00")]
+        pub quiet: Option<QuietWindow> as Quiet,
+        /// The kinds of items that are sent in that time all the same; none by default.
+        #[sample(["approval", "dead"])]
+        pub quiet_kinds: Vec<NeedKind>,
+    }
 }
 
-impl Default for NotifySettings {
-    fn default() -> Self {
-        Self {
-            sinks: Vec::new(),
-            command: None,
-            command_timeout: Duration::from_secs(10),
-            kinds: None,
-            quiet: None,
-            quiet_kinds: Vec::new(),
+reader! {
+    /// Each sink once.
+    Sinks(Vec<NotifySink>) -> Vec<NotifySink>;
+    |sinks: &Vec<NotifySink>| {
+        let mut once = Vec::new();
+        for sink in sinks {
+            if !once.contains(sink) {
+                once.push(*sink);
+            }
         }
+        Ok::<_, Wrong>(once)
     }
 }
-
-fn sinks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NotifySink>, D::Error> {
-    let mut sinks = Vec::new();
-    for sink in values::words(deserializer)? {
-        if !sinks.contains(&sink) {
-            sinks.push(sink);
-        }
+reader! {
+    CommandTimeout(Duration) -> Duration;
+    |timeout: &Duration| {
+        let is_inside = *timeout >= Duration::from_millis(100) && *timeout <= Duration::from_secs(300);
+        if is_inside { Ok(*timeout) } else { Err("must be at least 100ms and at most 5m") }
     }
-    Ok(sinks)
 }
-
-fn command_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let timeout = values::span(deserializer)?;
-    if timeout < Duration::from_millis(100) || timeout > Duration::from_secs(300) {
-        return Err(D::Error::custom("must be at least 100ms and at most 5m"));
-    }
-    Ok(timeout)
-}
-
-fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<NeedKind>>, D::Error> {
-    values::words(deserializer).map(Some)
-}
-
-fn quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QuietWindow>, D::Error> {
-    values::parsed(deserializer, |text| {
-        Some(text).filter(|text| !text.trim().is_empty()).map(QuietWindow::parse).transpose()
-    })
+reader! {
+    Quiet(String) -> Option<QuietWindow>;
+    |text: &String| Some(text).filter(|text| !text.trim().is_empty()).map(|text| QuietWindow::parse(text)).transpose();
+    None
 }
 
 impl NotifySettings {
@@ -82,12 +67,9 @@ impl NotifySettings {
     }
 
     /// Why the keys do not fit together, and which one is wrong.
-    ///
-    /// # Errors
-    /// The key and the reason.
-    pub(super) fn check(&self) -> Result<(), (String, String)> {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
         if self.sinks.contains(&NotifySink::Command) && self.command.is_none() {
-            return Err(("notify.sinks".into(), "has 'command', and notify.command is not set".into()));
+            return Err(Wrong::at("notify.sinks", "has 'command', and notify.command is not set"));
         }
         Ok(())
     }
