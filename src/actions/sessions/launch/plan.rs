@@ -148,6 +148,8 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     }
     let sandbox = sandbox::class(app, request, &role, lane.as_ref())?;
     let transcript = transcript(app, request, &id)?;
+    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
+    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let branch = branch(request, lane.as_ref(), task.as_ref())
         .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
     let now = app.env.now();
@@ -164,6 +166,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         worktree: Some(path_text("worktree", &worktree)?),
         branch,
         adapter_script: Some(path_text("backend", &located.script)?),
+        adapter_state: Some(path_text("the state directory of backend scripts", &state)?),
         sandbox: Some(sandbox),
         ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
     };
@@ -217,10 +220,6 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let (first_prompt, prompt) = if profiled.prompt_by_hook { (prompt, None) } else { (None, prompt) };
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
-    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
-    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
-    let session =
-        Session { adapter_state: Some(path_text("the state directory of backend scripts", &state)?), ..session };
     let (program, network) = match sandbox {
         SandboxClass::Off => (prompted.program, None),
         class => {
