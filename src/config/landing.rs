@@ -14,7 +14,6 @@ use crate::domain::{
 section! {
     /// The settings of `fairway land`.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    #[expect(clippy::struct_excessive_bools, reason = "one for each key")]
     pub struct LandSettings {
         /// How `land` brings work into its base: merge, squash or rebase.
         pub style: LandStyle = "merge",

@@ -82,6 +82,11 @@ impl<E: Display> From<E> for Wrong {
     }
 }
 
+/// What a reader says of a value, for the caller that knows the key.
+pub(super) fn told<T, E: Into<Wrong>>(read: Result<T, E>) -> Result<T, Wrong> {
+    read.map_err(Into::into)
+}
+
 /// How the value of a key, or a section, is read.
 pub(super) trait Reader {
     type Value;

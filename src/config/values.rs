@@ -57,7 +57,7 @@ macro_rules! reader {
 
             fn read(value: toml::Value) -> Result<$value, $crate::config::section::Wrong> {
                 let read = $read;
-                Ok(read(&<$from as $crate::config::section::Reader>::read(value)?)?)
+                $crate::config::section::told(read(&<$from as $crate::config::section::Reader>::read(value)?))
             }
 
             fn absent() -> Option<$value> {
