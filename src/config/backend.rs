@@ -1,24 +1,28 @@
 //! A configured backend.
 
-use serde::{Deserialize, Deserializer};
-
-use super::values::{self, StaleAfter, impl_word};
+use super::{
+    section::section,
+    values::{StaleAfter, impl_word, reader},
+};
 use crate::domain::string_enum::string_enum;
 
-/// A configured backend.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Backend {
-    /// The script; a path relative to the root; a bare name that is no file there is looked up in PATH.
-    pub script: Option<String>,
-    /// Its own limit of silence.
-    pub stale_after: Option<StaleAfter>,
-    /// Where its multiplexer listens: `default` for the person's own server, or a path, relative to the root.
-    #[serde(deserialize_with = "socket")]
-    pub socket: Option<String>,
-    /// The runner of a session's setup.
-    #[serde(deserialize_with = "values::word")]
-    pub setup: Setup,
+section! {
+    /// A configured backend.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Backend {
+        /// A backend script that implements the exec session protocol.
+        #[sample("/usr/local/bin/my-backend")]
+        pub script: Option<String>,
+        /// Where its multiplexer listens: "default" for your own server, or a path; a private one when it is not set.
+        #[sample("default")]
+        pub socket: Option<String> as Option<Socket>,
+        /// Who runs session_setup and its like: script, or caller for scripts of the older protocol.
+        #[sample("script")]
+        pub setup: Option<Setup>,
+        /// Overrides sessions.stale_after.
+        #[sample("10m")]
+        pub stale_after: Option<StaleAfter>,
+    }
 }
 
 string_enum! {
@@ -30,9 +34,10 @@ string_enum! {
 
 impl_word!(Setup);
 
-fn socket<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    values::parsed(deserializer, |socket| {
+reader! {
+    Socket(String) -> String;
+    |socket: &String| {
         let is_wrong = socket.is_empty() || socket.contains(char::is_control);
-        if is_wrong { Err("must be \"default\" or a path") } else { Ok(Some(socket.to_owned())) }
-    })
+        if is_wrong { Err("must be \"default\" or a path") } else { Ok(socket.clone()) }
+    }
 }

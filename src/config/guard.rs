@@ -1,72 +1,95 @@
-//! The section `guard`: what agents' tool calls may do.
+//! The section `guard`: what agents' tool calls may do. Rules are checked across their keys, and messages name the rule, so they are
+//! read in two steps.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use serde::Deserialize;
-use toml::Value;
-
-use super::values::unknown_value;
+use super::{
+    section::{Form, Wrong, section},
+    values::{impl_word, reader, unknown_value},
+};
 use crate::{
     domain::{Role, rules::globs},
     guard::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules},
 };
 
-/// The section as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawSection {
-    default: Option<String>,
-    roles: BTreeMap<String, RawRole>,
-    rules: Vec<RawRule>,
+impl_word!(Action, DefaultAction, Effect);
+
+section! {
+    /// The section as it is written.
+    #[derive(Clone)]
+    pub(super) struct RawSection {
+        /// The decision for a tool call that no rule matches: allow or deny.
+        #[sample("allow")]
+        default: Option<DefaultAction>,
+    }
+    parts {
+        roles: BTreeMap<String, RawRole>,
+        rules: Vec<RawRule>,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawRole {
-    allow: Option<Vec<String>>,
-    deny: Vec<String>,
+section! {
+    #[derive(Clone)]
+    pub(super) struct RawRole {
+        /// A role with an entry may use only these tools.
+        #[sample(["Read", "Grep", "mcp__docs__*"])]
+        allow: Option<Vec<String>>,
+        /// A role with an entry may not use these tools.
+        #[sample(["WebFetch"])]
+        deny: Vec<String>,
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawRule {
-    name: Option<String>,
-    tools: Vec<String>,
-    roles: Vec<String>,
-    command: Option<Vec<String>>,
-    flags: Option<Vec<String>>,
-    effect: Option<String>,
-    outside: Option<String>,
-    paths: Option<Vec<String>>,
-    action: Option<String>,
-    reason: Option<String>,
+section! {
+    #[derive(Clone)]
+    pub(super) struct RawRule {
+        /// Rule name, shown in the log and in denials.
+        #[sample("no-force-push")]
+        name: Option<String> = required,
+        /// The tools that the rule applies to; every tool when it is not set.
+        #[sample(["Bash"])]
+        tools: Vec<String>,
+        /// The roles that the rule applies to; every role when it is not set.
+        #[sample(["backend"])]
+        roles: Vec<String>,
+        /// Commands that begin with these arguments, also inside wrappers and other shells …
+        #[sample(["git", "push"])]
+        command: Option<Vec<String>>,
+        /// … and have one of these.
+        #[sample(["--force", "-f"])]
+        flags: Option<Vec<String>>,
+        /// A push that overwrites or deletes, however it is spelled; a launched session asks before each push.
+        #[sample("force-push")]
+        effect: Option<Effect>,
+        /// Paths outside the session's worktree.
+        #[sample("worktree")]
+        outside: Option<bool> as Option<Outside>,
+        /// Paths of this form, relative to the worktree.
+        #[sample([".github/**"])]
+        paths: Option<Vec<String>>,
+        /// deny or allow; deny beats allow.
+        #[sample("deny")]
+        action: Option<Action> = required,
+        /// The reason that the agent gets.
+        #[sample("force push is for people")]
+        reason: Option<String>,
+    }
 }
 
-type InvalidKey = (String, String);
-
-/// The rules of the section. They are checked across their keys, and messages name the rule, so they are read in two steps.
-///
-/// # Errors
-/// The key, and why its value is invalid.
-pub(super) fn parse(section: Value) -> Result<Rules, InvalidKey> {
-    let raw: RawSection =
-        section.try_into().map_err(|error: toml::de::Error| ("guard".into(), error.message().into()))?;
-    raw.into_rules()
+reader! {
+    Outside(String) -> bool, Form::Words(|| vec!["worktree"]);
+    |word: &String| if word == "worktree" { Ok(true) } else { Err(unknown_value(word, &["worktree"])) }
 }
+reader!(pub(super) GuardRules(RawSection) -> Arc<Rules>; |raw: &RawSection| raw.clone().into_rules().map(Arc::new));
 
 impl RawSection {
-    fn into_rules(self) -> Result<Rules, InvalidKey> {
-        let usual = match self.default.as_deref() {
-            None | Some("allow") => DefaultAction::Allow,
-            Some("deny") => DefaultAction::Deny,
-            Some(word) => return Err(("guard.default".into(), unknown_value(word, &["allow", "deny"]))),
-        };
+    fn into_rules(self) -> Result<Rules, Wrong> {
         let mut roles = Vec::new();
         for (name, raw) in self.roles {
-            let key = format!("guard.roles.{name}");
-            Role::parse(&name).map_err(|why| (key.clone(), why.to_string()))?;
+            let key = format!("roles.{name}");
+            Role::parse(&name).map_err(|why| Wrong::at(&*key, why))?;
             if raw.allow.is_none() && raw.deny.is_empty() {
-                return Err((key, "needs allow or deny".into()));
+                return Err(Wrong::at(key, "needs allow or deny"));
             }
             check_tool_names(&format!("{key}.allow"), raw.allow.as_deref().unwrap_or_default())?;
             check_tool_names(&format!("{key}.deny"), &raw.deny)?;
@@ -76,17 +99,17 @@ impl RawSection {
         for (place, raw) in self.rules.into_iter().enumerate() {
             let rule = raw.into_rule(place + 1)?;
             if rules.iter().any(|other| other.name == rule.name) {
-                return Err(("guard.rules[].name".into(), format!("two rules have the name '{}'", rule.name)));
+                return Err(Wrong::at("rules[].name", format!("two rules have the name '{}'", rule.name)));
             }
             rules.push(rule);
         }
-        Ok(Rules { default_action: usual, roles, rules })
+        Ok(Rules { default_action: self.default.unwrap_or(DefaultAction::Allow), roles, rules })
     }
 }
 
 impl RawRule {
-    fn into_rule(self, place: usize) -> Result<Rule, InvalidKey> {
-        let wrong = |key: &str, why: String| (format!("guard.rules[].{key}"), why);
+    fn into_rule(self, place: usize) -> Result<Rule, Wrong> {
+        let wrong = |key: &str, why: String| Wrong::at(format!("rules[].{key}"), why);
         let name = match self.name {
             None => return Err(wrong("name", format!("rule {place} has none"))),
             Some(name) if name.trim().is_empty() || name.len() > 128 || name.chars().any(char::is_control) => {
@@ -95,23 +118,9 @@ impl RawRule {
             Some(name) => name,
         };
         let of = |what: &str| format!("of the rule '{name}' {what}");
-        let action = match self.action.as_deref() {
-            None => return Err(wrong("action", of("is missing: deny or allow"))),
-            Some("deny") => Action::Deny,
-            Some("allow") => Action::Allow,
-            Some(word) => return Err(wrong("action", unknown_value(word, &["deny", "allow"]))),
-        };
-        let outside = match self.outside.as_deref() {
-            None => false,
-            Some("worktree") => true,
-            Some(word) => return Err(wrong("outside", unknown_value(word, &["worktree"]))),
-        };
-        let effect = match self.effect.as_deref() {
-            None => None,
-            Some("force-push") => Some(Effect::ForcePush),
-            Some(word) => return Err(wrong("effect", unknown_value(word, &["force-push"]))),
-        };
-        check_tool_names("guard.rules[].tools", &self.tools)?;
+        let action = self.action.ok_or_else(|| wrong("action", of("is missing: deny or allow")))?;
+        let (effect, outside) = (self.effect, self.outside.unwrap_or_default());
+        check_tool_names("rules[].tools", &self.tools)?;
         for role in &self.roles {
             Role::parse(role).map_err(|why| wrong("roles", why.to_string()))?;
         }
@@ -182,9 +191,9 @@ impl RawRule {
     }
 }
 
-fn check_tool_names(key: &str, names: &[String]) -> Result<(), InvalidKey> {
+fn check_tool_names(key: &str, names: &[String]) -> Result<(), Wrong> {
     match names.iter().find(|name| name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control())) {
-        Some(name) => Err((key.to_owned(), format!("'{}' is not a valid tool name", name.escape_debug()))),
+        Some(name) => Err(Wrong::at(key, format!("'{}' is not a valid tool name", name.escape_debug()))),
         None => Ok(()),
     }
 }
@@ -192,9 +201,10 @@ fn check_tool_names(key: &str, names: &[String]) -> Result<(), InvalidKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::section::Reader as _;
 
-    fn read(text: &str) -> Result<Rules, InvalidKey> {
-        parse(toml::from_str(text).unwrap())
+    fn read(text: &str) -> Result<Arc<Rules>, Wrong> {
+        GuardRules::read(toml::from_str(text).unwrap())
     }
 
     #[test]
@@ -211,26 +221,26 @@ mod tests {
     #[test]
     fn rule_that_could_never_match_is_an_error() {
         for (text, key) in [
-            ("default = \"maybe\"", "guard.default"),
-            ("[roles.a]", "guard.roles.a"),
-            ("[[rules]]\naction = \"deny\"\ntools = [\"x\"]", "guard.rules[].name"),
-            ("[[rules]]\nname = \"a\"\ntools = [\"x\"]", "guard.rules[].action"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"", "guard.rules[].tools"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\nroles = [\"qa\"]", "guard.rules[].tools"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = []", "guard.rules[].command"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = [\"git push\"]", "guard.rules[].command"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ntools = [\"x\"]\nflags = [\"-f\"]", "guard.rules[].flags"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\noutside = \"elsewhere\"", "guard.rules[].outside"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\neffect = \"push\"", "guard.rules[].effect"),
-            ("[[rules]]\nname = \"a\"\naction = \"allow\"\neffect = \"force-push\"", "guard.rules[].effect"),
+            ("default = \"maybe\"", "default"),
+            ("[roles.a]", "roles.a"),
+            ("[[rules]]\naction = \"deny\"\ntools = [\"x\"]", "rules[].name"),
+            ("[[rules]]\nname = \"a\"\ntools = [\"x\"]", "rules[].action"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"", "rules[].tools"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\nroles = [\"qa\"]", "rules[].tools"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = []", "rules[].command"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = [\"git push\"]", "rules[].command"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\ntools = [\"x\"]\nflags = [\"-f\"]", "rules[].flags"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\noutside = \"elsewhere\"", "rules[].outside"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\neffect = \"push\"", "rules[].effect"),
+            ("[[rules]]\nname = \"a\"\naction = \"allow\"\neffect = \"force-push\"", "rules[].effect"),
             (
                 "[[rules]]\nname = \"a\"\naction = \"deny\"\neffect = \"force-push\"\ncommand = [\"git\"]",
-                "guard.rules[].effect",
+                "rules[].effect",
             ),
-            ("[[rules]]\nname = \"a\"\naction = \"allow\"\noutside = \"worktree\"", "guard.rules[].outside"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\npaths = [\"/etc\"]", "guard.rules[].paths"),
+            ("[[rules]]\nname = \"a\"\naction = \"allow\"\noutside = \"worktree\"", "rules[].outside"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\npaths = [\"/etc\"]", "rules[].paths"),
         ] {
-            assert_eq!(read(text).unwrap_err().0, key, "{text}");
+            assert_eq!(read(text).unwrap_err().key, key, "{text}");
         }
     }
 }

@@ -2,54 +2,33 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de::Error};
+use super::{
+    section::{Form, section},
+    values::{AtLeastOne, SpanOrOff, reader},
+};
 
-use super::values;
-
-/// The settings of background jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct JobSettings {
-    /// How many go on at once on one host.
-    #[serde(rename = "parallel", deserialize_with = "at_least_one")]
-    pub max_parallel: i64,
-    /// How long a finished one is kept; `None` for ever.
-    #[serde(deserialize_with = "span_or_off")]
-    pub keep_for: Option<Duration>,
-    /// How many finished ones are kept.
-    #[serde(rename = "keep_runs", deserialize_with = "count")]
-    pub keep_jobs: usize,
-    /// How many bytes of the output of finished ones are kept; `None` for all.
-    #[serde(deserialize_with = "bytes_or_off")]
-    pub keep_bytes: Option<u64>,
-}
-
-impl Default for JobSettings {
-    fn default() -> Self {
-        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-        Self { max_parallel: 256, keep_for: Some(14 * DAY), keep_jobs: 10_000, keep_bytes: Some(1 << 30) }
+section! {
+    /// The settings of background jobs.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct JobSettings {
+        /// Maximum number of jobs that run at the same time; further jobs wait.
+        pub parallel: usize as AtLeastOne = 256,
+        /// How long a finished job and its output are kept; "off" for ever.
+        pub keep_for: Option<Duration> as SpanOrOff = "14d",
+        /// Maximum number of finished jobs that are kept.
+        pub keep_runs: usize as Count = 10000,
+        /// Maximum size of the output of finished jobs; "off" for no limit.
+        pub keep_bytes: Option<u64> as BytesOrOff = "1GiB",
     }
 }
 
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    values::checked(
-        deserializer,
-        |number| {
-            if *number < 1 { Err(format!("must be at least 1, not {number}")) } else { Ok(()) }
-        },
-    )
+reader! {
+    Count(i64) -> usize, Form::Number { least: Some(0), most: None };
+    |number: &i64| usize::try_from(*number).map_err(|_| "must not be below 0")
 }
-
-fn span_or_off<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    values::span_or("off", deserializer)
-}
-
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    usize::try_from(i64::deserialize(deserializer)?).map_err(|_| D::Error::custom("must not be below 0"))
-}
-
-fn bytes_or_off<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    values::parsed(deserializer, |text| if text == "off" { Ok(None) } else { parse_bytes(text).map(Some) })
+reader! {
+    BytesOrOff(String) -> Option<u64>, Form::Size { none: Some("off") };
+    |text: &String| if text == "off" { Ok(None) } else { parse_bytes(text).map(Some) }
 }
 
 /// Reads a number of bytes: `4096`, `64KiB`, `1GiB`.

@@ -2,89 +2,58 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de::Error};
-
-use super::values;
+use super::{
+    section::section,
+    values::{AtLeastOne, reader},
+};
 use crate::domain::{
     Role,
     landing::{LandOrder, LandStyle},
 };
 
-/// The settings of `fairway land`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each key")]
-pub struct LandSettings {
-    /// How work comes into its base.
-    #[serde(deserialize_with = "values::word")]
-    pub style: LandStyle,
-    /// The shell commands that the merged tree must pass.
-    #[serde(deserialize_with = "commands")]
-    pub checks: Vec<String>,
-    /// The shell commands that prepare the merged tree for the checks.
-    #[serde(deserialize_with = "commands")]
-    pub prepare: Vec<String>,
-    /// The time limit of each of these commands.
-    #[serde(deserialize_with = "time_limit")]
-    pub timeout: Duration,
-    /// How often a command that failed runs again on the same tree.
-    pub retries: u32,
-    /// So many units of work share one check of the merged tree.
-    #[serde(deserialize_with = "at_least_one")]
-    pub batch: usize,
-    /// So many trees are checked at once, each in a worktree of its own.
-    #[serde(deserialize_with = "at_least_one")]
-    pub width: usize,
-    /// Whether the other half of what breaks only together is looked for.
-    pub find_pair: bool,
-    /// What comes first.
-    #[serde(deserialize_with = "values::word")]
-    pub order: LandOrder,
-    /// Whether, with the store on a server, work lands in the upstream of its base.
-    pub shared: bool,
-    /// Whether ignored files are removed before a tree is checked.
-    pub clean: bool,
-    /// Whether the new commits are signed.
-    pub sign: bool,
-    /// The roles of sessions that may land.
-    #[serde(deserialize_with = "values::roles")]
-    pub roles: Vec<Role>,
-}
-
-impl Default for LandSettings {
-    fn default() -> Self {
-        Self {
-            style: LandStyle::Merge,
-            checks: Vec::new(),
-            prepare: Vec::new(),
-            timeout: Duration::from_secs(30 * 60),
-            retries: 1,
-            batch: 4,
-            width: 1,
-            find_pair: true,
-            order: LandOrder::LeastConflict,
-            shared: true,
-            clean: false,
-            sign: false,
-            roles: Vec::new(),
-        }
+section! {
+    /// The settings of `fairway land`.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct LandSettings {
+        /// How `land` brings work into its base: merge, squash or rebase.
+        pub style: LandStyle = "merge",
+        /// Shell commands that the merged tree must pass before the base moves.
+        #[sample(["make test"])]
+        pub checks: Vec<String> as Vec<LandCommand>,
+        /// Shell commands in the merged tree before the checks.
+        #[sample(["make deps"])]
+        pub prepare: Vec<String> as Vec<LandCommand>,
+        /// Time limit of each check and each prepare command.
+        pub timeout: Duration as TimeLimit = "30m",
+        /// How often a failed command runs again on the same tree before work is sent back.
+        pub retries: u32 = 1,
+        /// How many tasks or lanes share one check of the merged tree; 1: each commit has its own.
+        pub batch: usize as AtLeastOne = 4,
+        /// How many merged trees are checked at once, each in a worktree of its own.
+        pub width: usize as AtLeastOne = 1,
+        /// Look for the landed work with which work that was sent back breaks.
+        pub find_pair: bool = true,
+        /// What lands first: least-conflict or priority; the other breaks ties.
+        pub order: LandOrder = "least-conflict",
+        /// With the store on a server, fetch the base and push what lands; false where there is one clone only.
+        pub shared: bool = true,
+        /// Remove ignored files too before a merged tree is checked.
+        pub clean: bool = false,
+        /// Sign the new commits with the key of git's configuration.
+        pub sign: bool = false,
+        /// The roles of sessions that may land; without it, only people do.
+        #[sample(["integrator"])]
+        pub roles: Vec<Role>,
     }
 }
 
-fn commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    values::checked(deserializer, |commands: &Vec<String>| {
-        let has_blank = commands.iter().any(|command| command.trim().is_empty());
-        if has_blank { Err("has an empty command") } else { Ok(()) }
-    })
+reader! {
+    LandCommand(String) -> String;
+    |command: &String| if command.trim().is_empty() { Err("has an empty command") } else { Ok(command.clone()) }
 }
-
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    values::checked(deserializer, |size: &usize| if *size == 0 { Err("must be greater than zero") } else { Ok(()) })
-}
-
-fn time_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let limit = values::span(deserializer)?;
-    if limit.is_zero() { Err(D::Error::custom("must be greater than zero")) } else { Ok(limit) }
+reader! {
+    TimeLimit(Duration) -> Duration;
+    |limit: &Duration| if limit.is_zero() { Err("must be greater than zero") } else { Ok(*limit) }
 }
 
 impl LandSettings {
@@ -109,7 +78,7 @@ mod tests {
 
     #[test]
     fn settings_have_defaults_and_wrong_values_are_named() {
-        let usual = LandSettings::default();
+        let usual = Settings::default().land;
         assert_eq!((usual.style, usual.timeout.as_secs(), usual.names_programs()), (LandStyle::Merge, 1800, false));
         assert_eq!((usual.retries, Settings::parse("land.retries = 0").unwrap().land.retries), (1, 0));
         assert_eq!((usual.batch, Settings::parse("land.batch = 1").unwrap().land.batch), (4, 1));

@@ -81,9 +81,9 @@ impl Layers {
             }
             layers.push((Source::File(path.clone()), table));
         }
-        for key in KEYS {
+        for key in &KEYS {
             if let Some((variable, text)) = key.env.and_then(|name| Some((name, env.var(name)?))) {
-                layers.push((Source::Variable(variable), nest(key.path, Value::String(text.to_owned()))));
+                layers.push((Source::Variable(variable), nest(&key.path(), Value::String(text.to_owned()))));
             }
         }
         Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })
@@ -145,11 +145,9 @@ impl Layers {
             .into_iter()
             .map(|(key, value)| SourcedValue { source: self.source_of(&key), value: shown_value(&key, value), key })
             .collect();
-        for key in KEYS {
-            if let Some(default) = key.default
-                && !shown.iter().any(|one| one.key == key.path)
-            {
-                shown.push(SourcedValue { key: key.path.into(), value: default.into(), source: Source::Default });
+        for (default, path) in KEYS.iter().filter_map(|key| Some((key.default?, key.path()))) {
+            if !shown.iter().any(|one| one.key == path) {
+                shown.push(SourcedValue { key: path, value: default.into(), source: Source::Default });
             }
         }
         for (key, value) in provider_profile::built_in_values() {
@@ -157,12 +155,7 @@ impl Layers {
                 shown.push(SourcedValue { key, value: value.to_string(), source: Source::BuiltIn });
             }
         }
-        shown.sort_by_key(|one| {
-            (
-                KEYS.iter().position(|key| keys::find(&one.key).is_some_and(|found| found.path == key.path)),
-                one.key.clone(),
-            )
-        });
+        shown.sort_by_key(|one| (keys::place_of(&one.key), one.key.clone()));
         shown
     }
 
@@ -299,7 +292,7 @@ fn leaves(table: &Table) -> Vec<(String, &Value)> {
 /// Refuses a value of another type than the key's default or sample has.
 fn check_type(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
     let Some(key) = keys::find(path) else { return Ok(()) };
-    let sample = format!("v = {}", key.default.unwrap_or(key.sample)).parse::<Table>().ok();
+    let sample = format!("v = {}", key.shown()).parse::<Table>().ok();
     let Some(sample) = sample.as_ref().and_then(|table| table.get("v")) else { return Ok(()) };
     let differs = |key: String, value: &Value, want: &Value| ConfigError::Value {
         place: place.to_owned(),
@@ -345,11 +338,10 @@ fn check_known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError
     let depth = path.split('.').count();
     let fits = |want: &str, have: &str| want == "*" || want == have || want.strip_suffix("[]") == Some(have);
     let section = KEYS.iter().find(|key| {
-        key.path.split('.').count() > depth
-            && key.path.split('.').zip(path.split('.')).all(|(want, have)| fits(want, have))
+        key.steps().count() > depth && key.steps().zip(path.split('.')).all(|(want, have)| fits(want, have))
     });
     if let Some(section) = section {
-        let is_list = section.path.split('.').nth(depth - 1).is_some_and(|step| step.ends_with("[]"));
+        let is_list = section.steps().nth(depth - 1).is_some_and(|step| step.ends_with("[]"));
         let is_empty = value.as_table().is_some_and(Table::is_empty) && !is_list
             || value.as_array().is_some_and(Vec::is_empty) && is_list;
         if is_empty {
@@ -366,8 +358,8 @@ fn check_known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError
         .find(|part| {
             let depth = part.split('.').count();
             !KEYS.iter().any(|key| {
-                key.path.split('.').count() >= depth
-                    && key.path.split('.').zip(part.split('.')).all(|(want, have)| want == "*" || want == have)
+                key.steps().count() >= depth
+                    && key.steps().zip(part.split('.')).all(|(want, have)| want == "*" || want == have)
             })
         })
         .unwrap_or_else(|| path.to_owned());

@@ -20,6 +20,8 @@ mod provider_profile;
 mod review;
 mod sandbox;
 mod schema;
+mod section;
+mod sections;
 mod set_key;
 mod settings;
 mod store;
@@ -35,11 +37,11 @@ pub use duration::{format as show_duration, parse as parse_duration};
 pub use error::ConfigError;
 pub use in_force::{check_text, load_in_force};
 pub use jobs::{JobSettings, parse_bytes as parse_size};
-pub use keys::{KEYS, Key, example};
+pub use keys::{KEYS, example};
 pub use landing::LandSettings;
-pub use launch::{LaunchSettings, ProgramSettings};
+pub use launch::{ProgramSettings, ProviderSettings, RoleSettings, SetupSettings};
 pub use layers::{Layers, SourcedValue, local_file};
-pub use notify::{NotifySettings, SinkSettings};
+pub use notify::{NotifySettings, OneSink, SinkSettings};
 pub use overlap::{ClaimOrder, OverlapAction, OverlapSettings};
 pub use problems::all as all_problems;
 pub use project::{CONFIG_FILE, Project};
@@ -47,10 +49,10 @@ pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, sessi
 pub use review::{ConsequenceRule, ReviewSettings, built_in_consequences};
 pub use sandbox::{SandboxSettings, sandbox_defaults};
 pub use schema::{SCHEMA_FILE, schema};
+pub use section::{Form, Key};
+pub use sections::{ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, TaskSettings};
 pub use set_key::set_key;
-pub use settings::{
-    ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, Settings, TaskSettings,
-};
+pub use settings::Settings;
 pub use store::{StoreEngine, StoreSettings, has_password, masked_url, without_password};
 pub use structured::{AcpProfile, AgentSettings, SessionMode, Unguarded};
 pub use values::StaleAfter;

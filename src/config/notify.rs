@@ -2,63 +2,100 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde::{Deserialize, Deserializer, de::Error};
-
-use super::values;
+use super::{
+    section::{Wrong, section},
+    values::{NonBlank, reader},
+};
 use crate::domain::{
     id::SinkName,
     need::NeedKind,
     notification::{NotifySink, QuietWindow},
 };
 
-/// The settings of notifications.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct NotifySettings {
-    /// The sinks, each once; empty: nothing is sent.
-    #[serde(deserialize_with = "sinks")]
-    pub sinks: Vec<SinkName>,
-    /// The shell command of the sink `command`.
-    #[serde(deserialize_with = "values::non_blank")]
-    pub command: Option<String>,
-    /// The time limit of that command.
-    #[serde(deserialize_with = "command_timeout")]
-    pub command_timeout: Duration,
-    /// The kinds of items that are sent; `None` for every kind.
-    #[serde(deserialize_with = "kinds")]
-    pub kinds: Option<Vec<NeedKind>>,
-    /// The part of the day in which nothing is sent.
-    #[serde(deserialize_with = "quiet")]
-    pub quiet: Option<QuietWindow>,
-    /// The kinds of items that are sent then all the same.
-    #[serde(deserialize_with = "values::words")]
-    pub quiet_kinds: Vec<NeedKind>,
-    /// Whether notifications carry tokens that answer their item.
-    pub actions: bool,
-    /// What differs at a sink.
-    pub per_sink: BTreeMap<String, OneSink>,
+section! {
+    /// The settings of notifications.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct NotifySettings {
+        /// Where items of "needs you" are sent: bell, osc, desktop, command, or a name of yours; none by default.
+        pub sinks: Vec<SinkName> as Sinks = [],
+        /// Shell command of the sink command; the notification is on stdin as JSON.
+        #[sample("examples/notify/webhook.sh")]
+        pub command: Option<String> as NonBlank,
+        /// How long that command may take.
+        pub command_timeout: Duration as CommandTimeout = "10s",
+        /// The kinds of items that are sent; every kind when it is not set.
+        #[sample(["approval", "question"])]
+        pub kinds: Option<Vec<NeedKind>>,
+        /// Local time in which nothing is sent; what is still open when it ends comes as one summary.
+        #[sample("22:00-07:00")]
+        pub quiet: Option<QuietWindow> as Quiet,
+        /// The kinds of items that are sent in that time all the same; none by default.
+        #[sample(["approval", "dead"])]
+        pub quiet_kinds: Vec<NeedKind>,
+        /// Notifications carry allow, deny and answer: who reads one can answer its item once.
+        pub actions: bool = false,
+    }
+    parts {
+        /// What differs at a sink.
+        pub per_sink: BTreeMap<String, OneSink>,
+    }
 }
 
-/// What differs at one sink; `None` for what is as in `[notify]`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct OneSink {
-    #[serde(deserialize_with = "values::non_blank")]
-    command: Option<String>,
-    #[serde(deserialize_with = "own_command_timeout")]
-    command_timeout: Option<Duration>,
-    #[serde(deserialize_with = "kinds")]
-    kinds: Option<Vec<NeedKind>>,
-    #[serde(deserialize_with = "own_quiet")]
-    quiet: Option<OwnQuiet>,
-    #[serde(deserialize_with = "kinds")]
-    quiet_kinds: Option<Vec<NeedKind>>,
-    actions: Option<bool>,
+section! {
+    /// What differs at one sink; `None` for what is as in `[notify]`.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct OneSink {
+        /// What differs at one sink: its own shell command, which a sink with a name of yours needs.
+        #[sample("~/.local/bin/fairway-ntfy")]
+        command: Option<String> as NonBlank,
+        /// How long that command may take.
+        #[sample("20s")]
+        command_timeout: Option<Duration> as Option<CommandTimeout>,
+        /// The kinds that are sent to it.
+        #[sample(["approval", "dead"])]
+        kinds: Option<Vec<NeedKind>>,
+        /// Its quiet time; "" for none.
+        #[sample("22:00-07:00")]
+        quiet: Option<OwnQuiet>,
+        /// The kinds that it gets in that time all the same.
+        #[sample(["approval"])]
+        quiet_kinds: Option<Vec<NeedKind>>,
+        /// Whether its notifications carry allow, deny and answer.
+        #[sample(true)]
+        actions: Option<bool>,
+    }
 }
 
 /// The quiet window of one sink, which may have none where the others have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OwnQuiet(Option<QuietWindow>);
+
+reader! {
+    /// Each sink once.
+    Sinks(Vec<SinkName>) -> Vec<SinkName>;
+    |sinks: &Vec<SinkName>| {
+        let mut once: Vec<SinkName> = Vec::new();
+        for sink in sinks {
+            if !once.contains(sink) {
+                once.push(sink.clone());
+            }
+        }
+        Ok::<_, Wrong>(once)
+    }
+}
+reader! {
+    CommandTimeout(Duration) -> Duration;
+    |timeout: &Duration| {
+        let is_inside = *timeout >= Duration::from_millis(100) && *timeout <= Duration::from_secs(300);
+        if is_inside { Ok(*timeout) } else { Err("must be at least 100ms and at most 5m") }
+    }
+}
+reader! {
+    Quiet(String) -> Option<QuietWindow>;
+    |text: &String| Some(text).filter(|text| !text.trim().is_empty()).map(|text| QuietWindow::parse(text)).transpose();
+    None
+}
+reader!(OwnQuiet: String; |text: &String| Quiet::read(text.as_str().into()).map(Self));
 
 /// The settings of a sink, its own before the common ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,57 +111,6 @@ pub struct SinkSettings<'a> {
     pub quiet: Option<QuietWindow>,
     pub quiet_kinds: &'a [NeedKind],
     pub actions: bool,
-}
-
-impl Default for NotifySettings {
-    fn default() -> Self {
-        Self {
-            sinks: Vec::new(),
-            command: None,
-            command_timeout: Duration::from_secs(10),
-            kinds: None,
-            quiet: None,
-            quiet_kinds: Vec::new(),
-            actions: false,
-            per_sink: BTreeMap::new(),
-        }
-    }
-}
-
-fn sinks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SinkName>, D::Error> {
-    let mut sinks = Vec::new();
-    for sink in values::parsed_list(deserializer, SinkName::parse)? {
-        if !sinks.contains(&sink) {
-            sinks.push(sink);
-        }
-    }
-    Ok(sinks)
-}
-
-fn command_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let timeout = values::span(deserializer)?;
-    if timeout < Duration::from_millis(100) || timeout > Duration::from_secs(300) {
-        return Err(D::Error::custom("must be at least 100ms and at most 5m"));
-    }
-    Ok(timeout)
-}
-
-fn own_command_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    command_timeout(deserializer).map(Some)
-}
-
-fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<NeedKind>>, D::Error> {
-    values::words(deserializer).map(Some)
-}
-
-fn quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QuietWindow>, D::Error> {
-    values::parsed(deserializer, |text| {
-        Some(text).filter(|text| !text.trim().is_empty()).map(QuietWindow::parse).transpose()
-    })
-}
-
-fn own_quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OwnQuiet>, D::Error> {
-    quiet(deserializer).map(|window| Some(OwnQuiet(window)))
 }
 
 impl NotifySettings {
@@ -156,15 +142,12 @@ impl NotifySettings {
     }
 
     /// Why the keys do not fit together, and which one is wrong.
-    ///
-    /// # Errors
-    /// The key and the reason.
-    pub(super) fn check(&self) -> Result<(), (String, String)> {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
         for (text, own) in &self.per_sink {
             let key = format!("notify.per_sink.{text}");
-            let name = SinkName::parse(text).map_err(|why| (key.clone(), why.to_string()))?;
+            let name = SinkName::parse(text).map_err(|why| Wrong::at(key.as_str(), why))?;
             if own.command.is_some() && NotifySink::of(&name) != NotifySink::Command {
-                return Err((format!("{key}.command"), format!("{text} runs no program")));
+                return Err(Wrong::at(format!("{key}.command"), format!("{text} runs no program")));
             }
         }
         let mut sinks = self.sinks.iter().map(|name| self.sink(name));
@@ -176,7 +159,7 @@ impl NotifySettings {
             let known: Vec<&str> = NotifySink::ALL.iter().map(|sink| sink.as_str()).collect();
             format!("has '{0}': name one of {1}, or set notify.per_sink.{0}.command", sink.name, known.join(", "))
         };
-        Err(("notify.sinks".into(), why))
+        Err(Wrong::at("notify.sinks", why))
     }
 }
 

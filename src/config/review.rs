@@ -2,55 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, de::Error};
-
-use super::values;
+use super::{
+    section::{section, take},
+    values::{Glob, reader},
+};
 use crate::domain::{Role, id::Label};
 
-/// The settings of reviews.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct ReviewSettings {
-    /// The number of open reviews at which no further work is claimed; 0: there is no limit.
-    pub capacity: u32,
-    /// The same for the tasks of a role; 0: there is no limit.
-    #[serde(deserialize_with = "per_role")]
-    pub per_role: BTreeMap<String, u32>,
-    /// Consequences of changed files, in the order of the file.
-    pub consequences: Vec<ConsequenceRule>,
+section! {
+    /// The settings of reviews.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct ReviewSettings {
+        /// The number of open reviews at which no fresh work is claimed; 0 for no limit.
+        pub capacity: u32 = 0,
+        /// The same for the tasks of a role; 0 is no limit.
+        #[sample({ backend = 2 })]
+        pub per_role: BTreeMap<String, u32> as PerRole,
+    }
+    parts {
+        /// Consequences of changed files, in the order of the file.
+        pub consequences: Vec<ConsequenceRule>,
+    }
 }
 
-/// Files whose change has a consequence.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ConsequenceRule {
-    /// The consequence, in a word.
-    #[serde(deserialize_with = "kind")]
-    pub kind: String,
-    /// The globs.
-    #[serde(default, deserialize_with = "values::globs")]
-    pub paths: Vec<String>,
+section! {
+    /// Files whose change has a consequence.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ConsequenceRule {
+        /// A consequence that the card of a review names …
+        #[sample("costs-money")]
+        pub kind: String as Kind = required,
+        /// … when work changes these files.
+        #[sample(["infra/**"])]
+        pub paths: Vec<String> as Vec<Glob>,
+    }
+}
+
+reader!(Kind(String) -> String; |text: &String| Label::parse(text).map(|label| label.to_string()));
+reader! {
+    PerRole(BTreeMap<String, u32>) -> BTreeMap<String, u32>;
+    |limits: &BTreeMap<String, u32>| {
+        let wrong = limits.keys().find_map(|role| Role::parse(role).err());
+        wrong.map_or_else(|| Ok(limits.clone()), Err)
+    };
+    BTreeMap::new()
 }
 
 /// The rules that come with Fairway.
 pub fn built_in_consequences() -> Vec<ConsequenceRule> {
-    #[derive(Default, Deserialize)]
-    struct File {
-        rules: Vec<ConsequenceRule>,
-    }
     // A test reads it, too.
-    toml::from_str::<File>(include_str!("consequences.toml")).unwrap_or_default().rules
-}
-
-fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    values::parsed(deserializer, |text| Label::parse(text).map(|label| label.to_string()))
-}
-
-fn per_role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, u32>, D::Error> {
-    let limits = BTreeMap::<String, u32>::deserialize(deserializer)?;
-    for role in limits.keys() {
-        Role::parse(role).map_err(D::Error::custom)?;
-    }
-    Ok(limits)
+    let file = toml::from_str(include_str!("consequences.toml"));
+    file.ok().and_then(|mut file| take::<Vec<ConsequenceRule>>(&mut file, "rules", None).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

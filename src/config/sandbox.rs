@@ -5,9 +5,12 @@ use std::{
     path::{Component, Path},
 };
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use super::values::{self, impl_word};
+use super::{
+    section::section,
+    values::{impl_word, reader},
+};
 use crate::domain::{
     rules::open_hosts::OpenHost,
     sandbox::{SandboxClass, SandboxNetwork},
@@ -15,34 +18,35 @@ use crate::domain::{
 
 impl_word!(SandboxClass, SandboxNetwork);
 
-/// The settings of sandboxes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct SandboxSettings {
-    /// The sandbox of a launch that names none.
-    #[serde(deserialize_with = "values::word")]
-    pub class: SandboxClass,
-    /// The program with its arguments that makes a sandbox of the class `command`.
-    #[serde(deserialize_with = "words")]
-    pub prefix: Vec<String>,
-    /// The network of the programs inside.
-    #[serde(deserialize_with = "values::word")]
-    pub network: SandboxNetwork,
-    /// The hosts that the proxy lets through.
-    #[serde(deserialize_with = "hosts")]
-    pub hosts: Vec<OpenHost>,
-    /// The names of variables that reach the programs beside the usual ones.
-    #[serde(deserialize_with = "variables")]
-    pub env: Vec<String>,
-    /// Paths that can be read although their directory is closed: absolute, or from the home by `~/`.
-    #[serde(deserialize_with = "paths")]
-    pub readable: Vec<String>,
-    /// Paths that can be written, likewise.
-    #[serde(deserialize_with = "paths")]
-    pub writable: Vec<String>,
-    /// Names in the lane that can be written although programs of the person run them later.
-    #[serde(deserialize_with = "lane_names")]
-    pub lane_writable: Vec<String>,
+section! {
+    /// The settings of sandboxes.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct SandboxSettings {
+        /// The sandbox of a session whose launch and role name none: off, namespace (bubblewrap) or command (sandbox.prefix); each
+        /// needs a lane with a worktree.
+        pub class: SandboxClass = "off",
+        /// The program of the class command, before the one that it runs; {lane} is the worktree, a word with {mount} or {env} is
+        /// repeated.
+        #[sample(["sbx", "run", "--"])]
+        pub prefix: Vec<String> as Vec<PrefixWord>,
+        /// The network inside a sandbox: none (a loopback of its own), proxy (sandbox.hosts alone) or open (that of the machine).
+        pub network: SandboxNetwork = "none",
+        /// Hosts that the network proxy lets through, each with its port; an address of your network must be named itself.
+        #[sample(["api.model.example:443", "*.packages.example:443"])]
+        pub hosts: Vec<OpenHost>,
+        /// Names of variables that reach the programs inside; their values come from your environment.
+        #[sample(["API_KEY"])]
+        pub env: Vec<String> as Vec<VariableName>,
+        /// Closed paths that can be read inside; beside the toolchains in the home.
+        #[sample(["~/.gradle"])]
+        pub readable: Vec<String> as Vec<OpenPath>,
+        /// Paths outside of the lane that can be written inside.
+        #[sample(["~/.cache/sccache"])]
+        pub writable: Vec<String> as Vec<OpenPath>,
+        /// Names at the top of the lane that can be written inside although your programs run or read them later.
+        #[sample([".gitignore"])]
+        pub lane_writable: Vec<String> as Vec<LaneEntry>,
+    }
 }
 
 /// What a sandbox opens in the home, and what it closes in a lane.
@@ -87,50 +91,47 @@ pub fn sandbox_defaults() -> SandboxDefaults {
     toml::from_str(include_str!("sandbox.toml")).unwrap_or_default()
 }
 
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    values::parsed_list(deserializer, |word| {
-        if word.is_empty() || word.contains('\0') {
-            return Err(format!("'{}' is no word of a command", word.escape_debug()));
-        }
-        Ok(word.to_owned())
-    })
+reader! {
+    PrefixWord(String) -> String;
+    |word: &String| {
+        let is_wrong = word.is_empty() || word.contains('\0');
+        if is_wrong { Err(format!("'{}' is no word of a command", word.escape_debug())) } else { Ok(word.clone()) }
+    }
 }
-
-fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OpenHost>, D::Error> {
-    values::parsed_list(deserializer, OpenHost::parse)
-}
-
-fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    values::parsed_list(deserializer, |name| {
+reader! {
+    VariableName(String) -> String;
+    |name: &String| {
         let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
         let is_rest = |character: char| character.is_ascii_alphanumeric() || character == '_';
         if name.starts_with(is_first) && name.chars().all(is_rest) {
-            return Ok(name.to_owned());
+            return Ok(name.clone());
         }
         Err(format!("'{}' is not a valid variable name", name.escape_debug()))
-    })
+    }
 }
-
-fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    values::parsed_list(deserializer, |text| {
+reader! {
+    /// An absolute path, or one from the home by `~/`.
+    OpenPath(String) -> String;
+    |text: &String| {
         let path = Path::new(text.strip_prefix("~/").unwrap_or_else(|| text.strip_prefix('/').unwrap_or("..")));
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if is_plain && path.components().next().is_some() && !text.chars().any(char::is_control) {
-            return Ok(text.to_owned());
+            return Ok(text.clone());
         }
         Err(format!("'{}' is neither an absolute path nor one that begins with ~/", text.escape_debug()))
-    })
+    }
 }
-
-fn lane_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    values::parsed_list(deserializer, |text| {
+reader! {
+    /// A name at the top of a lane.
+    LaneEntry(String) -> String;
+    |text: &String| {
         let mut parts = Path::new(text).components();
         let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
         if is_one && text != ".git" && !text.chars().any(char::is_control) {
-            return Ok(text.to_owned());
+            return Ok(text.clone());
         }
         Err(format!("'{}' is not a name at the top of a lane that may be opened", text.escape_debug()))
-    })
+    }
 }
 
 #[cfg(test)]

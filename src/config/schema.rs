@@ -4,32 +4,17 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    backend::Setup,
-    keys::{KEYS, Key},
-    launch::MAX_READY_DELAY_MS,
-    overlap::{ClaimOrder, OverlapAction},
-    store::StoreEngine,
-    structured::{SessionMode, Unguarded},
-    values::Word,
-};
-use crate::domain::{
-    landing::{LandOrder, LandStyle},
-    need::NeedKind,
-    rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
-    sandbox::{SandboxClass, SandboxNetwork},
+    keys::KEYS,
+    section::{Form, Key},
 };
 
 /// The name of the schema's file in the state directory, which the first line of a new `.fairway.toml` names for editors.
 pub const SCHEMA_FILE: &str = "config.schema.json";
 
-/// The keys that each section of a list must have.
-const REQUIRED: &[(&str, &[&str])] =
-    &[("guard.rules[]", &["name", "action"]), ("review.consequences[]", &["kind"]), ("review_routes[]", &["domain"])];
-
 pub fn schema() -> Value {
     let mut root = section();
-    for key in KEYS {
-        insert(&mut root, &key.path.split('.').collect::<Vec<_>>(), key);
+    for key in &KEYS {
+        insert(&mut root, &key.steps().collect::<Vec<_>>(), key);
     }
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -54,20 +39,19 @@ fn insert(at: &mut Value, path: &[&str], key: &Key) {
         return insert(chosen, rest, key);
     }
     let (name, is_list) = first.strip_suffix("[]").map_or((*first, false), |name| (name, true));
+    if rest.is_empty() && key.is_required {
+        match &mut at["required"] {
+            Value::Array(names) => names.push(json!(name)),
+            none => *none = json!([name]),
+        }
+    }
     let properties = entry(at, "properties", || Value::Object(Map::new()));
     if rest.is_empty() {
         if let Some(properties) = properties.as_object_mut() {
             properties.insert(name.to_owned(), of_key(key));
         }
     } else if is_list {
-        let list = entry(properties, name, || {
-            let mut items = section();
-            let list = key.path.split_inclusive("[]").next().unwrap_or_default();
-            if let Some((_, names)) = REQUIRED.iter().find(|(path, _)| *path == list) {
-                items["required"] = json!(names);
-            }
-            json!({ "type": "array", "items": items })
-        });
+        let list = entry(properties, name, || json!({ "type": "array", "items": section() }));
         insert(entry(list, "items", section), rest, key);
     } else {
         insert(entry(properties, name, section), rest, key);
@@ -85,99 +69,46 @@ fn entry<'a>(object: &'a mut Value, name: &str, make: impl FnOnce() -> Value) ->
 
 /// A key: its purpose, its default, and the type of its value.
 fn of_key(key: &Key) -> Value {
-    let text = format!("value = {}", key.default.unwrap_or(key.sample));
-    let value = toml::from_str::<toml::Table>(&text).ok().and_then(|mut table| table.remove("value"));
-    let value = value.and_then(|value| serde_json::to_value(value).ok()).unwrap_or(Value::Null);
+    let value = toml::from_str::<toml::Table>(&format!("value = {}", key.shown())).ok();
+    let value = value.and_then(|mut table| serde_json::to_value(table.remove("value")?).ok()).unwrap_or(Value::Null);
     let mut schema = of_value(&value);
-    if let Some(words) = words(key.path) {
-        let choice = json!({ "type": "string", "enum": words });
-        if value.is_array() {
-            schema["items"] = choice;
-        } else {
-            schema = choice;
+    match key.form {
+        Form::Any => {}
+        Form::Words(words) if value.is_array() => schema["items"] = json!({ "type": "string", "enum": words() }),
+        Form::Words(words) => schema = json!({ "type": "string", "enum": words() }),
+        Form::Span { none } => schema["pattern"] = json!(pattern(SPAN, none)),
+        Form::Size { none } => schema["pattern"] = json!(pattern(SIZE, none)),
+        Form::Number { least, most } => {
+            for (bound, limit) in [("minimum", least), ("maximum", most)] {
+                if let Some(limit) = limit {
+                    schema[bound] = json!(limit);
+                }
+            }
+        }
+        Form::Share => {
+            schema["exclusiveMinimum"] = json!(0);
+            schema["maximum"] = json!(1);
         }
     }
-    if let Some(pattern) = pattern(key.path) {
-        schema["pattern"] = json!(pattern);
-    }
-    if let Some(fields) = schema.as_object_mut() {
-        for (bound, limit) in bounds(key.path) {
-            fields.insert(bound.to_owned(), json!(limit));
-        }
-        fields.insert("description".to_owned(), json!(key.why));
-        if key.default.is_some() {
-            fields.insert("default".to_owned(), value);
-        }
+    schema["description"] = json!(key.why);
+    if key.default.is_some() {
+        schema["default"] = value;
     }
     schema
 }
 
-/// The words of a key that takes no others, or the words of its list.
-fn words(path: &str) -> Option<Vec<&'static str>> {
-    fn of<T: Word>() -> Vec<&'static str> {
-        T::MEMBERS.iter().map(|member| member.spelling()).collect()
-    }
-    Some(match path {
-        "store.engine" => of::<StoreEngine>(),
-        "claims.path_conflicts" => of::<PathPolicy>(),
-        "overlap.action" => of::<OverlapAction>(),
-        "overlap.claims" => of::<ClaimOrder>(),
-        "guard.default" => vec!["allow", "deny"],
-        "guard.rules[].action" => vec!["deny", "allow"],
-        "guard.rules[].effect" => vec!["force-push"],
-        "guard.rules[].outside" => vec!["worktree"],
-        "gates.done.require" | "gates.merge.require" => of::<Gate>(),
-        "land.style" => of::<LandStyle>(),
-        "land.order" => of::<LandOrder>(),
-        "roles.*.prompt" | "providers.*.prompt" => of::<PromptDelivery>(),
-        "providers.*.mode" => of::<SessionMode>(),
-        "agents.unguarded" => of::<Unguarded>(),
-        "sandbox.class" | "roles.*.sandbox" => of::<SandboxClass>(),
-        "sandbox.network" => of::<SandboxNetwork>(),
-        "backends.*.setup" => of::<Setup>(),
-        "notify.kinds" | "notify.quiet_kinds" | "notify.per_sink.*.kinds" | "notify.per_sink.*.quiet_kinds" => {
-            of::<NeedKind>()
-        }
-        _ => return None,
-    })
-}
+/// The grammar of the crate humantime. The limits of a span are not part of it.
+const SPAN: &str = concat!(
+    r"0|\s*([0-9][0-9\s]*(\.[0-9]+\s*)?",
+    "(nanos|nsec|ns|usec|us|µs|millis|msec|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h",
+    "|days?|d|weeks?|wks?|w|months?|M|years?|yrs?|y)",
+    r"\s*)+"
+);
+const SIZE: &str = r"\s*[0-9]+\s*([KMGT]iB|[KMGB])?";
 
-/// The regular expression of a key that takes a span of time, a size, or a word for neither. The limits of a span are not part of it.
-fn pattern(path: &str) -> Option<String> {
-    // The grammar of the crate humantime.
-    const SPAN: &str = concat!(
-        r"0|\s*([0-9][0-9\s]*(\.[0-9]+\s*)?",
-        "(nanos|nsec|ns|usec|us|µs|millis|msec|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h",
-        "|days?|d|weeks?|wks?|w|months?|M|years?|yrs?|y)",
-        r"\s*)+"
-    );
-    const SIZE: &str = r"\s*[0-9]+\s*([KMGT]iB|[KMGB])?";
-    let (form, none) = match path {
-        "claims.lease" => (SPAN, Some("none")),
-        "sessions.stale_after" | "backends.*.stale_after" | "exec.keep_for" => (SPAN, Some("off")),
-        "sessions.launch_timeout"
-        | "hooks.approval_wait"
-        | "identity.refresh_before"
-        | "land.timeout"
-        | "notify.command_timeout"
-        | "notify.per_sink.*.command_timeout" => (SPAN, None),
-        "exec.keep_bytes" => (SIZE, Some("off")),
-        _ => return None,
-    };
-    Some(none.map_or_else(|| format!("^({form})$"), |none| format!("^({none}|{form})$")))
-}
-
-/// The smallest and the largest number of a key.
-fn bounds(path: &str) -> Vec<(&'static str, u64)> {
-    match path {
-        "exec.parallel" | "land.batch" | "land.width" => vec![("minimum", 1)],
-        "exec.keep_runs" | "land.retries" | "review.capacity" => vec![("minimum", 0)],
-        "context.pressure" => vec![("exclusiveMinimum", 0), ("maximum", 1)],
-        "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {
-            vec![("minimum", 0), ("maximum", MAX_READY_DELAY_MS)]
-        }
-        _ => Vec::new(),
-    }
+/// The regular expression of a text of this grammar, or the word for none.
+fn pattern(grammar: &str, none: Option<&str>) -> String {
+    none.map_or_else(|| format!("^({grammar})$"), |none| format!("^({none}|{grammar})$"))
 }
 
 fn of_value(value: &Value) -> Value {
@@ -187,8 +118,7 @@ fn of_value(value: &Value) -> Value {
         Value::Number(_) => json!({ "type": "integer" }),
         Value::String(_) => json!({ "type": "string" }),
         Value::Array(items) => {
-            // A list that is empty by default has texts.
-            json!({ "type": "array", "items": items.first().map_or_else(|| json!({ "type": "string" }), of_value) })
+            json!({ "type": "array", "items": items.first().map_or_else(|| json!({}), of_value) })
         }
         Value::Object(fields) => {
             let value = fields.values().next().map_or_else(|| json!({ "type": "string" }), of_value);
@@ -234,29 +164,24 @@ mod tests {
     #[test]
     fn words_and_bounds_of_every_key_are_those_of_its_reader() {
         let mut choices = 0;
-        for key in KEYS {
-            let schema = of_key(key);
+        for key in &KEYS {
+            let (schema, path) = (of_key(key), key.path());
             let (is_list, is_text) = (schema["type"] == "array", schema["type"] == "string");
-            assert!(!is_list || schema["items"]["type"] == "string", "{}: {schema}", key.path);
+            assert!(!is_list || schema["items"]["type"] == "string", "{path}: {schema}");
             if is_list || is_text {
                 let word = Toml::from("no such word");
                 let value = if is_list { Toml::Array(vec![word]) } else { word };
-                let said = Settings::parse(&with(key.path, value)).map_or_else(|(_, why)| why, |_| String::new());
+                let said = Settings::parse(&with(&path, value)).map_or_else(|(_, why)| why, |_| String::new());
                 let known = said.split_once(" is none of ").map(|(_, known)| known.split(", ").collect::<Vec<_>>());
                 let schema = if is_list { &schema["items"] } else { &schema };
-                assert_eq!(
-                    schema.get("enum"),
-                    known.as_ref().map(|known| json!(known)).as_ref(),
-                    "{}: {said}",
-                    key.path
-                );
+                assert_eq!(schema.get("enum"), known.as_ref().map(|known| json!(known)).as_ref(), "{path}: {said}");
                 choices += usize::from(known.is_some());
             } else if schema["type"] == "integer" {
                 for number in [-1, 0, 1, 120_000, 120_001, 5_000_000] {
                     let is_inside = schema["minimum"].as_i64().is_none_or(|least| number >= least)
                         && schema["maximum"].as_i64().is_none_or(|most| number <= most);
-                    let read = Settings::parse(&with(key.path, Toml::from(number)));
-                    assert_eq!(is_inside, read.is_ok(), "{} = {number}: {read:?}", key.path);
+                    let read = Settings::parse(&with(&path, Toml::from(number)));
+                    assert_eq!(is_inside, read.is_ok(), "{path} = {number}: {read:?}");
                 }
             }
         }
@@ -298,19 +223,20 @@ mod tests {
         ];
         let mut patterns = 0;
         for key in KEYS.iter().filter(|key| of_key(key)["type"] == "string") {
-            let why = |text: &str| Settings::parse(&with(key.path, Toml::from(text))).err().map(|(_, why)| why);
-            let Some(pattern) = pattern(key.path) else {
+            let (path, schema) = (key.path(), of_key(key));
+            let why = |text: &str| Settings::parse(&with(&path, Toml::from(text))).err().map(|(_, why)| why);
+            let Some(pattern) = schema["pattern"].as_str() else {
                 let said = why("no such word").unwrap_or_default();
-                assert!(!said.contains("is not a span") && !said.contains("is not a number of bytes"), "{}", key.path);
+                assert!(!said.contains("is not a span") && !said.contains("is not a number of bytes"), "{path}");
                 continue;
             };
             patterns += 1;
-            let pattern = regex::Regex::new(&pattern).unwrap();
+            let pattern = regex::Regex::new(pattern).unwrap();
             for text in TEXTS {
                 let said = why(text);
                 // Bounds are no matter of the pattern.
                 let is_taken = said.as_ref().is_none_or(|why| why.starts_with("must be "));
-                assert_eq!(pattern.is_match(text), is_taken, "{} = {text:?}: {said:?}", key.path);
+                assert_eq!(pattern.is_match(text), is_taken, "{path} = {text:?}: {said:?}");
             }
         }
         assert_eq!(patterns, 11);

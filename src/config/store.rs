@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-
-use super::values::{self, impl_word};
+use super::{
+    section::section,
+    values::{NonBlank, impl_word},
+};
 use crate::domain::{secrets::MASK, string_enum::string_enum};
 
 /// The key of the address, which is never in the committed file.
@@ -18,16 +19,17 @@ string_enum! {
 
 impl_word!(StoreEngine);
 
-/// Where the store is.
-#[derive(Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(default)]
-pub struct StoreSettings {
-    /// The engine that the configuration demands.
-    #[serde(deserialize_with = "values::word")]
-    pub engine: StoreEngine,
-    /// The address of the store on a server. It may hold a password.
-    #[serde(deserialize_with = "values::non_blank")]
-    pub url: Option<String>,
+section! {
+    /// Where the store is.
+    #[derive(Clone, PartialEq, Eq, Default)]
+    pub struct StoreSettings {
+        /// Where the store is: sqlite (a file beside the code) or postgres (a server, whose address is not written here).
+        pub engine: StoreEngine = "sqlite",
+        /// The server's address; only in .fairway/local.toml, which is not committed.
+        #[env(FAIRWAY_STORE_URL)]
+        #[sample("postgres://fairway@db.example/team")]
+        pub url: Option<String> as NonBlank,
+    }
 }
 
 impl fmt::Debug for StoreSettings {

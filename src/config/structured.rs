@@ -2,38 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-use super::values::{self, impl_word};
+use super::{
+    section::{layered_section, section},
+    values::impl_word,
+};
 use crate::domain::string_enum::string_enum;
 
-/// An agent that speaks the Agent Client Protocol: a section `[providers.NAME.acp]`. A key that is `None` is unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct AcpProfile {
-    /// The program and its arguments.
-    pub command: Option<Vec<String>>,
-    /// Environment variables below those of the provider.
-    pub env: Option<BTreeMap<String, String>>,
-    /// The mode in which the agent asks before it runs a tool.
-    pub mode: Option<String>,
-    /// Whether a conversation was seen to go on in the agent's terminal and back; `false` when it was seen to fail.
-    pub switches: Option<bool>,
-    /// The version with which the mode was seen to ask.
-    pub proven_with: Option<String>,
-}
-
-impl AcpProfile {
-    /// Each key from this profile, else from `below`.
-    #[must_use]
-    pub fn with_fallback(self, below: Self) -> Self {
-        Self {
-            command: self.command.or(below.command),
-            env: self.env.or(below.env),
-            mode: self.mode.or(below.mode),
-            switches: self.switches.or(below.switches),
-            proven_with: self.proven_with.or(below.proven_with),
-        }
+layered_section! {
+    /// An agent that speaks the Agent Client Protocol: a section `[providers.NAME.acp]`. A key that is `None` is unknown.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct AcpProfile {
+        /// The program that speaks the Agent Client Protocol, and its arguments; built in for the agents that fairway provider list
+        /// names.
+        #[sample(["gemini", "--acp"])]
+        pub command: Option<Vec<String>>,
+        /// Its environment, below that of the provider.
+        #[sample({ EXAMPLE = "1" })]
+        pub env: Option<BTreeMap<String, String>>,
+        /// The mode in which it asks before it runs a tool: set at the start and read back.
+        #[sample("default")]
+        pub mode: Option<String>,
+        /// Whether a conversation was seen to go on in its terminal and back; false refuses that.
+        #[sample(true)]
+        pub switches: Option<bool>,
+        /// The version that was seen to ask in this mode.
+        #[sample("0.61.0")]
+        pub proven_with: Option<String>,
     }
 }
 
@@ -44,17 +38,17 @@ string_enum! {
 
 string_enum! {
     /// What becomes of a structured session whose agent is not in the mode in which it asks.
-    #[derive(Default)]
-    Unguarded { #[default] Show => "show", Refuse => "refuse" }
+    Unguarded { Show => "show", Refuse => "refuse" }
 }
 
 impl_word!(SessionMode, Unguarded);
 
-/// The settings of agents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct AgentSettings {
-    /// What becomes of a session without a guard.
-    #[serde(deserialize_with = "values::word")]
-    pub unguarded: Unguarded,
+section! {
+    /// The settings of agents.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct AgentSettings {
+        /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
+        /// refuse.
+        pub unguarded: Unguarded = "show",
+    }
 }

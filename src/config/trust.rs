@@ -11,7 +11,7 @@ pub use super::trust_record::{
     KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record, trusted_text,
 };
 
-use super::{LaunchSettings, Layers, Project, Settings, landing, project::normalize, trust_record};
+use super::{Layers, Project, Settings, landing, project::normalize, trust_record};
 use crate::{
     domain::rules::command_line::{LeadingWord, leading_word},
     env::Env,
@@ -51,17 +51,12 @@ impl Trust {
     }
 }
 
-/// Whether the section of notifications names a program.
-fn runs_program(notify: &toml::Value) -> bool {
-    let own = notify.get("per_sink").and_then(toml::Value::as_table);
-    let own = own.is_some_and(|sinks| sinks.values().any(|sink| sink.get("command").is_some()));
-    notify.get("command").is_some() || own
-}
-
 /// Whether the files name a program, a script or an environment, or say what agents may do.
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
-        if table.get("land").is_some_and(landing::needs_trust) || table.get("notify").is_some_and(runs_program) {
+        if table.get("land").is_some_and(landing::needs_trust)
+            || table.get("notify").is_some_and(|notify| notify.get("command").is_some())
+        {
             return true;
         }
         let Some(sessions) = table.get("sessions") else { return false };
@@ -93,15 +88,17 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
         LeadingWord::Program(word) => Some(word),
         LeadingWord::Unresolved => None,
     };
-    let launches = || settings.roles.values().chain(settings.providers.values());
+    let of_roles = settings.roles.values().map(|role| (&role.program, &role.setup));
+    let of_providers = settings.providers.values().map(|provider| (&provider.program, &provider.setup));
+    let launches = || of_roles.clone().chain(of_providers.clone());
     let mut named: Vec<String> = exec(&settings.sessions.default_backend).into_iter().collect();
-    named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
-    named.extend(launches().filter_map(|launch| program(launch.command.as_deref()?)));
-    named.extend(launches().flat_map(LaunchSettings::commands).filter_map(|(_, command)| program(command)));
+    named.extend(settings.roles.values().filter_map(|role| exec(role.backend.as_deref()?)));
+    named.extend(launches().filter_map(|(of, _)| program(of.command.as_deref()?)));
+    named.extend(launches().flat_map(|(_, setup)| setup.commands()).filter_map(|(_, command)| program(command)));
     named.extend(settings.notify.commands().filter_map(|(_, command)| program(command)));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash; of a backend only if the file is there.
-    let setup = launches().filter_map(|launch| inside(launch.session_setup_script.as_deref()?));
+    let setup = launches().filter_map(|(_, setup)| inside(setup.session_setup_script.as_deref()?));
     let setup = setup.chain(settings.backends.values().filter_map(|backend| inside(backend.script.as_deref()?)));
     named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
 }

@@ -1,16 +1,103 @@
 //! Readers of values that several sections share. An error is the reason alone; the caller knows the key.
 
-use std::{fmt::Display, time::Duration};
+use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de::Error};
+use toml::Value;
 
-use super::duration;
+use super::{
+    duration,
+    section::{Form, Reader, Wrong, plain},
+};
 use crate::domain::{
-    Role,
+    LaneName, Role,
+    id::{Label, SinkName},
     landing::{LandOrder, LandStyle},
     need::NeedKind,
-    rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery},
+    rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, open_hosts::OpenHost},
 };
+
+macro_rules! plain {
+    ($($type:ty, $form:expr);+ $(;)?) => {$(
+        impl Reader for $type {
+            type Value = Self;
+            const FORM: Form = $form;
+
+            fn read(value: Value) -> Result<Self, Wrong> {
+                plain(value)
+            }
+
+            fn absent() -> Option<Self> {
+                Some(Self::default())
+            }
+        }
+    )+};
+}
+
+const NATURAL: Form = Form::Number { least: Some(0), most: None };
+
+plain!(String, Form::Any; bool, Form::Any; f64, Form::Any; i64, Form::Any; u32, NATURAL);
+
+/// A value that is read from another one by a function, which says why one is wrong. A name makes a reader of its own; without one,
+/// the type reads itself. A form that is not given is that of the other value.
+macro_rules! reader {
+    ($(#[$meta:meta])* $vis:vis $name:ident($from:ty) -> $value:ty $(, $form:expr)?; $read:expr $(; $absent:expr)?) => {
+        $(#[$meta])*
+        $vis struct $name;
+
+        $crate::config::values::reader!(@ $name, $from, $value, { $($form)? }, $read, { $($absent)? });
+    };
+    ($name:ty: $from:ty $(, $form:expr)?; $read:expr) => {
+        $crate::config::values::reader!(@ $name, $from, Self, { $($form)? }, $read, {});
+    };
+    (@ $name:ty, $from:ty, $value:ty, $form:tt, $read:expr, $absent:tt) => {
+        impl $crate::config::section::Reader for $name {
+            type Value = $value;
+            const FORM: $crate::config::section::Form = $crate::config::values::reader!(@form $form $from);
+
+            fn read(value: toml::Value) -> Result<$value, $crate::config::section::Wrong> {
+                let read = $read;
+                $crate::config::section::told(read(&<$from as $crate::config::section::Reader>::read(value)?))
+            }
+
+            fn absent() -> Option<$value> {
+                $crate::config::values::reader!(@absent $absent)
+            }
+        }
+    };
+    (@form {} $from:ty) => { <$from as $crate::config::section::Reader>::FORM };
+    (@form { $form:expr } $from:ty) => { $form };
+    (@absent {}) => { None };
+    (@absent { $absent:expr }) => { Some($absent) };
+}
+
+reader!(Role: String; Role::parse);
+reader!(Label: String; Label::parse);
+reader!(SinkName: String; SinkName::parse);
+reader!(LaneName: String; LaneName::parse);
+reader!(OpenHost: String; OpenHost::parse);
+reader!(Duration: String, Form::Span { none: None }; duration::parse);
+reader! {
+    /// A text; `None` for a blank one.
+    pub(super) NonBlank(String) -> Option<String>;
+    |text: &String| Ok::<_, Wrong>(Some(text.clone()).filter(|text| !text.trim().is_empty()));
+    None
+}
+reader!(pub(super) Glob(String) -> String; |glob: &String| globs::check(glob).map(|()| glob.clone()));
+reader! {
+    pub(super) AtLeastOne(i64) -> usize, Form::Number { least: Some(1), most: None };
+    |number: &i64| {
+        let found = usize::try_from(*number).ok().filter(|number| *number > 0);
+        found.ok_or_else(|| format!("must be at least 1, not {number}"))
+    }
+}
+
+/// A span of time; `None` for this word.
+fn span_or(none: &str, text: &str) -> Result<Option<Duration>, String> {
+    if text == none { Ok(None) } else { duration::parse(text).map(Some) }
+}
+
+reader!(pub(super) SpanOrNone(String) -> Option<Duration>, Form::Span { none: Some("none") }; |text: &String| span_or("none", text));
+reader!(pub(super) SpanOrOff(String) -> Option<Duration>, Form::Span { none: Some("off") }; |text: &String| span_or("off", text));
 
 /// The idle time after which a session is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,17 +106,19 @@ pub enum StaleAfter {
     Never,
 }
 
-impl<'de> Deserialize<'de> for StaleAfter {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        span_or("off", deserializer).map(|span| span.map_or(Self::Never, Self::After))
-    }
-}
+reader!(StaleAfter: String, Form::Span { none: Some("off") };
+    |text: &String| span_or("off", text).map(|span| span.map_or(Self::Never, Self::After)));
 
 /// A closed set of words.
 pub(super) trait Word: Copy + 'static {
     /// Every member.
     const MEMBERS: &'static [Self];
     fn spelling(self) -> &'static str;
+}
+
+/// The spellings of a closed set.
+pub(super) fn spellings<T: Word>() -> Vec<&'static str> {
+    T::MEMBERS.iter().map(|member| member.spelling()).collect()
 }
 
 macro_rules! impl_word {
@@ -41,82 +130,22 @@ macro_rules! impl_word {
                 self.as_str()
             }
         }
+
+        $crate::config::values::reader!($name: String, $crate::config::section::Form::Words($crate::config::values::spellings::<Self>);
+            $crate::config::values::parse_word);
     )+};
 }
 
 impl_word!(Gate, LandOrder, LandStyle, NeedKind, PathPolicy, PromptDelivery);
-pub(super) use impl_word;
+pub(super) use {impl_word, reader};
 
 /// The message for an unknown value, with every known one.
 pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
     format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }
 
-fn parse_word<T: Word>(text: &str) -> Result<T, String> {
-    T::MEMBERS.iter().find(|member| member.spelling() == text).copied().ok_or_else(|| {
-        let known: Vec<&str> = T::MEMBERS.iter().map(|member| member.spelling()).collect();
-        unknown_value(text, &known)
-    })
-}
-
-/// A text that `parse` reads.
-pub(super) fn parsed<'de, D: Deserializer<'de>, T, E: Display>(
-    deserializer: D,
-    parse: impl FnOnce(&str) -> Result<T, E>,
-) -> Result<T, D::Error> {
-    parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-}
-
-/// A list of globs of paths.
-pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    parsed_list(deserializer, |glob| globs::check(glob).map(|()| glob.to_owned()))
-}
-
-/// A list of texts that `parse` reads.
-pub(super) fn parsed_list<'de, D: Deserializer<'de>, T, E: Display>(
-    deserializer: D,
-    parse: impl Fn(&str) -> Result<T, E>,
-) -> Result<Vec<T>, D::Error> {
-    Vec::<String>::deserialize(deserializer)?.iter().map(|text| parse(text).map_err(D::Error::custom)).collect()
-}
-
-/// A value of which `check` tells why it is wrong.
-pub(super) fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>, E: Display>(
-    deserializer: D,
-    check: impl FnOnce(&T) -> Result<(), E>,
-) -> Result<T, D::Error> {
-    let value = T::deserialize(deserializer)?;
-    check(&value).map_err(D::Error::custom)?;
-    Ok(value)
-}
-
-/// One of the words of a closed set.
-pub(super) fn word<'de, D: Deserializer<'de>, T: Word>(deserializer: D) -> Result<T, D::Error> {
-    parsed(deserializer, parse_word)
-}
-
-/// Some words of a closed set.
-pub(super) fn words<'de, D: Deserializer<'de>, T: Word>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    parsed_list(deserializer, parse_word)
-}
-
-/// A span of time.
-pub(super) fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    parsed(deserializer, duration::parse)
-}
-
-/// A span of time; `None` for this word.
-pub(super) fn span_or<'de, D: Deserializer<'de>>(none: &str, deserializer: D) -> Result<Option<Duration>, D::Error> {
-    parsed(deserializer, |text| if text == none { Ok(None) } else { duration::parse(text).map(Some) })
-}
-
-/// The names of roles.
-pub(super) fn roles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
-    parsed_list(deserializer, Role::parse)
-}
-
-/// A text; `None` for a blank one.
-pub(super) fn non_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    Ok(Some(text).filter(|text| !text.trim().is_empty()))
+/// A word of a closed set.
+pub(super) fn parse_word<T: Word>(text: &str) -> Result<T, String> {
+    let found = T::MEMBERS.iter().find(|member| member.spelling() == text).copied();
+    found.ok_or_else(|| unknown_value(text, &spellings::<T>()))
 }

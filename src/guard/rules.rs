@@ -3,42 +3,25 @@
 use std::fmt;
 
 use super::tool_names;
-use crate::domain::Role;
+use crate::domain::{Role, string_enum::string_enum};
 
-/// The decision for a call that no rule matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DefaultAction {
-    /// It is allowed.
-    #[default]
-    Allow,
-    /// It is denied.
-    Deny,
+string_enum! {
+    /// The decision for a call that no rule matches.
+    #[derive(Default)]
+    DefaultAction { #[default] Allow => "allow", Deny => "deny" }
 }
 
-/// The decision of a rule for a call that it matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Denies the call; this overrides every allowing rule.
-    Deny,
-    /// Allows the call unless another rule denies it.
-    Allow,
+string_enum! {
+    /// The decision of a rule for a call that it matches: denying overrides every rule that allows.
+    Action { Deny => "deny", Allow => "allow" }
 }
 
-/// The effect of a command, however it is spelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// A push that overwrites or deletes what the remote has.
-    ForcePush,
+string_enum! {
+    /// The effect of a command, however it is spelled: a push that overwrites or deletes what the remote has.
+    Effect { ForcePush => "force-push" }
 }
 
 impl Effect {
-    /// The name in the configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ForcePush => "force-push",
-        }
-    }
-
     /// The command whose text has this effect, and its flags; so is the text judged before the command runs.
     pub const fn command(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {

@@ -2,29 +2,32 @@
 
 use super::{
     ReadTx, StoreError, WriteTx,
-    sql::{self, Row, Statement},
+    sql::{
+        self, Row, Statement,
+        columns::{columns, text},
+    },
 };
 use crate::domain::{
     LaneName, TaskId,
     landing::{LandStyle, Landing},
 };
 
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "SELECT id, lane, commit_id, style, base, base_before, candidate, state, tasks, error, started_at, ended_at, ",
-            "host, host_id, push_to FROM landings ",
-            $rest
-        )
-    };
+columns! {
+    Landing {
+        id, tasks;
+        lane, commit = "commit_id", style, base, base_before, candidate, state, push_to, error, started_at, ended_at, host,
+        host_id,
+    }
 }
 
-const UNFINISHED: &str = select!("WHERE ended_at IS NULL ORDER BY id");
-const NEWEST_OF: &str = select!("WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
-const NEWEST: &str = select!("ORDER BY id DESC LIMIT $1");
-const LANDED_IN: &str = select!("WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
+const SELECT: &str = text!("SELECT ", COLUMNS, " FROM landings ");
+const UNFINISHED: &str = text!(SELECT, "WHERE ended_at IS NULL ORDER BY id");
+const NEWEST_OF: &str = text!(SELECT, "WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
+const NEWEST: &str = text!(SELECT, "ORDER BY id DESC LIMIT $1");
+const LANDED_IN: &str = text!(SELECT, "WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
 /// A landing of a base on itself, which is the newest one in that base.
-const STOPPED: &str = select!(
+const STOPPED: &str = text!(
+    SELECT,
     "WHERE state = 'failed' AND commit_id = base_before AND NOT EXISTS (SELECT 1 FROM landings AS later WHERE later.base = \
      landings.base AND later.id > landings.id) ORDER BY id"
 );
@@ -34,9 +37,7 @@ const IN_REVIEW: &str = "SELECT id FROM tasks INDEXED BY tasks_held WHERE claima
      ORDER BY priority, created_at, id";
 const DONE_IN_LANES: &str = "SELECT id FROM tasks WHERE status = 'done' AND lane IS NOT NULL AND commit_id IS NOT NULL \
      AND landed_commit IS NULL ORDER BY priority, created_at, id";
-const INSERT: &str = "INSERT INTO landings (lane, commit_id, style, base, base_before, candidate, state, tasks, error, \
-     started_at, ended_at, host, host_id, push_to) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING \
-     id";
+const INSERT: &str = text!("INSERT INTO landings (", WRITTEN, ", tasks) VALUES (", PLACEHOLDERS, ", $14) RETURNING id");
 const UPDATE: &str =
     "UPDATE landings SET candidate = $2, state = $3, error = $4, ended_at = $5, push_to = $6 WHERE id = $1";
 // The landings with which the dependencies of these tasks landed, also those of this host.
@@ -69,64 +70,19 @@ const READY_DEPENDENTS: Statement<'_> = Statement {
     postgres: ready_dependents!("= ANY (string_to_array($1, ' '))"),
 };
 const NEWEST_ELSEWHERE: &str =
-    select!("WHERE state = 'landed' AND host_id IS NOT NULL AND host_id <> $1 ORDER BY id DESC LIMIT $2");
+    text!(SELECT, "WHERE state = 'landed' AND host_id IS NOT NULL AND host_id <> $1 ORDER BY id DESC LIMIT $2");
 const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 WHERE id = $1";
 const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
 
-fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
-    Ok(Landing {
-        id: row.get(0)?,
-        lane: row.get(1)?,
-        commit: row.get(2)?,
-        style: row.get(3)?,
-        base: row.get(4)?,
-        base_before: row.get(5)?,
-        candidate: row.get(6)?,
-        state: row.get(7)?,
-        tasks: read_tasks(&row.get::<String>(8)?)?,
-        error: row.get(9)?,
-        started_at: row.get(10)?,
-        ended_at: row.get(11)?,
-        host: row.get(12)?,
-        host_id: row.get(13)?,
-        push_to: row.get(14)?,
-    })
-}
-
-fn read_tasks(text: &str) -> Result<Vec<(TaskId, i64)>, StoreError> {
-    let pairs =
-        sql::parse_value("a landing's tasks", text, |text| serde_json::from_str::<Vec<(String, i64)>>(text).ok())?;
-    pairs.into_iter().map(|(id, epoch)| Ok((sql::parse_id("a task id", &id, TaskId::parse)?, epoch))).collect()
-}
-
 /// Adds a landing; the store sets its id and the time of its start.
 pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError> {
-    let tasks: Vec<(&str, i64)> = landing.tasks.iter().map(|(id, epoch)| (id.as_str(), *epoch)).collect();
-    let tasks = serde_json::Value::from(
-        tasks.into_iter().map(|(id, epoch)| serde_json::json!([id, epoch])).collect::<Vec<_>>(),
-    );
-    let id = sql::first(
-        tx.conn(),
-        INSERT,
-        &[
-            &landing.lane,
-            &landing.commit,
-            &landing.style,
-            &landing.base,
-            &landing.base_before,
-            &landing.candidate,
-            &landing.state,
-            &tasks.to_string(),
-            &landing.error,
-            &tx.now(),
-            &landing.ended_at,
-            &landing.host,
-            &landing.host_id,
-            &landing.push_to,
-        ],
-        |row| row.get(0),
-    )?;
-    Ok(Landing { id: id.unwrap_or_default(), started_at: tx.now(), ..landing })
+    let landing = Landing { started_at: tx.now(), ..landing };
+    let tasks: Vec<_> = landing.tasks.iter().map(|(id, epoch)| serde_json::json!([id.as_str(), epoch])).collect();
+    let tasks = serde_json::Value::from(tasks).to_string();
+    let mut all = values(&landing);
+    all.push(&tasks);
+    let id = sql::first(tx.conn(), INSERT, &all, |row| row.get(0))?;
+    Ok(Landing { id: id.unwrap_or_default(), ..landing })
 }
 
 /// Writes the candidate, the state, the error, the end and the push of a landing.

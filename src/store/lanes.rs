@@ -2,31 +2,35 @@
 
 use super::{
     ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
+    sql::{
+        self, Row,
+        columns::{columns, text},
+    },
 };
 use crate::domain::{LaneName, lane::Lane, sandbox::SandboxClass};
 
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "SELECT name, title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at, ",
-            "made_worktree, host, host_id, sandbox FROM lanes ",
-            $rest
-        )
-    };
+columns! {
+    Lane {
+        name, sandbox = "coalesce(sandbox, 'off')";
+        title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at,
+        owns_worktree = "made_worktree", host, host_id,
+    }
 }
 
-const ONE: &str = select!("WHERE name = $1 AND removed_at IS NULL");
-const ALL: &str = select!("WHERE removed_at IS NULL ORDER BY name");
-const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base, worktree, wip_limit, provider, backend, \
-     created_at, made_worktree, host, host_id, sandbox) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
-     ON CONFLICT (name) DO UPDATE SET \
-     title = excluded.title, role = excluded.role, status = excluded.status, branch = excluded.branch, \
-     base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
-     provider = excluded.provider, backend = excluded.backend, created_at = excluded.created_at, \
-     made_worktree = excluded.made_worktree, host = excluded.host, host_id = excluded.host_id, \
-     sandbox = excluded.sandbox, removed_at = NULL";
+const SELECT: &str = text!("SELECT ", COLUMNS, " FROM lanes ");
+const ONE: &str = text!(SELECT, "WHERE name = $1 AND removed_at IS NULL");
+const ALL: &str = text!(SELECT, "WHERE removed_at IS NULL ORDER BY name");
+const UPSERT: &str = text!(
+    "INSERT INTO lanes (",
+    WRITTEN,
+    ", name, sandbox) VALUES (",
+    PLACEHOLDERS,
+    ", $14, $15) ON CONFLICT (name) DO UPDATE SET (",
+    WRITTEN,
+    ", sandbox, removed_at) = (",
+    PLACEHOLDERS,
+    ", $15, NULL)"
+);
 const DELETE: &str = "DELETE FROM lanes WHERE name = $1";
 const HIDE: &str = "UPDATE lanes SET removed_at = $2, made_worktree = 0, host = NULL, host_id = NULL WHERE name = $1";
 const FORGET_HOST: &str = "UPDATE lanes SET host = NULL, host_id = NULL WHERE name = $1";
@@ -38,26 +42,6 @@ const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND clai
      EXISTS (SELECT 1 FROM tasks WHERE lane = $1) OR EXISTS (SELECT 1 FROM agent_sessions WHERE lane = $1) \
      OR EXISTS (SELECT 1 FROM claims WHERE lane = $1) OR EXISTS (SELECT 1 FROM handoffs WHERE to_lane = $1) \
      OR EXISTS (SELECT 1 FROM messages WHERE to_lane = $1)";
-
-fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
-    Ok(Lane {
-        name: row.get(0)?,
-        title: row.get(1)?,
-        role: row.get(2)?,
-        status: row.get(3)?,
-        branch: row.get(4)?,
-        base: row.get(5)?,
-        worktree: row.get(6)?,
-        wip_limit: row.get(7)?,
-        provider: row.get(8)?,
-        backend: row.get(9)?,
-        created_at: row.get(10)?,
-        owns_worktree: row.get(11)?,
-        host: row.get(12)?,
-        host_id: row.get(13)?,
-        sandbox: row.get::<Option<SandboxClass>>(14)?.unwrap_or_default(),
-    })
-}
 
 /// The lane of this name; a removed lane counts as absent, here and in every list.
 pub fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<Lane>, StoreError> {
@@ -71,27 +55,10 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Lane>, StoreError> {
 
 /// Inserts or replaces a lane. The row of a removed lane is used again.
 pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
-    sql::execute(
-        tx.conn(),
-        UPSERT,
-        &[
-            &lane.name,
-            &lane.title,
-            &lane.role,
-            &lane.status,
-            &lane.branch,
-            &lane.base,
-            &lane.worktree,
-            &lane.wip_limit,
-            &lane.provider,
-            &lane.backend,
-            &lane.created_at,
-            &lane.owns_worktree,
-            &lane.host,
-            &lane.host_id,
-            &Some(lane.sandbox).filter(|class| *class != SandboxClass::Off),
-        ],
-    )?;
+    let sandbox = Some(lane.sandbox).filter(|class| *class != SandboxClass::Off);
+    let mut all = values(lane);
+    all.extend([&lane.name as &dyn sql::ToValue, &sandbox]);
+    sql::execute(tx.conn(), UPSERT, &all)?;
     Ok(())
 }
 

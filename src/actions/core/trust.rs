@@ -12,13 +12,12 @@ use crate::{
     actions::{Answer, App},
     adapters::builtin_scripts,
     config::{
-        Layers, Project, Settings,
+        Layers, ProgramSettings, Project, Settings, SetupSettings,
         project::STORE_FILE,
         trust::{self, KeptText, TextTrust, Trust, TrustContent},
     },
     domain::{Event, EventKind, Refusal, secrets},
     env::Env,
-    guard::DefaultAction,
     os::{
         digest::sha256_hex,
         git::{Git, GitError},
@@ -204,27 +203,19 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     if settings.sessions.default_backend.starts_with("exec:") {
         named.push(("sessions.default_backend".to_owned(), settings.sessions.default_backend.clone()));
     }
-    for (section, launches) in [("roles", &settings.roles), ("providers", &settings.providers)] {
-        for (name, launch) in launches {
-            let at = |key: &str| format!("{section}.{name}.{key}");
-            named.extend(launch.backend.clone().map(|backend| (at("backend"), backend)));
-            named.extend(launch.command.as_deref().map(|text| (at("command"), secrets::mask(text))));
-            named.extend(launch.commands().map(|(key, text)| (at(key), secrets::mask(text))));
-            named.extend(launch.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
-            for (variable, value) in &launch.env {
-                named.push((at(&format!("env.{variable}")), secrets::mask_value(variable, value)));
-            }
-        }
+    for (name, role) in &settings.roles {
+        named.extend(role.backend.clone().map(|backend| (format!("roles.{name}.backend"), backend)));
+        named.extend(launch_settings(&format!("roles.{name}"), &role.program, &role.setup));
+    }
+    for (name, provider) in &settings.providers {
+        named.extend(launch_settings(&format!("providers.{name}"), &provider.program, &provider.setup));
     }
     for (key, commands) in [("land.checks", &settings.land.checks), ("land.prepare", &settings.land.prepare)] {
         named.extend(commands.iter().map(|command| (key.to_owned(), secrets::mask(command))));
     }
     named.extend(settings.land.roles.iter().map(|role| ("land.roles".to_owned(), role.to_string())));
     if let Some(rules) = &settings.guard {
-        named.push((
-            "guard.default".to_owned(),
-            if rules.default_action == DefaultAction::Allow { "allow" } else { "deny" }.to_owned(),
-        ));
+        named.push(("guard.default".to_owned(), rules.default_action.to_string()));
         for (role, entry) in &rules.roles {
             let allow = entry.allow.as_ref().map_or_else(|| "all".to_owned(), |allow| allow.join(", "));
             let deny = entry.deny.join(", ");
@@ -240,6 +231,18 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
         named.extend(backend.script.clone().map(|script| (format!("backends.{name}.script"), script)));
         named.extend(backend.socket.clone().map(|socket| (format!("backends.{name}.socket"), socket)));
     }
+    named
+}
+
+/// What a role or a provider runs, with secrets masked.
+fn launch_settings(section: &str, program: &ProgramSettings, setup: &SetupSettings) -> Vec<(String, String)> {
+    let at = |key: &str| format!("{section}.{key}");
+    let command = program.command.as_deref().map(|text| ("command", text));
+    let texts = command.into_iter().chain(setup.commands());
+    let mut named: Vec<_> = texts.map(|(key, text)| (at(key), secrets::mask(text))).collect();
+    named.extend(setup.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
+    let variables = setup.env.iter().flatten();
+    named.extend(variables.map(|(name, value)| (at(&format!("env.{name}")), secrets::mask_value(name, value))));
     named
 }
 

@@ -70,7 +70,7 @@ pub fn gc_if_due(app: &App, seq: i64) {
         return;
     }
     let settings = &app.settings.jobs;
-    let many = i64::try_from(settings.keep_jobs).unwrap_or(i64::MAX);
+    let many = i64::try_from(settings.keep_runs).unwrap_or(i64::MAX);
     let due = app.read(|tx| {
         let (count, first) = jobs::count_finished(tx)?;
         let old = settings.keep_for.zip(first).is_some_and(|(age, first)| app.env.now().since(first) > age);
@@ -83,7 +83,7 @@ pub fn gc_if_due(app: &App, seq: i64) {
 
 fn plan(app: &App) -> Result<GcReport> {
     let settings = &app.settings.jobs;
-    let limits = Limits { age: settings.keep_for, count: settings.keep_jobs, bytes: settings.keep_bytes };
+    let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
     let kept = app.read(|tx| Ok(jobs::finished_sizes(tx)?))?;
     let found: Vec<Finished> = kept
         .iter()

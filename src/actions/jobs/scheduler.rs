@@ -1,4 +1,4 @@
-//! Starts queued jobs in the order of spawning: a job may start when its queue is free and `max_parallel` is not reached.
+//! Starts queued jobs in the order of spawning: a job may start when its queue is free and `exec.parallel` is not reached.
 
 use anyhow::{Context as _, Result};
 
@@ -75,7 +75,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
 /// The job that may start now, if any.
 pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     let host = host::identity();
-    if jobs::count_active(tx, &host)? >= app.settings.jobs.max_parallel {
+    if jobs::count_active(tx, &host)? >= i64::try_from(app.settings.jobs.parallel).unwrap_or(i64::MAX) {
         return Ok(None);
     }
     Ok(jobs::next_startable(tx, &host)?)

@@ -91,7 +91,7 @@ impl SpawnRequest {
     }
 }
 
-/// Spawns a job and starts it if its queue is free and `max_parallel` is not reached. Waits for a foreground job, and up to
+/// Spawns a job and starts it if its queue is free and `exec.parallel` is not reached. Waits for a foreground job, and up to
 /// `yield_for` for any job. If the job ended by then, the answer is the same as from `poll`.
 ///
 /// # Errors

@@ -36,7 +36,7 @@ fn view(env: &Env, settings: &Settings, name: &str, is_built_in: bool) -> Provid
         let program = words.first().map(String::as_str);
         Some(program_view(env, shell_words::join(words), program, acp.proven_with.clone()))
     });
-    let command = entry.command.clone().unwrap_or_else(|| name.to_owned());
+    let command = entry.program.command.clone().unwrap_or_else(|| name.to_owned());
     let leading = leading_word(&command);
     let program = if let LeadingWord::Program(name) = &leading { Some(name.as_str()) } else { None };
     ProviderView {

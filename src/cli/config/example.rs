@@ -17,7 +17,7 @@ impl Args {
         let text = config::example();
         ctx.show(
             &ConfigExampleView { example: text.clone() },
-            || config::KEYS.iter().map(|key| key.path.to_owned()).collect(),
+            || config::KEYS.iter().map(config::Key::path).collect(),
             || text.clone(),
         )
     }

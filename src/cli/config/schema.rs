@@ -20,6 +20,6 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let schema = config::schema();
         let text = serde_json::to_string_pretty(&schema)?;
-        ctx.show(&schema, || config::KEYS.iter().map(|key| key.path.to_owned()).collect(), || format!("{text}\n"))
+        ctx.show(&schema, || config::KEYS.iter().map(config::Key::path).collect(), || format!("{text}\n"))
     }
 }

@@ -94,6 +94,10 @@ texts! {
     OverlapLevel: "a level of an overlap", Self::parse;
 }
 
+read_from_text!(Vec<(TaskId, i64)>: "a landing's tasks", |text| {
+    let pairs: Vec<(String, i64)> = serde_json::from_str(text).ok()?;
+    pairs.into_iter().map(|(id, epoch)| Some((TaskId::parse(&id).ok()?, epoch))).collect()
+});
 // Its callers bind the text that it prints.
 read_from_text!(JobId: "a job id", |text| Self::parse(text).ok());
 

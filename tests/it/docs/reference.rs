@@ -78,8 +78,8 @@ fn cli_reference_is_the_help_of_every_command() {
 #[test]
 fn config_reference_has_every_key() {
     let (mut generated, mut section) = (String::new(), String::new());
-    for key in fairway::config::KEYS {
-        let (parent, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+    for key in &fairway::config::KEYS {
+        let (parent, name) = (key.section, key.name);
         if parent != section {
             parent.clone_into(&mut section);
             let heading = match parent.strip_suffix("[]") {

@@ -5,7 +5,7 @@ use std::{cell::OnceCell, time::Duration};
 use anyhow::Result;
 
 use super::{
-    claim_order::{ChangedElsewhere, MAX_ORDERED},
+    claim_order::{self, ChangedElsewhere},
     claim_place::{self, PlannedPlace},
     open_reviews::{self, OpenReviewsCache},
 };
@@ -321,76 +321,71 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
     Answer::new(&ClaimedView::renewed(lookup::task_view(tx, &task.id)?), &task.id, line)
 }
 
-/// Continues what a dead session of the own lane holds, else claims the first ready task that passes every rule, else the
-/// first one with an expired lease.
-fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<Answer> {
-    let cache = ClaimCache::default();
-    let (mut skipped, mut found, mut failed, mut full) = (Vec::new(), None, None, None);
-    let mut consider = |task: Task, is_in_scope: bool| -> bool {
-        let decided = if is_in_scope {
-            decide(app, tx, claimant, &task, &cache)
-        } else {
-            skipped.push(SkippedTask { task: task.id, code: "lane_mismatch" });
-            return true;
+/// The search for a task to claim, with what was passed over and why.
+#[derive(Default)]
+struct Search {
+    cache: ClaimCache,
+    skipped: Vec<SkippedTask>,
+    /// The first refusal for the number of open reviews, which says more than that nothing is ready.
+    full: Option<anyhow::Error>,
+}
+
+impl Search {
+    /// What claims a task; `None` when a rule keeps it from the claimant.
+    fn judge(&mut self, app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task) -> Result<Option<Granted>> {
+        let error = match decide(app, tx, claimant, task, &self.cache) {
+            Ok(granted) => return Ok(Some(granted)),
+            Err(error) => error,
         };
-        match decided {
-            Ok(granted) => found = Some((task, granted)),
-            // It may be here: another task must not be claimed in its place.
-            Err(error) if app.landed_here.has_unknown() => failed = Some(error),
-            Err(error) => match error.downcast_ref::<Refusal>() {
-                Some(refusal) => {
-                    skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
-                    if matches!(refusal, Refusal::ReviewFull { .. }) {
-                        full.get_or_insert(error);
-                    }
-                    return true;
-                }
-                None => failed = Some(error),
-            },
+        // What is not known to be here may be here: another task must not be claimed in its place.
+        let Some(refusal) = error.downcast_ref::<Refusal>().filter(|_| !app.landed_here.has_unknown()) else {
+            return Err(error);
+        };
+        self.skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
+        if matches!(refusal, Refusal::ReviewFull { .. }) {
+            self.full.get_or_insert(error);
         }
-        false
-    };
-    let mut continues = true;
-    for task in left_by_predecessors(tx, claimant)? {
-        continues = continues && consider(task, true);
+        Ok(None)
+    }
+}
+
+/// Claims the first of the candidates that passes every rule.
+fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<Answer> {
+    let mut search = Search::default();
+    let mut chosen = Ok(None);
+    for_each_candidate(app, tx, claimant, |task, is_in_scope| {
+        if !is_in_scope {
+            search.skipped.push(SkippedTask { task: task.id, code: "lane_mismatch" });
+            return true;
+        }
+        chosen = search.judge(app, tx, claimant, &task).map(|granted| granted.map(|granted| (task, granted)));
+        matches!(chosen, Ok(None))
+    })?;
+    match chosen? {
+        Some((task, granted)) => grant(app, tx, claimant, &task, &granted),
+        None => Err(search.full.unwrap_or_else(|| Refusal::NothingReady { skipped: search.skipped }.into())),
+    }
+}
+
+/// Offers what dead sessions of the own lane hold, then the ready tasks scope by scope, then those whose lease has expired, each with
+/// whether it may be claimed at all. Ends when `wants_more` says no.
+fn for_each_candidate(
+    app: &App,
+    tx: &WriteTx<'_>,
+    claimant: &Claimant<'_>,
+    mut wants_more: impl FnMut(Task, bool) -> bool,
+) -> Result<()> {
+    if !left_by_predecessors(tx, claimant)?.into_iter().all(|task| wants_more(task, true)) {
+        return Ok(());
     }
     let avoided = ChangedElsewhere::read(app, tx, claimant.lane.as_ref())?;
     for (scope, is_in_scope) in ready_scopes(app, claimant) {
-        let mut first = Vec::new();
-        if let Some(avoided) = avoided.as_ref().filter(|_| continues) {
-            tasks::for_each_ready_in(tx, scope, |task| {
-                first.push(task);
-                Ok(first.len() < MAX_ORDERED)
-            })?;
-            avoided.order(&mut first);
-        }
-        let mut left = first.len();
-        for task in first {
-            continues = continues && consider(task, is_in_scope);
-        }
-        if continues {
-            tasks::for_each_ready_in(tx, scope, |task| {
-                if left > 0 {
-                    left -= 1;
-                    return Ok(true);
-                }
-                continues = consider(task, is_in_scope);
-                Ok(continues)
-            })?;
+        if !claim_order::offer_ready(tx, scope, avoided.as_ref(), |task| wants_more(task, is_in_scope))? {
+            return Ok(());
         }
     }
-    if continues {
-        for task in tasks::expired(tx, tx.now())? {
-            if !consider(task, true) {
-                break;
-            }
-        }
-    }
-    match (found, failed.or(full)) {
-        (Some((task, granted)), _) => grant(app, tx, claimant, &task, &granted),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(Refusal::NothingReady { skipped }.into()),
-    }
+    tasks::expired(tx, tx.now())?.into_iter().all(|task| wants_more(task, true));
+    Ok(())
 }
 
 /// The tasks that dead sessions of the own lane hold: work in progress first, then blocked tasks, then those in review.

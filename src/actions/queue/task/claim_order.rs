@@ -9,11 +9,14 @@ use crate::{
     actions::App,
     config::ClaimOrder,
     domain::{LaneName, rules::globs, task::Task},
-    store::{ReadTx, overlaps},
+    store::{
+        ReadTx, overlaps,
+        tasks::{self, ReadyScope},
+    },
 };
 
 /// How many of the ready tasks are put in order.
-pub(super) const MAX_ORDERED: usize = 64;
+const MAX_ORDERED: usize = 64;
 
 /// The paths that other lanes have changed.
 #[derive(Debug, Default)]
@@ -32,9 +35,10 @@ impl ChangedElsewhere {
         Ok(Some(Self { paths }).filter(|found| !found.paths.is_empty()))
     }
 
-    /// Puts tasks that are in the order of their priority in the order in which they are offered.
-    pub(super) fn order(&self, tasks: &mut [Task]) {
+    /// Tasks that are in the order of their priority, in the order in which they are offered.
+    fn in_order(&self, mut tasks: Vec<Task>) -> impl Iterator<Item = Task> {
         tasks.sort_by_cached_key(|task| (task.fields.priority, self.meets(task)));
+        tasks.into_iter()
     }
 
     fn meets(&self, task: &Task) -> bool {
@@ -45,4 +49,30 @@ impl ChangedElsewhere {
             candidates.into_iter().any(|path| globs::matches(glob, path))
         })
     }
+}
+
+/// Offers the ready tasks of a scope until `wants_more` says no, the first ones in the order that avoids what others have changed.
+/// Returns whether more are wanted.
+pub(super) fn offer_ready(
+    tx: &ReadTx<'_>,
+    scope: ReadyScope<'_>,
+    avoided: Option<&ChangedElsewhere>,
+    mut wants_more: impl FnMut(Task) -> bool,
+) -> Result<bool> {
+    let mut collected = avoided.map(|avoided| (avoided, Vec::new()));
+    let mut goes_on = true;
+    tasks::for_each_ready_in(tx, scope, |task| {
+        let Some((_, first)) = &mut collected else {
+            goes_on = wants_more(task);
+            return Ok(goes_on);
+        };
+        first.push(task);
+        if first.len() == MAX_ORDERED
+            && let Some((avoided, first)) = collected.take()
+        {
+            goes_on = avoided.in_order(first).all(&mut wants_more);
+        }
+        Ok(goes_on)
+    })?;
+    Ok(goes_on && collected.is_none_or(|(avoided, first)| avoided.in_order(first).all(wants_more)))
 }

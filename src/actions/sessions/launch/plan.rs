@@ -33,7 +33,7 @@ use crate::{
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, builtin_scripts, is_session_var},
     api_client::socket_path,
     config::{
-        LaunchSettings, ProgramSettings, SessionMode, Setup,
+        ProgramSettings, ProviderSettings, RoleSettings, SessionMode, Setup,
         project::{STATE_DIR, STORE_FILE, normalize},
     },
     domain::{
@@ -136,18 +136,20 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let located = backend(app, request, &role, lane.as_ref(), &entry)?;
     check_multiplexer(app, &located)?;
     let structured = structured::plan(app, request, &located, &provider, &entry)?;
-    let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
+    let setup = role.setup.clone().with_fallback(entry.setup.clone());
     if let (None, Some(lane)) = (&request.worktree, &lane) {
         let words = ["session", "launch", "--role", role_name.as_str(), "--lane", lane.name.as_str()];
         other_host::refuse_lane(app, lane, &words)?;
     }
     let worktree = worktree(app, request, lane.as_ref())?;
     let is_made_by_launch = !worktree.is_dir();
-    if !is_planned && pre_start.as_ref().is_none_or(Vec::is_empty) {
+    if !is_planned && setup.pre_start.as_ref().is_none_or(Vec::is_empty) {
         check_worktree(app, request, lane.as_ref(), &worktree)?;
     }
     let sandbox = sandbox::class(app, request, &role, lane.as_ref())?;
     let transcript = transcript(app, request, &id)?;
+    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
+    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let branch = branch(request, lane.as_ref(), task.as_ref())
         .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
     let now = app.env.now();
@@ -164,6 +166,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         worktree: Some(path_text("worktree", &worktree)?),
         branch,
         adapter_script: Some(path_text("backend", &located.script)?),
+        adapter_state: Some(path_text("the state directory of backend scripts", &state)?),
         sandbox: Some(sandbox),
         ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
     };
@@ -217,10 +220,6 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let (first_prompt, prompt) = if profiled.prompt_by_hook { (prompt, None) } else { (None, prompt) };
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
-    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
-    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
-    let session =
-        Session { adapter_state: Some(path_text("the state directory of backend scripts", &state)?), ..session };
     let (program, network) = match sandbox {
         SandboxClass::Off => (prompted.program, None),
         class => {
@@ -255,10 +254,10 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         nudge: prompted.typed_prompt,
         ready_prompt_prefix: settings.ready_prompt_prefix,
         ready_delay_ms: settings.ready_delay_ms,
-        pre_start,
-        session_setup: role.session_setup.or(entry.session_setup),
-        session_setup_script: setup_script(app, role.session_setup_script.or(entry.session_setup_script))?,
-        session_live: role.session_live.or(entry.session_live),
+        pre_start: setup.pre_start,
+        session_setup: setup.session_setup,
+        session_setup_script: setup_script(app, setup.session_setup_script)?,
+        session_live: setup.session_live,
         terminal: terminal_size(app, &located),
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
@@ -277,7 +276,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         command: chosen.shell_text,
         environment,
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
-        setup: backend.setup,
+        setup: backend.setup.unwrap_or_default(),
         timeout,
         first_prompt,
         network,
@@ -308,16 +307,16 @@ fn additional_timeout(start: &StartConfig) -> Duration {
 /// they are ignored for another one.
 fn program_settings(
     request: &LaunchRequest,
-    role: &LaunchSettings,
-    entry: &LaunchSettings,
+    role: &RoleSettings,
+    entry: &ProviderSettings,
     provider: &Label,
 ) -> ProgramSettings {
     let is_roles = match &role.provider {
         Some(own) => own == provider,
         None => request.provider.is_none(),
     };
-    let above = if is_roles { role.program() } else { ProgramSettings::default() };
-    above.with_fallback(entry.program())
+    let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
+    above.with_fallback(entry.program.clone())
 }
 
 /// The setup script's file, which must exist and be writable by this user only.
@@ -381,7 +380,7 @@ fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<W
 
 /// The provider: the requested one, else the known one that the requested program is named like, else that of the role or the
 /// lane.
-fn provider(app: &App, request: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
+fn provider(app: &App, request: &LaunchRequest, role: &RoleSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let named = || {
         let name = program::name_of(request.command.as_ref()?)?;
         app.settings.knows_provider(&name).then(|| Label::parse(&name).ok()).flatten()
@@ -394,9 +393,9 @@ fn provider(app: &App, request: &LaunchRequest, role: &LaunchSettings, lane: Opt
 fn backend(
     app: &App,
     request: &LaunchRequest,
-    role: &LaunchSettings,
+    role: &RoleSettings,
     lane: Option<&Lane>,
-    entry: &LaunchSettings,
+    entry: &ProviderSettings,
 ) -> Result<ResolvedBackend, Refusal> {
     let (name, source) = match &request.backend {
         Some(name) => (name.clone(), BackendSource::Flag),
@@ -491,12 +490,13 @@ fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<Path
 
 fn requested_env(
     request: &LaunchRequest,
-    role: &LaunchSettings,
-    entry: &LaunchSettings,
+    role: &RoleSettings,
+    entry: &ProviderSettings,
     agent: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, Refusal> {
     let mut requested = BTreeMap::new();
-    for (name, value) in agent.iter().chain(&entry.env).chain(&role.env).chain(&request.env) {
+    let configured = entry.setup.env.iter().chain(&role.setup.env).flatten();
+    for (name, value) in agent.iter().chain(configured).chain(&request.env) {
         check_variable(name, value)?;
         requested.insert(name.clone(), value.clone());
     }

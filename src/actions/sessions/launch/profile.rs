@@ -18,7 +18,7 @@ use super::{
 use crate::{
     actions::{App, core::errors},
     adapters::clean_env,
-    config::{LaunchSettings, ProgramSettings},
+    config::{ProgramSettings, ProviderSettings},
     domain::{Refusal, id::Label, rules::initial_prompt::Program},
     env::vars,
     os::{digest::sha256_hex, executable, program_version},
@@ -53,7 +53,7 @@ pub(crate) struct ProfileInput<'a> {
     pub request: &'a LaunchRequest,
     pub provider: &'a Label,
     /// The provider's settings, with the built-in profile.
-    pub entry: &'a LaunchSettings,
+    pub entry: &'a ProviderSettings,
     /// The program's settings, of role and provider.
     pub settings: &'a ProgramSettings,
     /// The environment that the configuration and the request set.
@@ -133,7 +133,7 @@ fn is_providers_program(input: &ProfileInput<'_>, chosen: &Program) -> bool {
         Some(argv) => program::name_of(&program::CommandSpec::Argv(argv.clone())),
         None => program::name_of(&program::CommandSpec::Shell(chosen.shell_text.clone())),
     };
-    let configured = input.entry.command.as_deref();
+    let configured = input.entry.program.command.as_deref();
     let is_configured = input.request.command.is_none() && configured == Some(chosen.shell_text.as_str());
     is_configured || name.as_deref() == Some(input.provider.as_str())
 }

@@ -11,7 +11,7 @@ use crate::{
         core::{errors, sandbox_availability},
         sessions::sandbox::lane as sandbox_lane,
     },
-    config::LaunchSettings,
+    config::RoleSettings,
     domain::{
         Refusal,
         id::Label,
@@ -40,7 +40,7 @@ pub(super) struct SandboxedWork<'a> {
 pub(super) fn class(
     app: &App,
     request: &LaunchRequest,
-    role: &LaunchSettings,
+    role: &RoleSettings,
     lane: Option<&Lane>,
 ) -> Result<SandboxClass, Refusal> {
     let Some(lane) = lane else { return Ok(chosen(app, request, role)) };
@@ -52,7 +52,7 @@ pub(super) fn class(
     }
 }
 
-fn chosen(app: &App, request: &LaunchRequest, role: &LaunchSettings) -> SandboxClass {
+fn chosen(app: &App, request: &LaunchRequest, role: &RoleSettings) -> SandboxClass {
     request.sandbox.or(role.sandbox).unwrap_or(app.settings.sandbox.class)
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     actions::App,
     adapters::{ResolvedBackend, StructuredStart, builtin_scripts},
-    config::{AcpProfile, AgentProof, AgentSetup, LaunchSettings, Unguarded},
+    config::{AcpProfile, AgentProof, AgentSetup, ProviderSettings, Unguarded},
     domain::{Refusal, id::Label, rules::initial_prompt::Program},
     env::vars,
 };
@@ -58,7 +58,7 @@ pub(super) fn plan(
     request: &LaunchRequest,
     located: &ResolvedBackend,
     provider: &Label,
-    entry: &LaunchSettings,
+    entry: &ProviderSettings,
 ) -> Result<Option<StructuredLaunch>, Refusal> {
     if !is_structured(located) {
         return Ok(None);

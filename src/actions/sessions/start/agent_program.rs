@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::{
     actions::App,
-    config::{LaunchSettings, SessionMode, built_in_profiles},
+    config::{RoleSettings, SessionMode, built_in_profiles},
     domain::{
         Refusal,
         id::Label,
@@ -31,11 +31,13 @@ const BACKEND_KEY: &str = "sessions.default_backend";
 pub(super) fn provider(
     app: &App,
     request: &StartRequest,
-    role: &LaunchSettings,
+    role: &RoleSettings,
     lane: &Lane,
 ) -> Result<Option<Label>, Refusal> {
-    let is_decided =
-        request.command.is_some() || role.provider.is_some() || role.command.is_some() || lane.provider.is_some();
+    let is_decided = request.command.is_some()
+        || role.provider.is_some()
+        || role.program.command.is_some()
+        || lane.provider.is_some();
     if request.provider.is_some() || is_decided {
         return Ok(request.provider.clone());
     }
@@ -74,7 +76,7 @@ fn known_providers(app: &App, is_structured: bool) -> Vec<String> {
 
 /// Whether the program of a provider is there. Shell text that names none is taken for one that is.
 fn is_installed(app: &App, provider: &str) -> bool {
-    let configured = app.settings.providers.get(provider).and_then(|entry| entry.command.as_deref());
+    let configured = app.settings.providers.get(provider).and_then(|entry| entry.program.command.as_deref());
     match configured.map(leading_word) {
         Some(LeadingWord::Unresolved) => true,
         Some(LeadingWord::Program(name)) => is_in_path(app, &name),
@@ -97,7 +99,7 @@ fn is_in_path(app: &App, program: &str) -> bool {
 pub(super) fn backend(
     app: &App,
     request: &StartRequest,
-    role: &LaunchSettings,
+    role: &RoleSettings,
     lane: &Lane,
     provider: Option<&Label>,
 ) -> Option<String> {
