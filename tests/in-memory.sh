@@ -18,6 +18,7 @@ if ((available < needed)) || ! unshare --mount "${mounting[@]}" 2>/dev/null; the
   exit
 fi
 # The mount is in the command's own namespace: it ends with the command, however that ends.
+# shellcheck disable=SC2016  # The inner shell expands them.
 unshare --mount -- bash -c 'size=$1 directory=$2; shift 2
   mount -t tmpfs -o "mode=1777,size=${size}k" tmpfs "${directory}"
   TMPDIR=${directory} exec "$@"' in-memory "${size}" "${directory}" "$@"

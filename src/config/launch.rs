@@ -48,12 +48,15 @@ section! {
 }
 
 layered_section! {
-    /// A program, and how to tell that it takes input.
+    /// A program, its environment, and how to tell that it takes input.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ProgramSettings {
         /// Shell command that starts the program; by default the provider's name.
         #[sample("claude --model opus")]
         pub command: Option<String>,
+        /// The program's environment; an empty value unsets. A role's is added to the provider's and overrides it.
+        #[sample({ EXAMPLE = "1" })]
+        pub env: Option<BTreeMap<String, String>>,
         /// Exact names of its processes: the session is up once one of them runs in it.
         #[sample(["claude", "node"])]
         pub process_names: Option<Vec<String>> as Option<Vec<ProcessName>>,
@@ -71,12 +74,9 @@ layered_section! {
 }
 
 layered_section! {
-    /// What surrounds the program: its environment, and what runs before and after its start.
+    /// The commands that run before and after the start of the program.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct SetupSettings {
-        /// The program's environment; an empty value unsets. A role's is added to the provider's and overrides it.
-        #[sample({ EXAMPLE = "1" })]
-        pub env: Option<BTreeMap<String, String>>,
         /// Shell commands before the session starts; a failure warns.
         #[sample(["git fetch"])]
         pub pre_start: Option<Vec<String>>,

@@ -118,7 +118,8 @@ fn of_value(value: &Value) -> Value {
         Value::Number(_) => json!({ "type": "integer" }),
         Value::String(_) => json!({ "type": "string" }),
         Value::Array(items) => {
-            json!({ "type": "array", "items": items.first().map_or_else(|| json!({}), of_value) })
+            let item = items.first().map_or_else(|| json!({ "type": "string" }), of_value);
+            json!({ "type": "array", "items": item })
         }
         Value::Object(fields) => {
             let value = fields.values().next().map_or_else(|| json!({ "type": "string" }), of_value);

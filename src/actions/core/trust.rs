@@ -241,7 +241,7 @@ fn launch_settings(section: &str, program: &ProgramSettings, setup: &SetupSettin
     let texts = command.into_iter().chain(setup.commands());
     let mut named: Vec<_> = texts.map(|(key, text)| (at(key), secrets::mask(text))).collect();
     named.extend(setup.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
-    let variables = setup.env.iter().flatten();
+    let variables = program.env.iter().flatten();
     named.extend(variables.map(|(name, value)| (at(&format!("env.{name}")), secrets::mask_value(name, value))));
     named
 }

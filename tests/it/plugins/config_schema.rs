@@ -64,7 +64,6 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
         "[gates.merge]\nrequire = [\"evidence\", \"review\"]",
         "[land]\nstyle = \"octopus\"",
         "[roles.backend]\nprompt = \"typed\"",
-        "[notify]\nsinks = [\"mail\"]",
         "[notify]\nsinks = [7]",
         "[context]\npressure = 80.0",
         "[guard]\ndefault = \"maybe\"",

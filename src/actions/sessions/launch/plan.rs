@@ -495,7 +495,7 @@ fn requested_env(
     agent: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, Refusal> {
     let mut requested = BTreeMap::new();
-    let configured = entry.setup.env.iter().chain(&role.setup.env).flatten();
+    let configured = entry.program.env.iter().chain(&role.program.env).flatten();
     for (name, value) in agent.iter().chain(configured).chain(&request.env) {
         check_variable(name, value)?;
         requested.insert(name.clone(), value.clone());
