@@ -4,9 +4,9 @@
 # eighth less time of the processor, and wait for no disk.
 set -euo pipefail
 
-# In KiB: the most that the tests had in it at once, several times over, and what they need besides.
-size=$((4 << 20))
-needed=$((8 << 20))
+# In KiB. The tests had 306 MiB in it at most; their programs need as much as elsewhere.
+size=$((2 << 20))
+needed=$((6 << 20))
 available=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)
 # A short name: the path of a socket has at most 107 bytes.
 directory=$(mktemp --directory /tmp/XXX)
