@@ -32,7 +32,7 @@ fn click_in_list(browser: &Chromium, button: &str) {
     browser.click(button);
     if browser.run("return document.getElementById('result').textContent.includes('press again')") == json!(true) {
         // As long as the page counts as just moved.
-        std::thread::sleep(Duration::from_millis(500));
+        thread::sleep(Duration::from_millis(500));
         browser.click(button);
     }
 }
