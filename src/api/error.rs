@@ -130,7 +130,7 @@ impl From<anyhow::Error> for ApiError {
 impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
         let status = match failure.kind {
-            // What was valid once, and will not be again.
+            // The token was valid once, and will not be again.
             FailureKind::Refused if matches!(failure.code, "token_used" | "token_expired") => StatusCode::GONE,
             FailureKind::Failure => StatusCode::INTERNAL_SERVER_ERROR,
             FailureKind::Usage => StatusCode::BAD_REQUEST,

@@ -24,7 +24,7 @@ pub struct Key {
     pub form: Form,
 }
 
-/// What a key takes of the values of its TOML type.
+/// The values of its TOML type that a key takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
     /// All of them, or what its reader says.
@@ -69,7 +69,7 @@ impl Wrong {
         Self { key: key.into(), why: why.to_string() }
     }
 
-    /// The same, seen from one step above; the step of a list is `[]`.
+    /// This error, seen from one step above; the step of a list is `[]`.
     fn below(self, step: &str) -> Self {
         let joint = if self.key.is_empty() || self.key.starts_with('[') { "" } else { "." };
         Self { key: format!("{step}{joint}{}", self.key), why: self.why }
@@ -82,7 +82,7 @@ impl<E: Display> From<E> for Wrong {
     }
 }
 
-/// What a reader says of a value, for the caller that knows the key.
+/// The value or the error of a reader, for the caller that knows the key.
 pub(super) fn told<T, E: Into<Wrong>>(read: Result<T, E>) -> Result<T, Wrong> {
     read.map_err(Into::into)
 }
@@ -90,7 +90,7 @@ pub(super) fn told<T, E: Into<Wrong>>(read: Result<T, E>) -> Result<T, Wrong> {
 /// How the value of a key, or a section, is read.
 pub(super) trait Reader {
     type Value;
-    /// What it takes of the values of its TOML type.
+    /// The values of its TOML type that it takes.
     const FORM: Form = Form::Any;
 
     fn read(value: Value) -> Result<Self::Value, Wrong>;

@@ -21,7 +21,7 @@ const KNOWN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_TOKENS: usize = 512;
 
 string_enum! {
-    /// What a token does. No token does anything else.
+    /// The actions of tokens. No token does anything else.
     AnswerAction { Allow => "allow", Deny => "deny", Answer => "answer" }
 }
 
@@ -51,7 +51,7 @@ impl AnswerAction {
     }
 }
 
-/// What is kept of one.
+/// A token as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerToken {
     /// The digest of the token.

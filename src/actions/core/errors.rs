@@ -30,11 +30,11 @@ pub fn internal(why: impl Display) -> anyhow::Error {
 #[error("there is no snapshot of the store")]
 pub struct NoSnapshot;
 
-/// Of an import that ended early: what it has written by then stays.
+/// How far an import came that ended early: the tasks of its complete steps stay.
 #[derive(Debug, Error)]
 #[error("{written} of {all} tasks are imported")]
 pub struct ImportStopped {
-    /// How many tasks were looked at.
+    /// How many of its tasks are in the store now.
     pub written: usize,
     /// How many there are.
     pub all: usize,

@@ -234,7 +234,7 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     named
 }
 
-/// What a role or a provider runs, with secrets masked.
+/// The programs, scripts and variables of a role or a provider, with secrets masked.
 fn launch_settings(section: &str, program: &ProgramSettings, setup: &SetupSettings) -> Vec<(String, String)> {
     let at = |key: &str| format!("{section}.{key}");
     let command = program.command.as_deref().map(|text| ("command", text));

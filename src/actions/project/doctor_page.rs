@@ -23,7 +23,7 @@ pub(super) fn judges(name: &str) -> bool {
         || name == certificate_file::FILE
 }
 
-/// What is wrong with them.
+/// The findings about these files.
 pub(super) fn find(app: &App) -> Vec<Finding> {
     let devices = DeviceFile::of(&app.project).read().err().map(|error| {
         let failure = errors::classify(&error);

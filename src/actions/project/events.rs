@@ -80,8 +80,8 @@ pub fn each(
     }
 }
 
-/// Refuses a number above the newest event: its reader would miss the next events, which get the same numbers again. A file gives no
-/// number out again, whatever becomes of it.
+/// Refuses a number above the newest event: its reader would miss the next events, which get these numbers again. That happens on a
+/// server alone: a restored file goes on above its old numbers.
 fn check_not_rewound(tx: &ReadTx<'_>, seen: i64) -> Result<(), StoreError> {
     let newest = events::last_seq(tx)?;
     if newest < seen { Err(StoreError::Rewound { seen, newest }) } else { Ok(()) }

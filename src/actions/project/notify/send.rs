@@ -205,7 +205,7 @@ impl Board {
         self.needs.iter().find(|(key, _)| key == item).map(|(_, need)| need)
     }
 
-    /// What a sink wants of it.
+    /// The items that a sink gets, and those that it gets in its quiet window.
     fn wish(&self, app: &App, sink: &SinkSettings<'_>) -> SinkWish {
         let keys = |fits: &dyn Fn(&str) -> bool| {
             self.needs.iter().filter(|(_, need)| fits(need.kind)).map(|(key, _)| key.clone()).collect::<Vec<_>>()

@@ -331,7 +331,7 @@ struct Search {
 }
 
 impl Search {
-    /// What claims a task; `None` when a rule keeps it from the claimant.
+    /// The grant of a claim of this task; `None` when a rule keeps it from the claimant.
     fn judge(&mut self, app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task) -> Result<Option<Granted>> {
         let error = match decide(app, tx, claimant, task, &self.cache) {
             Ok(granted) => return Ok(Some(granted)),

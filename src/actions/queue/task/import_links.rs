@@ -18,7 +18,7 @@ pub(super) struct Links<'f> {
     incoming: BTreeMap<&'f TaskId, &'f ImportedTask>,
     /// The tasks of the file that are there already, with what they depend on and their parents.
     existing: BTreeMap<TaskId, (Vec<TaskId>, Option<TaskId>)>,
-    /// What the incoming tasks point at, and is neither in the file nor in the store.
+    /// The tasks that the incoming ones name and that are neither in the file nor in the store.
     absent: BTreeSet<TaskId>,
 }
 

@@ -28,7 +28,7 @@ const INTENT_PREFIX: &str = "import ";
 /// The length of the digest in an intent's id, in characters.
 const DIGEST_CHARS: usize = 32;
 
-/// What an intent tells of its import. Stored as JSON.
+/// The facts about an import in its intent. Stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportIntent {
     /// How many tasks it adds.
