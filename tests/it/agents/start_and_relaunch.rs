@@ -2,13 +2,12 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::Scene;
 use crate::{
     common::{agent_programs::Agent, test_project::FAIRWAY},
-    sessions::{eventually, marked, text},
+    sessions::{eventually, text},
 };
 
 fn it_comes_back_with_its_conversation(agent: Agent) {
@@ -34,14 +33,7 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     eventually("it is idle", || (world.session(&id)["activity"] == "idle").then_some(()));
     assert_eq!(world.json(["task", "show", "T-1"])["claim"]["session_id"], json!(id));
 
-    let run = world.session(&id)["run_id"].clone();
-    eventually("it is killed", || {
-        let left = marked(&run).unwrap();
-        for key in &left {
-            drop(key.signal(Signal::SIGKILL));
-        }
-        left.is_empty().then_some(())
-    });
+    world.kill(&id);
     let relaunch = format!("fairway session relaunch {id}");
     eventually("status says so", || world.run(["status"]).exits(0).stdout.contains(&relaunch).then_some(()));
 

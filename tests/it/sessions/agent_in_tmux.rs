@@ -2,11 +2,9 @@
 
 use std::process::Command;
 
-use fairway::os::process::ProcessStatus;
-use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{Sessions, eventually, marked, text};
+use super::{Sessions, eventually, text};
 use crate::common::{agent_programs::Agent, mock_models::MockModels};
 
 #[test]
@@ -56,14 +54,7 @@ fn claude_code_is_launched_prompted_and_nudged() {
     assert_eq!(model.requests().iter().filter(|heard| heard.has_new(nudge)).count(), 1, "{:?}", model.requests());
     assert_eq!(model.requests().iter().filter(|heard| heard.has_new("line of text")).count(), 1);
 
-    // Everything of it at once, so that nobody is left to record its end.
-    let run = text(&session["run_id"]);
-    for key in marked(&run).unwrap() {
-        key.signal(Signal::SIGKILL).unwrap();
-    }
-    eventually("it is gone", || {
-        marked(&run).unwrap().iter().all(|key| matches!(key.status(), ProcessStatus::Gone(_))).then_some(())
-    });
+    world.kill("agent");
     assert_eq!(world.session("agent")["status"], "running");
     let report = world.json(["session", "reconcile"]);
     assert_eq!(report["stale"][0]["session_id"], "agent", "{report}");

@@ -3,10 +3,9 @@
 use std::{
     fs,
     process::{Command, Stdio},
-    time::Duration,
 };
 
-use fairway::os::{poll_until, process::ProcessKey};
+use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -57,18 +56,8 @@ fn commands(need: &Value) -> Vec<String> {
     need["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect()
 }
 
-/// Kills the root process first, so that it cannot record the end of its program, and then what is left of the session run.
 fn kill_all(session: &Value) {
-    let root = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
-    kill(ProcessKey::of(root));
-    let run = text(&session["run_id"]);
-    poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(10), || {
-        let left = marked(&run).unwrap();
-        let is_empty = left.is_empty();
-        kill(left);
-        is_empty.then_some(())
-    })
-    .expect("the processes are gone");
+    super::kill_run(i32::try_from(session["pid"].as_i64().unwrap()).unwrap(), &text(&session["run_id"]));
 }
 
 /// The events, and the store's main file: what a read must leave alone.

@@ -52,7 +52,12 @@ use std::{
     time::Duration,
 };
 
-use fairway::os::{poll_until, process::ProcessKey, process_tree};
+use fairway::os::{
+    poll_until,
+    process::{ProcessKey, ProcessStatus},
+    process_tree,
+};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::TestProject;
@@ -100,6 +105,13 @@ impl Sessions {
     #[track_caller]
     pub fn session(&self, id: &str) -> BTreeMap<String, String> {
         self.rows(&format!("SELECT * FROM agent_sessions WHERE id = '{id}'")).pop().expect("the session's row")
+    }
+
+    /// Kills all processes of a session, so that nothing records its end.
+    #[track_caller]
+    pub fn kill(&self, id: &str) {
+        let session = self.session(id);
+        kill_run(session["pid"].parse().unwrap(), &session["run_id"]);
     }
 
     /// The name of a session in its backend.
@@ -208,6 +220,22 @@ impl Drop for Sessions {
 
 pub fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
     process_tree::with_env_entry(&format!("FAIRWAY_RUN_ID={run}"))
+}
+
+/// Kills a session's supervisor, which would record the end, and then what else runs for the session. Waits for each of them: a
+/// process that ends has no environment any more while the kernel takes its memory down, so that no list by environment has it.
+#[track_caller]
+pub fn kill_run(supervisor: i32, run: &str) {
+    let mut killed: Vec<ProcessKey> = ProcessKey::of(supervisor).into_iter().collect();
+    let kill = |keys: &[ProcessKey]| keys.iter().for_each(|key| drop(key.signal(Signal::SIGKILL)));
+    kill(&killed);
+    eventually("the processes of the session are gone", || {
+        let left = marked(run).unwrap();
+        kill(&left);
+        let is_all = left.is_empty() && killed.iter().all(|key| matches!(key.status(), ProcessStatus::Gone(_)));
+        killed.extend(left);
+        is_all.then_some(())
+    });
 }
 
 /// Bounds a hang and nothing else: on a busy machine an agent's command line takes half a minute to start.

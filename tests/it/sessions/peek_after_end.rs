@@ -1,18 +1,7 @@
 //! `session peek` of real programs in a terminal, after their end.
 
-use nix::sys::signal::Signal;
-
-use super::{Sessions, eventually, marked, text};
+use super::{Sessions, eventually, text};
 use crate::common::require;
-
-/// Everything of a session at once.
-fn kill(world: &Sessions, session: &str) {
-    let run = world.session(session)["run_id"].clone();
-    for key in marked(&run).unwrap() {
-        let _ = key.signal(Signal::SIGKILL);
-    }
-    eventually("it is gone", || marked(&run).unwrap().is_empty().then_some(()));
-}
 
 fn peek(world: &Sessions, args: &[&str]) -> String {
     world.run(["session", "peek"].iter().chain(args)).exits(0).stdout
@@ -32,7 +21,7 @@ fn screen_of_a_killed_full_screen_program_is_text() {
     world.launch(&[&["--role", "r", "--backend", "tmux", "--name", "s1"][..], &program].concat());
     eventually("it shows its file", || peek(&world, &["s1"]).contains("this is line 40").then_some(()));
     let live = peek(&world, &["s1", "-n", "0"]);
-    kill(&world, "s1");
+    world.kill("s1");
     world.run(["session", "stop", "s1"]).exits(0);
 
     let view = world.json(["session", "peek", "s1", "-n", "0"]);

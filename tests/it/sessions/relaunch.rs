@@ -2,11 +2,9 @@
 
 use std::fs;
 
-use fairway::os::process::ProcessKey;
-use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use super::{Sessions, eventually, marked, text};
+use super::{Sessions, eventually, text};
 
 /// A session of a provider whose program writes down how it is called and what it is told, with a claim on T-1.
 fn working() -> Sessions {
@@ -42,20 +40,6 @@ fn is_told(world: &Sessions, id: &str, text: &str) -> bool {
     messages.iter().any(|message| message["content"].contains(text)) || told(world).contains(text)
 }
 
-/// Kills a session, so that nothing records its end.
-fn kill(world: &Sessions, id: &str) {
-    let session = world.session(id);
-    let root: i32 = session["pid"].parse().unwrap();
-    let _ = ProcessKey::of(root).unwrap().signal(Signal::SIGKILL);
-    eventually("its processes are gone", || {
-        let left = marked(&session["run_id"]).unwrap();
-        for key in &left {
-            let _ = key.signal(Signal::SIGKILL);
-        }
-        (left.is_empty() && ProcessKey::of(root).is_none()).then_some(())
-    });
-}
-
 fn relaunch(world: &Sessions, args: &[&str]) -> crate::common::test_project::CommandOutput {
     world.run(["session", "relaunch", "--json"].iter().chain(args))
 }
@@ -64,7 +48,7 @@ fn relaunch(world: &Sessions, args: &[&str]) -> crate::common::test_project::Com
 fn dead_session_is_relaunched_in_its_place_with_its_claims() {
     let world = working();
     relaunch(&world, &["T-1-claude"]).refuses(4, "session_alive");
-    kill(&world, "T-1-claude");
+    world.kill("T-1-claude");
     fs::remove_file(world.dir().join("told")).unwrap();
     let session = relaunch(&world, &["T-1-claude"]).exits(0).json();
     for (key, value) in [
@@ -99,7 +83,7 @@ fn dead_session_is_relaunched_in_its_place_with_its_claims() {
     assert!(text(&error["hint"]).contains("fairway session stop T-1-claude-2"), "{error}");
     relaunch(&world, &["T-1-claude-2"]).refuses(4, "session_alive");
     // The number counts from the first session.
-    kill(&world, "T-1-claude-2");
+    world.kill("T-1-claude-2");
     let session = relaunch(&world, &["T-1-claude-2"]).exits(0).json();
     assert_eq!((&session["id"], &session["relaunch_of"]), (&json!("T-1-claude-3"), &json!("T-1-claude-2")));
     assert_eq!(session["continued"], json!(["T-1"]));
@@ -120,7 +104,7 @@ fn relaunch_has_every_claim_as_it_was() {
     world.run(["--session", "T-1-claude", "task", "block", "T-2", "--reason", "no key"]).exits(0);
     world.run(["--session", "T-1-claude", "task", "submit", "T-3"]).exits(0);
     world.run(["lane", "edit", "T-1", "--wip", "1"]).exits(0);
-    kill(&world, "T-1-claude");
+    world.kill("T-1-claude");
     let relaunched = world.run(["session", "relaunch", "T-1-claude"]).exits(0).stdout;
     assert!(relaunched.contains("\n  continues: T-1, T-2, T-3\n"), "{relaunched}");
     let state = |task: &str| {
@@ -139,7 +123,7 @@ fn relaunch_has_every_claim_as_it_was() {
 #[test]
 fn claims_of_a_relaunch_that_failed_go_on_with_the_next_one() {
     let world = working();
-    kill(&world, "T-1-claude");
+    world.kill("T-1-claude");
     let program = world.dir().join("claude");
     let working = fs::read_to_string(&program).unwrap();
     fs::write(&program, "#!/bin/sh\nexit 3\n").unwrap();
@@ -158,18 +142,18 @@ fn conversation_is_resumed_where_the_profile_can() {
         world.run(set).exits(0);
     };
     told_conversation("c-1");
-    kill(&world, "T-1-claude");
+    world.kill("T-1-claude");
     fs::remove_file(world.dir().join("told")).unwrap();
     let session = relaunch(&world, &["T-1-claude"]).exits(0).json();
     assert_eq!(session["conversation"], "c-1");
     let called = eventually("the call", || told(&world).lines().next().map(str::to_owned));
     assert!(called.contains("--resume c-1"), "{called}");
     // The conversation is known through the chain, also to a session that never spoke.
-    kill(&world, "T-1-claude-2");
+    world.kill("T-1-claude-2");
     fs::remove_file(world.dir().join("told")).unwrap();
     let shown = world.run(["session", "relaunch", "T-1-claude-2"]).exits(0).stdout;
     assert!(shown.starts_with("relaunched T-1-claude-2 as T-1-claude-3, with its conversation\n"), "{shown}");
-    kill(&world, "T-1-claude-3");
+    world.kill("T-1-claude-3");
     eventually("the call", || told(&world).contains("--resume c-1").then_some(()));
     fs::remove_file(world.dir().join("told")).unwrap();
     let session = relaunch(&world, &["T-1-claude-3", "--no-resume"]).exits(0).json();
@@ -183,7 +167,7 @@ fn provider_without_resume_args_begins_a_new_conversation_and_says_so() {
     let world = working();
     start(&world, "Another one", &["--provider", "plain"]);
     world.run(["session", "upsert", "--id", "T-2-plain", "--external-session-id", "c-2"]).exits(0);
-    kill(&world, "T-2-plain");
+    world.kill("T-2-plain");
     let session = relaunch(&world, &["T-2-plain"]).exits(0).json();
     assert_eq!((&session["provider"], &session["conversation"]), (&json!("plain"), &Value::Null));
     assert!(session["notes"].to_string().contains("has no resume_args"), "{session}");
@@ -193,7 +177,7 @@ fn provider_without_resume_args_begins_a_new_conversation_and_says_so() {
 fn relaunch_repeats_the_flags_of_the_launch() {
     let world = working();
     start(&world, "Another one", &["--env", "TOKEN=x", "--", "sleep", "600"]);
-    kill(&world, "T-2-shell");
+    world.kill("T-2-shell");
     let events = world.run(["events", "--json"]).exits(0).stdout;
     assert!(events.contains("own_command") && !events.contains("TOKEN=x") && !events.contains("sleep"), "{events}");
     let error = relaunch(&world, &["T-2-shell"]).refuses(2, "usage").error();
@@ -213,8 +197,8 @@ fn all_dead_sessions_with_claims_are_relaunched_at_once() {
     start(&world, "A third one", &["--provider", "plain"]);
     let none = world.run(["session", "relaunch", "--dead"]).exits(0).stdout;
     assert_eq!(none, "no sessions to relaunch\n");
-    kill(&world, "T-1-claude");
-    kill(&world, "T-2-plain");
+    world.kill("T-1-claude");
+    world.kill("T-2-plain");
     let all = relaunch(&world, &["--dead"]).exits(0).json();
     let ids: Vec<String> = all.as_array().unwrap().iter().map(|one| text(&one["id"])).collect();
     assert_eq!(ids, ["T-1-claude-2", "T-2-plain-2"]);
@@ -230,7 +214,7 @@ fn all_dead_sessions_with_claims_are_relaunched_at_once() {
 #[test]
 fn relaunch_needs_the_lane() {
     let world = working();
-    kill(&world, "T-1-claude");
+    world.kill("T-1-claude");
     world.run(["release", "T-1", "--force", "--reason", "rain"]).exits(0);
     world.run(["session", "end", "T-1-claude"]).exits(0);
     world.run(["lane", "close", "T-1"]).exits(0);
@@ -243,7 +227,7 @@ fn relaunch_needs_the_lane() {
 #[test]
 fn prime_tells_a_person_to_relaunch() {
     let world = working();
-    kill(&world, "T-1-claude");
+    world.kill("T-1-claude");
     let shown = world.run(["prime", "--task", "T-1"]).exits(0).stdout;
     assert!(shown.contains("fairway session relaunch T-1-claude  continues"), "{shown}");
 }

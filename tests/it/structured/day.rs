@@ -3,7 +3,6 @@
 use std::{env, path::PathBuf, process::Child, time::Duration};
 
 use fairway::os::poll_until::poll_until;
-use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::real_agents::{RULE, Structured};
@@ -11,7 +10,7 @@ use crate::{
     api::page_client,
     cli::land::status,
     common::{agent_programs::Agent, mock_models::MockModels, test_project::FAIRWAY},
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, marked, text},
+    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text},
 };
 
 /// What the agents work on is one file each; it needs no review.
@@ -130,14 +129,7 @@ fn five_agents_claim_ask_are_denied_die_go_on_and_land() {
     day.comes("opencode", || day.peek("opencode").contains("[denied: no-canary: as a rule]"));
     assert_eq!(day.approvals(), [] as [Value; 0]);
     // One dies with all its processes, and goes on under its claim with its conversation.
-    let run = world.session(DIES.provider())["run_id"].clone();
-    eventually("it is killed", || {
-        let left = marked(&run).unwrap();
-        for key in &left {
-            drop(key.signal(Signal::SIGKILL));
-        }
-        left.is_empty().then_some(())
-    });
+    world.kill(DIES.provider());
     world.run(["session", "reconcile"]).exits(0);
     let next = world.json(["session", "relaunch", DIES.provider()]);
     assert_eq!(next["continued"], json!([task(DIES)]), "{next}");

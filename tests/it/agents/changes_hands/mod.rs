@@ -8,13 +8,12 @@ mod stolen;
 use std::{path::PathBuf, process::Command, time::Duration};
 
 use fairway::os::poll_until::poll_until;
-use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::RULES;
 use crate::{
     common::{agent_programs::Agent, mock_models::MockModels, test_project::FAIRWAY},
-    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, marked, text},
+    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, text},
 };
 
 /// What the predecessor notes, and its successor must hear of.
@@ -73,14 +72,7 @@ impl Hands {
 
     /// Kills the agent with all that it runs, and waits until this host has seen it.
     fn kill_first(&self) {
-        let run = self.world.session("s1")["run_id"].clone();
-        eventually("it is killed", || {
-            let left = marked(&run).unwrap();
-            for key in &left {
-                drop(key.signal(Signal::SIGKILL));
-            }
-            left.is_empty().then_some(())
-        });
+        self.world.kill("s1");
         let offer = "fairway session relaunch s1";
         eventually("status says so", || self.world.run(["status"]).exits(0).stdout.contains(offer).then_some(()));
     }
