@@ -47,7 +47,12 @@ pub const NEEDS: &[Need] = &[
         let home = to.vars.get(OsStr::new("HOME")).cloned().unwrap_or_default();
         fs::write(Path::new(&home).join("cache"), "x")
     }),
-    need("write-temporary", |_| fs::write("/tmp/own", "x")),
+    need("write-temporary", |to| {
+        let file = format!("/tmp/fairway-{}", to.mark);
+        fs::write(&file, "x")?;
+        // A program of one's own around it may show the directory of the machine.
+        fs::remove_file(file)
+    }),
     need("run-toolchain", |to| program(&[&to.path("home/.cargo/bin/tool").display().to_string()], to).map(drop)),
     need("run-pipe", |to| program(&["sh", "-c", "echo a | cat >/dev/null && test -r /etc/passwd"], to).map(drop)),
     need("random", |_| fs::File::open("/dev/urandom").map(drop)),
