@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     os::unix::fs::MetadataExt,
+    time::Duration,
 };
 
 use nix::{
@@ -14,7 +15,10 @@ use nix::{
 };
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::host;
+use super::{host, poll_until::poll_until};
+
+/// How long the kernel may take to put another program in the place of a process.
+const EXEC_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The permanent identity of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,16 +119,67 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
     Ok(found)
 }
 
+/// The environment with which a process was started. While the kernel puts another program in its place it has none, and what is
+/// read ends early: that is waited for, so that no list by environment misses a process which has just been started.
+pub fn environ(pid: i32) -> io::Result<Vec<u8>> {
+    let read = || fs::read(format!("/proc/{pid}/environ"));
+    // A kernel that is only like Linux may not tell where it is, also not of this process.
+    if environ_range(&read_stat(i32::try_from(std::process::id()).unwrap_or_default())?) == EnvironRange::BeingSet {
+        return read();
+    }
+    let mut empty = 0;
+    let mut is_whole = |found: &io::Result<Vec<u8>>| {
+        let (Ok(found), Ok(stat)) = (found, read_stat(pid)) else { return true };
+        match environ_range(&stat) {
+            EnvironRange::Over => true,
+            EnvironRange::BeingSet => false,
+            // Or the kernel is just about to write its end, which it does not do each time.
+            EnvironRange::Length(0) => {
+                empty += 1;
+                empty > 2
+            }
+            EnvironRange::Length(length) => length == found.len(),
+        }
+    };
+    let found = poll_until(EXEC_TIMEOUT, Duration::from_millis(8), || Some(read()).filter(|found| is_whole(found)));
+    found.unwrap_or_else(read)
+}
+
+/// What the kernel tells about the environment of a process.
+#[derive(Debug, PartialEq, Eq)]
+enum EnvironRange {
+    /// The process exits, or is a thread of the kernel: it gets none.
+    Over,
+    /// It has none yet.
+    BeingSet,
+    /// It has so many bytes.
+    Length(usize),
+}
+
+fn environ_range(stat: &str) -> EnvironRange {
+    const EXITS_OR_IS_OF_KERNEL: u64 = 0x4 | 0x20_0000;
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    match (number(6), number(47), number(48)) {
+        (Some(flags), _, _) if flags & EXITS_OR_IS_OF_KERNEL != 0 => EnvironRange::Over,
+        (_, Some(begin), Some(end)) if end != 0 => {
+            EnvironRange::Length(usize::try_from(end.saturating_sub(begin)).unwrap_or_default())
+        }
+        _ => EnvironRange::BeingSet,
+    }
+}
+
 /// The value of an environment variable with which a process was started; `None` without it, and when this cannot be read.
 pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = environ(pid).ok()?;
     let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     String::from_utf8(environment.split(|byte| *byte == 0).find_map(value)?).ok()
 }
 
 /// Whether a process was started with one of these environment variables. `None` when this cannot be read.
 pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = environ(pid).ok()?;
     let is_named = |entry: &[u8]| {
         let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b'=').unwrap_or(entry.len()));
         value.len() > 1 && names.iter().any(|wanted| wanted.as_bytes() == name)
@@ -284,15 +339,49 @@ mod tests {
 
         assert!(key.signal(Signal::SIGKILL).unwrap());
         // Not yet waited for: a zombie.
-        crate::os::poll_until::poll_until(
-            std::time::Duration::from_secs(5),
-            std::time::Duration::from_millis(5),
-            || (key.status() != ProcessStatus::Alive).then_some(()),
-        )
+        poll_until(Duration::from_secs(5), Duration::from_millis(5), || {
+            (key.status() != ProcessStatus::Alive).then_some(())
+        })
         .unwrap();
         assert!(ProcessKey::of(key.pid).is_none());
         child.wait().unwrap();
         assert!(matches!(key.status(), ProcessStatus::Gone(_)));
+    }
+
+    #[test]
+    fn environment_is_found_while_the_program_is_exchanged() {
+        // About one plain read of sixty falls between two programs.
+        let script = "[ $0 -eq 0 ] || exec sh -c \"$1\" $(($0 - 1)) \"$1\"";
+        let start = ["-c", script, "2000", script];
+        let mut child = std::process::Command::new("sh").args(start).env("FAIRWAY_TEST_MARK", "m").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let mut reads = 0;
+        while stat(pid).unwrap().is_some_and(|found| !found.is_zombie()) {
+            let found = has_variable(pid, &["FAIRWAY_TEST_MARK"]);
+            // Between the two looks it may have ended.
+            let has_ended = read_stat(pid).map_or(true, |text| environ_range(&text) == EnvironRange::Over);
+            assert!(found == Some(true) || has_ended, "{found:?} after {reads} reads");
+            reads += 1;
+        }
+        child.wait().unwrap();
+        assert!(reads > 0);
+    }
+
+    #[test]
+    fn range_of_an_environment_is_told_from_one_that_the_kernel_sets_up() {
+        let line = |flags: u64, begin: u64, end: u64| {
+            format!("7 (a b) R 1 2 3 0 -1 {flags} {}{begin} {end} 0", "0 ".repeat(40))
+        };
+        for (stat, range) in [
+            (line(0, 5, 9), EnvironRange::Length(4)),
+            (line(0, 5, 5), EnvironRange::Length(0)),
+            (line(0, 0, 0), EnvironRange::BeingSet),
+            (line(4, 0, 0), EnvironRange::Over),
+            (line(0x20_0040, 0, 0), EnvironRange::Over),
+            ("7 (a b) R 1".to_owned(), EnvironRange::BeingSet),
+        ] {
+            assert_eq!(environ_range(&stat), range, "{stat}");
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn belongs_to_other(pid: i32, mark: &str) -> bool {
 
 /// The initial environment of a process; empty when it cannot be read.
 fn environ(pid: i32) -> Vec<u8> {
-    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+    process::environ(pid).unwrap_or_default()
 }
 
 /// All processes of this user whose environment contains this entry (`NAME=value`). This finds processes that were
