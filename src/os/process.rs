@@ -352,7 +352,7 @@ mod tests {
     fn environment_is_found_while_the_program_is_exchanged() {
         // About one plain read of sixty falls between two programs.
         let script = "[ $0 -eq 0 ] || exec sh -c \"$1\" $(($0 - 1)) \"$1\"";
-        let start = ["-c", script, "2000", script];
+        let start = ["-c", script, "600", script];
         let mut child = std::process::Command::new("sh").args(start).env("FAIRWAY_TEST_MARK", "m").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let mut reads = 0;
