@@ -1,53 +1,39 @@
 //! The plan of a launch: every value resolved and checked, nothing written or started.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
+pub(crate) use super::choice::Work;
 pub use super::request::LaunchRequest;
 
 use super::{
+    choice::{backend, check_multiplexer, program_settings, provider, resolve_work},
+    environment::{check_variable, requested_env, session_env},
     git_hooks, notes,
+    place::{branch, check_worktree, path_text, transcript, worktree},
     profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
-    program::{self, SHELL},
+    program,
     provider_hooks::ProviderHooks,
     purpose::Purpose,
-    resource_attributes,
     sandbox::{self, SandboxedWork},
     session_id, structured,
 };
 use crate::{
     actions::{
         App,
-        core::{errors, launch_parts::OwnParts, lookup, open_store, other_host, trust},
-        queue::lane::checkout::{self, Presence},
-        sessions::adapter_endpoint,
+        core::{launch_parts::OwnParts, other_host, trust},
     },
-    adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, builtin_scripts, is_session_var},
-    api_client::socket_path,
-    config::{
-        ProgramSettings, ProviderSettings, RoleSettings, SessionMode, Setup,
-        project::{STATE_DIR, STORE_FILE, normalize},
-    },
+    adapters::{self, ResolvedBackend, StartConfig, Terminal},
+    config::{ProgramSettings, Setup, project::normalize},
     domain::{
-        Refusal, Role, SessionId,
-        id::Label,
-        lane::Lane,
+        Refusal, SessionId,
         rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
         sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
-        task::Task,
     },
     env::vars,
-    os::{executable as files, git::Git, host, terminal, user},
-    store::ReadTx,
+    os::{git::Git, host, terminal},
 };
 
 /// The configured socket that stands for the user's own multiplexer server.
@@ -93,18 +79,6 @@ pub struct LaunchPlan {
     pub network: Option<SandboxNetwork>,
     /// The parts of the request that are not stored.
     pub own: OwnParts,
-}
-
-/// The task, the lane and the role of a launch.
-#[derive(Debug, Clone)]
-pub(crate) struct Work {
-    pub(crate) task: Option<Task>,
-    pub(crate) lane: Option<Lane>,
-    pub(crate) role: Role,
-    /// Whether task and lane may be planned only: the worktree need not be there.
-    pub(crate) is_planned: bool,
-    /// Whether the launch claims the task: the claim says itself what bars it.
-    pub(crate) is_claimed: bool,
 }
 
 /// Resolves and checks a launch. Writes nothing and starts nothing.
@@ -303,22 +277,6 @@ fn additional_timeout(start: &StartConfig) -> Duration {
     EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
 }
 
-/// The program settings of the role, with the provider's as fallback. A role's settings are made for the role's provider:
-/// they are ignored for another one.
-fn program_settings(
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    entry: &ProviderSettings,
-    provider: &Label,
-) -> ProgramSettings {
-    let is_roles = match &role.provider {
-        Some(own) => own == provider,
-        None => request.provider.is_none(),
-    };
-    let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
-    above.with_fallback(entry.program.clone())
-}
-
 /// The setup script's file, which must exist and be writable by this user only.
 fn setup_script(app: &App, configured: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(configured) = configured else { return Ok(None) };
@@ -338,200 +296,10 @@ fn socket_path(app: &App, configured: &str) -> Result<String, Refusal> {
     path_text("the backend's socket", &normalize(&app.project.root.join(configured)))
 }
 
-fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
-    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
-    if text.chars().any(char::is_control) {
-        return Err(Refusal::invalid(what, "contains control characters"));
-    }
-    Ok(text.to_owned())
-}
-
-fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
-    let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
-    let is_name = name.starts_with(is_first)
-        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
-    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-    if !is_name {
-        return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
-    }
-    if is_session_var(name) {
-        return Err(Refusal::Usage { why: format!("{name} is reserved; fairway sets it") });
-    }
-    if value.contains('\0') {
-        return Err(Refusal::Usage { why: format!("the value of {name} contains a NUL byte") });
-    }
-    Ok(())
-}
-
-/// The task, the lane and the role: the requested role, else the lane's, else the task's.
-fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<Work> {
-    let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
-    let of_role = || app.settings.role(request.role.as_ref()?).lane;
-    let of_task = || task.as_ref()?.fields.lane.clone();
-    let lane = request.lane.clone().or_else(of_role).or_else(of_task);
-    let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
-    let of_lane = || lane.as_ref()?.role.clone();
-    let role = request.role.clone().or_else(of_lane).or_else(|| task.as_ref()?.fields.role.clone());
-    match role {
-        Some(role) => Ok(Work { task, lane, role, is_planned: false, is_claimed: false }),
-        None => Err(Refusal::NoLaunchRole { lane: lane.map(|lane| lane.name) }.into()),
-    }
-}
-
-/// The provider: the requested one, else the known one that the requested program is named like, else that of the role or the
-/// lane.
-fn provider(app: &App, request: &LaunchRequest, role: &RoleSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
-    let named = || {
-        let name = program::name_of(request.command.as_ref()?)?;
-        app.settings.knows_provider(&name).then(|| Label::parse(&name).ok()).flatten()
-    };
-    let configured =
-        request.provider.clone().or_else(named).or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
-    Ok(configured.map_or_else(|| Label::parse(SHELL), Ok)?)
-}
-
-fn backend(
-    app: &App,
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    lane: Option<&Lane>,
-    entry: &ProviderSettings,
-) -> Result<ResolvedBackend, Refusal> {
-    let (name, source) = match &request.backend {
-        Some(name) => (name.clone(), BackendSource::Flag),
-        None if request.structured => (builtin_scripts::STRUCTURED.to_owned(), BackendSource::Flag),
-        None => {
-            let of_mode = || match entry.mode? {
-                SessionMode::Structured => Some(builtin_scripts::STRUCTURED.to_owned()),
-                SessionMode::Terminal => None,
-            };
-            let configured = role.backend.clone().or_else(|| lane?.backend.clone()).or_else(of_mode);
-            (configured.unwrap_or_else(|| app.settings.sessions.default_backend.clone()), BackendSource::Project)
-        }
-    };
-    adapters::resolve_backend(&name, source, &app.env, &app.project.root, &app.settings.backends)
-}
-
-fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
-    let configured = match &request.worktree {
-        Some(dir) => app.env.cwd.join(dir),
-        None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
-    };
-    let dir = normalize(&configured);
-    if dir.exists() && !dir.is_dir() {
-        return Err(Refusal::not_found("worktree", dir.display().to_string()));
-    }
-    Ok(dir)
-}
-
-/// Checks that the worktree is there; a launch without `pre_start` does not make one.
-fn check_worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
-    if let (None, Some(lane)) = (&request.worktree, lane) {
-        if let Presence::Missing(dir) = checkout::presence(app, lane) {
-            return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
-        }
-        checkout::refuse_damaged(app, lane)?;
-    }
-    if worktree.is_dir() { Ok(()) } else { Err(Refusal::not_found("worktree", worktree.display().to_string())) }
-}
-
 /// The size of the caller's terminal, if it has one. screen drops the upper rows when a smaller terminal attaches, so that a
 /// program without a screen of its own would show nothing: its sessions start with the rows that every terminal has.
 fn terminal_size(app: &App, located: &ResolvedBackend) -> Option<Terminal> {
     let own = app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols });
     let is_screen = located.built_in.is_some_and(|built_in| built_in.multiplexer == Some("screen"));
     own.or_else(|| is_screen.then(|| Terminal { rows: 24, ..Terminal::default() }))
-}
-
-/// Checks that the multiplexer of a built-in backend is installed.
-fn check_multiplexer(app: &App, located: &ResolvedBackend) -> Result<(), Refusal> {
-    let Some(program) = located.built_in.and_then(|built_in| built_in.multiplexer) else { return Ok(()) };
-    let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
-    match files::find(program, path, &app.env.cwd) {
-        Some(_) => Ok(()),
-        None => Err(Refusal::not_found("multiplexer", program)),
-    }
-}
-
-fn branch(request: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
-    request.branch.clone().or_else(|| lane?.branch.clone()).or_else(|| task?.branch.clone())
-}
-
-/// The transcript's file, which must be writable as far as that is known without writing.
-fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
-    let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
-    let path = match &request.transcript {
-        Some(path) => normalize(&app.project.root.join(path)),
-        None => {
-            let dir = app.project.state.join("transcripts");
-            // A cloned repository may contain one with any target.
-            if dir.is_symlink() {
-                return Err(invalid(format!("{} is a symbolic link", dir.display())));
-            }
-            dir.join(format!("{id}.log"))
-        }
-    };
-    match fs::symlink_metadata(&path) {
-        Ok(found) if !found.is_file() => return Err(invalid(format!("{} is not a file", path.display()))),
-        Ok(found) if found.uid() != user::uid() => {
-            return Err(invalid(format!("{} belongs to another user", path.display())));
-        }
-        Ok(_) if files::is_writable(&path) => return Ok(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let dir = path.ancestors().skip(1).find(|dir| dir.exists());
-            if dir.is_some_and(|dir| dir.is_dir() && files::is_writable(dir)) {
-                return Ok(path);
-            }
-        }
-        Ok(_) | Err(_) => {}
-    }
-    Err(invalid(format!("{} is not writable", path.display())))
-}
-
-fn requested_env(
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    entry: &ProviderSettings,
-    agent: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut requested = BTreeMap::new();
-    let configured = entry.program.env.iter().chain(&role.program.env).flatten();
-    for (name, value) in agent.iter().chain(configured).chain(&request.env) {
-        check_variable(name, value)?;
-        requested.insert(name.clone(), value.clone());
-    }
-    Ok(requested)
-}
-
-/// The session's environment. An empty value unsets a variable that must not be inherited.
-fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
-    let mut all: BTreeMap<String, String> =
-        adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
-    let present = requested.get(vars::OTEL_RESOURCE_ATTRIBUTES).map(String::as_str);
-    let attributes = resource_attributes::of(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
-    all.extend(requested);
-    all.insert(vars::OTEL_RESOURCE_ATTRIBUTES.to_owned(), attributes);
-    let root = path_text("the project's root", &app.project.root)?;
-    let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
-    let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
-    // The socket of the project's server, also when no server runs.
-    let runtime = app.project.runtime_dir();
-    let api = socket_path::for_runtime_dir(&runtime, &app.env);
-    let in_runtime = |name: &str| runtime.join(name).to_str().map(str::to_owned);
-    let ours = [
-        (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
-        (vars::FAIRWAY_ROOT, Some(root)),
-        (vars::FAIRWAY_DB, moved),
-        (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
-        (vars::FAIRWAY_RUN_ID, Some(session.run_id.to_string())),
-        (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
-        (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
-        (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
-    ];
-    let described = adapter_endpoint::description(session);
-    all.extend(ours.into_iter().chain(described).map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
-    if app.settings.store.is_on_server() {
-        all.insert(vars::FAIRWAY_STORE_URL.to_owned(), open_store::url_to_pass_on(&app.env, &app.layers));
-    }
-    Ok(all)
 }
