@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::{place::path_text, request::LaunchRequest, resource_attributes};
+use super::{choice::Choice, place::path_text, request::LaunchRequest, resource_attributes};
 use crate::{
     actions::{
         App,
@@ -13,16 +13,18 @@ use crate::{
     },
     adapters::{self, is_session_var},
     api_client::socket_path,
-    config::{
-        ProviderSettings, RoleSettings,
-        project::{STATE_DIR, STORE_FILE},
-    },
+    config::project::{STATE_DIR, STORE_FILE},
     domain::{Refusal, session::Session},
     env::vars,
     os::executable as files,
 };
 
-pub(super) fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
+/// Refuses names that are invalid or reserved.
+pub(super) fn check(env: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    env.iter().try_for_each(|(name, value)| check_variable(name, value))
+}
+
+fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
     let is_name = name.starts_with(is_first)
         && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
@@ -39,32 +41,33 @@ pub(super) fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) fn requested_env(
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    entry: &ProviderSettings,
-    agent: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Refusal> {
+/// What the agent's profile, the provider, the role and the request set; a later one overrides.
+///
+/// # Errors
+/// `usage` for a name that is invalid or reserved.
+pub(super) fn requested(request: &LaunchRequest, choice: &Choice) -> Result<BTreeMap<String, String>, Refusal> {
     let mut requested = BTreeMap::new();
-    let configured = entry.program.env.iter().chain(&role.program.env).flatten();
-    for (name, value) in agent.iter().chain(configured).chain(&request.env) {
+    let agent = choice.structured.iter().flat_map(|structured| &structured.env);
+    let configured = choice.entry.program.env.iter().chain(&choice.role.program.env).flatten();
+    for (name, value) in agent.chain(configured).chain(&request.env) {
         check_variable(name, value)?;
         requested.insert(name.clone(), value.clone());
     }
     Ok(requested)
 }
 
-/// The session's environment. An empty value unsets a variable that must not be inherited.
-pub(super) fn session_env(
+/// The session's environment: what is requested, and above it what Fairway sets. An empty value unsets a variable that must not be
+/// inherited.
+pub(super) fn of_session(
     app: &App,
     session: &Session,
-    requested: BTreeMap<String, String>,
+    requested: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>> {
     let mut all: BTreeMap<String, String> =
         adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
     let present = requested.get(vars::OTEL_RESOURCE_ATTRIBUTES).map(String::as_str);
     let attributes = resource_attributes::of(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
-    all.extend(requested);
+    all.extend(requested.clone());
     all.insert(vars::OTEL_RESOURCE_ATTRIBUTES.to_owned(), attributes);
     let root = path_text("the project's root", &app.project.root)?;
     let default = app.project.root.join(STATE_DIR).join(STORE_FILE);

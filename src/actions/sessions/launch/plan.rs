@@ -1,6 +1,10 @@
 //! The plan of a launch: every value resolved and checked, nothing written or started.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::Result;
 
@@ -8,32 +12,31 @@ pub(crate) use super::choice::Work;
 pub use super::request::LaunchRequest;
 
 use super::{
-    choice::{backend, check_multiplexer, program_settings, provider, resolve_work},
-    environment::{check_variable, requested_env, session_env},
-    git_hooks, notes,
-    place::{branch, check_worktree, path_text, transcript, worktree},
+    choice::{Choice, resolve_work},
+    environment, git_hooks, notes,
+    place::{Place, path_text},
     profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
-    program,
+    program::{self, PreparedProgram},
     provider_hooks::ProviderHooks,
     purpose::Purpose,
     sandbox::{self, SandboxedWork},
-    session_id, structured,
+    structured,
 };
 use crate::{
     actions::{
         App,
-        core::{launch_parts::OwnParts, other_host, trust},
+        core::{launch_parts::OwnParts, trust},
     },
     adapters::{self, ResolvedBackend, StartConfig, Terminal},
     config::{ProgramSettings, Setup, project::normalize},
     domain::{
         Refusal, SessionId,
-        rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
+        rules::initial_prompt::{PROMPT_VAR, Program, PromptDelivery},
         sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
     },
     env::vars,
-    os::{git::Git, host, terminal},
+    os::{host, terminal},
 };
 
 /// The configured socket that stands for the user's own multiplexer server.
@@ -92,175 +95,230 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
 
 /// As [`plan`], for this work.
 pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -> Result<Work>) -> Result<LaunchPlan> {
-    for (name, value) in &request.env {
-        check_variable(name, value)?;
-    }
+    environment::check(&request.env)?;
     trust::refuse_tracked_store(app)?;
     trust::require(app)?;
-    let Work { task, lane, role: role_name, is_planned, is_claimed } = work()?;
-    let role = app.settings.role(&role_name);
-    let provider = provider(app, request, &role, lane.as_ref())?;
-    let id = match &request.id {
-        Some(id) if request.keeps_id => id.clone(),
-        id => {
-            app.read(|tx| session_id::choose(app, tx, id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?
-        }
-    };
-    let entry = app.settings.provider(provider.as_str());
-    let located = backend(app, request, &role, lane.as_ref(), &entry)?;
-    check_multiplexer(app, &located)?;
-    let structured = structured::plan(app, request, &located, &provider, &entry)?;
-    let setup = role.setup.clone().with_fallback(entry.setup.clone());
-    if let (None, Some(lane)) = (&request.worktree, &lane) {
-        let words = ["session", "launch", "--role", role_name.as_str(), "--lane", lane.name.as_str()];
-        other_host::refuse_lane(app, lane, &words)?;
-    }
-    let worktree = worktree(app, request, lane.as_ref())?;
-    let is_made_by_launch = !worktree.is_dir();
-    if !is_planned && setup.pre_start.as_ref().is_none_or(Vec::is_empty) {
-        check_worktree(app, request, lane.as_ref(), &worktree)?;
-    }
-    let sandbox = sandbox::class(app, request, &role, lane.as_ref())?;
-    let transcript = transcript(app, request, &id)?;
-    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
-    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
-    let branch = branch(request, lane.as_ref(), task.as_ref())
-        .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
-    let now = app.env.now();
-    let local = host::identity();
-    let session = Session {
-        lane: lane.as_ref().map(|lane| lane.name.clone()),
-        task: request.task.clone(),
-        provider: Some(provider.clone()),
-        backend: Some(located.backend.clone()),
-        session_name: Some(adapters::session_name(&id, located.built_in, &adapters::project_part(&app.project.store))),
-        host: local.name,
-        host_id: local.id,
-        transcript: Some(path_text("transcript", &transcript)?),
-        worktree: Some(path_text("worktree", &worktree)?),
-        branch,
-        adapter_script: Some(path_text("backend", &located.script)?),
-        adapter_state: Some(path_text("the state directory of backend scripts", &state)?),
-        sandbox: Some(sandbox),
-        ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
-    };
-    let agent_env = structured.as_ref().map(|structured| structured.env.clone()).unwrap_or_default();
-    let requested = requested_env(request, &role, &entry, &agent_env)?;
-    let structured = structured.map(|structured| structured.with_proof(app, &provider, &requested, &worktree));
-    let requested_id = request.id.clone().filter(|requested| *requested != session.id);
-    let mut notes: Vec<String> =
-        requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();
-    notes.extend(app.read(|tx| match &lane {
-        Some(lane) if is_claimed => Ok(notes::other_sessions(app, tx, &session, lane)?.into_iter().collect()),
-        lane => notes::collect(app, tx, &session, task.as_ref(), lane.as_ref()),
-    })?);
-    if is_made_by_launch && !is_planned {
-        notes.push(format!("the worktree {} is not there yet: pre_start makes it", worktree.display()));
-    }
-    // The signs of a screen, and the command for a terminal, mean nothing without one.
-    let settings = match &structured {
-        Some(_) => ProgramSettings::default(),
-        None => program_settings(request, &role, &entry, &provider),
-    };
-    let chosen = match &structured {
-        Some(structured) => structured.program.clone(),
-        None => program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider),
-    };
-    program::check(app, &chosen, &requested, &worktree, &mut notes)?;
-    let has_own_command = request.command.is_some() && request.provider.is_none();
-    let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
-    notes.extend(dropped);
-    let input = ProfileInput {
-        app,
-        request,
-        provider: &provider,
-        entry: &entry,
-        settings: &settings,
-        env: &requested,
-        worktree: &worktree,
-        is_local: located.built_in.is_some(),
-        is_sandboxed: sandbox != SandboxClass::Off,
-    };
-    let profiled = match &structured {
-        // The agent takes prompts and resumes by the protocol, and its questions are judged with or without hooks.
-        Some(_) => ProfiledProgram {
-            program: chosen,
-            hooks: LaunchHooks { are_judged: true, ..LaunchHooks::default() },
-            prompt_by_hook: true,
-        },
-        None => profile::apply(&input, chosen, &mut notes)?,
-    };
-    let chosen = profiled.program;
-    let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
-    let (first_prompt, prompt) = if profiled.prompt_by_hook { (prompt, None) } else { (None, prompt) };
-    let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
-    let (program, network) = match sandbox {
-        SandboxClass::Off => (prompted.program, None),
-        class => {
-            let network = app.settings.sandbox.network;
-            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned, class, network };
-            sandbox::check(app, request, &work)?;
-            // In another class the network is the promise of its program.
-            let known = (class == SandboxClass::Namespace).then_some(network);
-            (sandbox::wrap(app, prompted.program, &work, &requested)?, known)
-        }
-    };
-    let mut all = session_env(app, &session, requested)?;
-    if let Some((path, _)) = &profiled.hooks.file {
-        all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
-    }
-    let git_hooks = git_hooks::directory(app, &session.role, &worktree)?;
-    if let Some(directory) = &git_hooks {
-        path_text("the directory of the git hooks", directory)?;
-        all.extend(git_hooks::variables(app, directory, &all));
-    }
-    // The built-in scripts start the argv, which needs the variable only where the program reads it.
-    let is_set = located.built_in.is_none() || prompted.reads_prompt_var;
-    all.extend(prompted.prompt_var.filter(|_| is_set).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
-    let backend =
-        session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
-    let start = StartConfig {
-        work_dir: session.worktree.clone(),
-        command: Some(program.shell_text),
-        argv: program.argv,
-        env: Some(all.clone()),
-        process_names: settings.process_names,
-        nudge: prompted.typed_prompt,
-        ready_prompt_prefix: settings.ready_prompt_prefix,
-        ready_delay_ms: settings.ready_delay_ms,
-        pre_start: setup.pre_start,
-        session_setup: setup.session_setup,
-        session_setup_script: setup_script(app, setup.session_setup_script)?,
-        session_live: setup.session_live,
-        terminal: terminal_size(app, &located),
-        transcript: session.transcript.clone(),
-        session_id: Some(session.id.to_string()),
-        run_id: Some(session.run_id.to_string()),
-        structured: structured.map(|structured| structured.start),
-        ..StartConfig::default()
-    };
-    let timeout = app.settings.sessions.launch_timeout + additional_timeout(&start);
-    let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let launch = Launch::new(app, request, work()?)?;
+    let mut notes = launch.notes()?;
+    let program = launch.program(&mut notes)?;
+    let (started, network) = launch.sandboxed(&program.prepared.program)?;
+    let git_hooks = git_hooks::directory(app, &launch.session.role, &launch.place.worktree)?;
+    let env = launch.environment(&program, git_hooks.as_deref())?;
+    let start = launch.start(&program, started, env)?;
+    let backend = app.settings.backends.get(&launch.choice.backend.backend).cloned().unwrap_or_default();
+    let is_set = |(_, value): &(&String, &String)| !value.is_empty();
+    let environment = start.env.iter().flatten().filter(is_set).map(|(name, value)| (name.clone(), value.clone()));
     Ok(LaunchPlan {
-        session,
-        requested_id,
-        located,
-        state_dir: state,
-        start,
-        command: chosen.shell_text,
-        environment,
+        requested_id: launch.replaced_id().cloned(),
+        command: program.command,
+        environment: environment.collect(),
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup.unwrap_or_default(),
-        timeout,
-        first_prompt,
+        timeout: app.settings.sessions.launch_timeout + additional_timeout(&start),
+        first_prompt: program.first_prompt,
         network,
-        hooks: profiled.hooks,
+        hooks: program.hooks,
         known_hooks: request.hooks,
         git_hooks,
         has_prompt: request.prompt.is_some(),
         notes,
         purpose: Purpose::Launch,
         own: OwnParts { command: request.command.is_some(), env: request.env.keys().cloned().collect() },
+        start,
+        session: launch.session,
+        located: launch.choice.backend,
+        state_dir: launch.place.backend_state,
+    })
+}
+
+/// A launch while it is planned: what was asked for, and what is decided.
+struct Launch<'a> {
+    app: &'a App,
+    request: &'a LaunchRequest,
+    choice: Choice,
+    place: Place,
+    /// The session as it will be recorded.
+    session: Session,
+    /// The environment that the configuration and the request set.
+    env: BTreeMap<String, String>,
+}
+
+/// The program of a launch before it gets its sandbox.
+struct LaunchedProgram {
+    /// The program as shell text, without its prompt.
+    command: String,
+    settings: ProgramSettings,
+    prepared: PreparedProgram,
+    /// The prompt that goes as the session's first message.
+    first_prompt: Option<String>,
+    hooks: LaunchHooks,
+}
+
+impl<'a> Launch<'a> {
+    fn new(app: &'a App, request: &'a LaunchRequest, work: Work) -> Result<Self> {
+        let mut choice = Choice::of(app, request, work)?;
+        let place = Place::of(app, request, &choice)?;
+        let session = session(app, request, &choice, &place)?;
+        let env = environment::requested(request, &choice)?;
+        let structured = choice.structured.take();
+        choice.structured =
+            structured.map(|structured| structured.with_proof(app, &choice.provider, &env, &place.worktree));
+        Ok(Self { app, request, choice, place, session, env })
+    }
+
+    /// The requested id, where the session has another one.
+    fn replaced_id(&self) -> Option<&SessionId> {
+        self.request.id.as_ref().filter(|requested| **requested != self.session.id)
+    }
+
+    /// What the caller should know about the work and the place.
+    fn notes(&self) -> Result<Vec<String>> {
+        let (app, session, work) = (self.app, &self.session, &self.choice.work);
+        let of_id = |old: &SessionId| format!("session {old} has ended; the new session is {}", session.id);
+        let mut notes: Vec<String> = self.replaced_id().map(of_id).into_iter().collect();
+        notes.extend(app.read(|tx| match &work.lane {
+            Some(lane) if work.is_claimed => Ok(notes::other_sessions(app, tx, session, lane)?.into_iter().collect()),
+            lane => notes::collect(app, tx, session, work.task.as_ref(), lane.as_ref()),
+        })?);
+        if !self.place.is_there && !work.is_planned {
+            let worktree = self.place.worktree.display();
+            notes.push(format!("the worktree {worktree} is not there yet: pre_start makes it"));
+        }
+        Ok(notes)
+    }
+
+    /// The program with its profile, and the way of its first prompt.
+    fn program(&self, notes: &mut Vec<String>) -> Result<LaunchedProgram> {
+        let (app, request, provider) = (self.app, self.request, &self.choice.provider);
+        let (settings, chosen) = match &self.choice.structured {
+            // The signs of a screen, and the command for a terminal, mean nothing without one.
+            Some(structured) => (ProgramSettings::default(), structured.program.clone()),
+            None => {
+                let settings = self.choice.program_settings(request);
+                let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), provider);
+                (settings, chosen)
+            }
+        };
+        program::check(app, &chosen, &self.env, &self.place.worktree, notes)?;
+        let has_own_command = request.command.is_some() && request.provider.is_none();
+        let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, provider);
+        notes.extend(dropped);
+        let ProfiledProgram { program, hooks, prompt_by_hook } = self.profiled(&settings, chosen, notes)?;
+        let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
+        let (first_prompt, prompt) = if prompt_by_hook { (prompt, None) } else { (None, prompt) };
+        let command = program.shell_text.clone();
+        let prepared = program::with_prompt(program, settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
+        Ok(LaunchedProgram { command, settings, prepared, first_prompt, hooks })
+    }
+
+    fn profiled(
+        &self,
+        settings: &ProgramSettings,
+        program: Program,
+        notes: &mut Vec<String>,
+    ) -> Result<ProfiledProgram> {
+        if self.choice.structured.is_some() {
+            // The agent takes prompts and resumes by the protocol, and its questions are judged with or without hooks.
+            let hooks = LaunchHooks { are_judged: true, ..LaunchHooks::default() };
+            return Ok(ProfiledProgram { program, hooks, prompt_by_hook: true });
+        }
+        let input = ProfileInput {
+            app: self.app,
+            request: self.request,
+            provider: &self.choice.provider,
+            entry: &self.choice.entry,
+            settings,
+            env: &self.env,
+            worktree: &self.place.worktree,
+            is_local: self.choice.backend.built_in.is_some(),
+            is_sandboxed: self.place.sandbox != SandboxClass::Off,
+        };
+        profile::apply(&input, program, notes)
+    }
+
+    /// The program in the session's sandbox, and the network that it has there; `None` without a sandbox, and for a class whose
+    /// program alone knows it.
+    fn sandboxed(&self, program: &Program) -> Result<(Program, Option<SandboxNetwork>)> {
+        let (app, class) = (self.app, self.place.sandbox);
+        if class == SandboxClass::Off {
+            return Ok((program.clone(), None));
+        }
+        let network = app.settings.sandbox.network;
+        let Choice { work, provider, .. } = &self.choice;
+        let work = SandboxedWork { lane: work.lane.as_ref(), provider, is_planned: work.is_planned, class, network };
+        sandbox::check(app, self.request, &work)?;
+        let wrapped = sandbox::wrap(app, program.clone(), &work, &self.env)?;
+        Ok((wrapped, (class == SandboxClass::Namespace).then_some(network)))
+    }
+
+    /// The session's environment, with what its hooks and its prompt need.
+    fn environment(&self, program: &LaunchedProgram, git_hooks: Option<&Path>) -> Result<BTreeMap<String, String>> {
+        let mut all = environment::of_session(self.app, &self.session, &self.env)?;
+        if let Some((path, _)) = &program.hooks.file {
+            all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
+        }
+        if let Some(directory) = git_hooks {
+            path_text("the directory of the git hooks", directory)?;
+            all.extend(git_hooks::variables(self.app, directory, &all));
+        }
+        // The built-in scripts start the argv, which needs the variable only where the program reads it.
+        let reads_prompt = self.choice.backend.built_in.is_none() || program.prepared.reads_prompt_var;
+        let prompt = program.prepared.prompt_var.clone().filter(|_| reads_prompt);
+        all.extend(prompt.map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
+        Ok(all)
+    }
+
+    /// The configuration for the backend's script.
+    fn start(
+        &self,
+        launched: &LaunchedProgram,
+        program: Program,
+        env: BTreeMap<String, String>,
+    ) -> Result<StartConfig> {
+        let (session, setup, settings) = (&self.session, self.choice.setup.clone(), launched.settings.clone());
+        Ok(StartConfig {
+            work_dir: session.worktree.clone(),
+            command: Some(program.shell_text),
+            argv: program.argv,
+            env: Some(env),
+            process_names: settings.process_names,
+            nudge: launched.prepared.typed_prompt.clone(),
+            ready_prompt_prefix: settings.ready_prompt_prefix,
+            ready_delay_ms: settings.ready_delay_ms,
+            pre_start: setup.pre_start,
+            session_setup: setup.session_setup,
+            session_setup_script: setup_script(self.app, setup.session_setup_script)?,
+            session_live: setup.session_live,
+            terminal: terminal_size(self.app, &self.choice.backend),
+            transcript: session.transcript.clone(),
+            session_id: Some(session.id.to_string()),
+            run_id: Some(session.run_id.to_string()),
+            structured: self.choice.structured.as_ref().map(|structured| structured.start.clone()),
+            ..StartConfig::default()
+        })
+    }
+}
+
+fn session(app: &App, request: &LaunchRequest, choice: &Choice, place: &Place) -> Result<Session> {
+    let Choice { work, provider, id, backend, .. } = choice;
+    let now = app.env.now();
+    let local = host::identity();
+    let project = adapters::project_part(&app.project.store);
+    Ok(Session {
+        lane: work.lane.as_ref().map(|lane| lane.name.clone()),
+        task: request.task.clone(),
+        provider: Some(provider.clone()),
+        backend: Some(backend.backend.clone()),
+        session_name: Some(adapters::session_name(id, backend.built_in, &project)),
+        host: local.name,
+        host_id: local.id,
+        transcript: Some(path_text("transcript", &place.transcript)?),
+        worktree: Some(path_text("worktree", &place.worktree)?),
+        branch: place.branch.clone(),
+        adapter_script: Some(path_text("backend", &backend.script)?),
+        adapter_state: Some(path_text("the state directory of backend scripts", &place.backend_state)?),
+        sandbox: Some(place.sandbox),
+        ..Session::new(id.clone(), app.env.ids.uuid(now).into(), work.role.clone(), SessionStatus::Starting, now)
     })
 }
 
