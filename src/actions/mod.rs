@@ -4,6 +4,7 @@
 pub mod boundary;
 pub mod core;
 pub mod jobs;
+pub mod land;
 pub mod mail;
 pub mod project;
 pub mod queue;

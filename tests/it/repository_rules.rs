@@ -122,7 +122,7 @@ fn every_code_is_documented() {
     let in_documents = of(&[
         ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
         ("src/domain/not_ready.rs", &["=> (", "code:"]),
-        ("src/actions/queue/land/readiness.rs", &["code:"]),
+        ("src/actions/land/readiness.rs", &["code:"]),
         ("src/actions/queue/task/ready.rs", &["code:", "held("]),
         ("src/actions/project/doctor.rs", &["Finding::new(", "error("]),
         ("src/actions/project/doctor_jobs.rs", &["Finding::new("]),

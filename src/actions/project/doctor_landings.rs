@@ -2,9 +2,15 @@
 
 use anyhow::Result;
 
-use super::shared_base::{self, BaseAnswers, Diverged, SharedBase};
 use crate::{
-    actions::{App, core::other_host, queue::land},
+    actions::{
+        App,
+        core::other_host,
+        land::{
+            self,
+            shared_base::{self, BaseAnswers, Diverged, SharedBase},
+        },
+    },
     domain::{
         TaskId,
         finding::{Finding, Severity},

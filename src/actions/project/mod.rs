@@ -36,7 +36,6 @@ pub mod sandbox_check;
 pub mod sandbox_view;
 pub mod search;
 pub mod serve_unit;
-mod shared_base;
 mod silent_hosts;
 pub mod skill;
 pub mod snapshots;

@@ -5,8 +5,6 @@ pub mod checkpoint;
 pub mod evidence;
 pub mod gates;
 pub mod handoff;
-pub mod land;
 pub mod lane;
-pub mod overlap;
 pub mod review;
 pub mod task;

@@ -9,13 +9,11 @@ use crate::{
     actions::{
         Answer, App,
         boundary::guard,
-        queue::{
-            land::{self, LandRequest},
-            review::{
-                comments,
-                next::{self, NextRequest},
-                record::{self, NewReview},
-            },
+        land::{self, LandRequest},
+        queue::review::{
+            comments,
+            next::{self, NextRequest},
+            record::{self, NewReview},
         },
     },
     domain::{Refusal, TaskId, id::Label, review::Verdict, review_comment::LinePlace},

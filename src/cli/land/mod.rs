@@ -11,7 +11,7 @@ use clap::Subcommand;
 use super::{context::Context, exit::Exit};
 use crate::actions::{
     boundary::guard,
-    queue::land::{self, LandRequest, UpstreamUse},
+    land::{self, LandRequest, UpstreamUse},
 };
 
 /// Land finished work in its base

@@ -17,7 +17,7 @@ use crate::{
             guard::{self, EntryPoint, GuardDecision, ToolCall},
             runtime,
         },
-        queue::overlap,
+        land::overlap,
         sessions::report::{own_program, telemetry},
     },
     config::OverlapAction,

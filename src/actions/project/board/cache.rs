@@ -11,11 +11,7 @@ use super::{
     watches::{WatchedProcess, Watches},
 };
 use crate::{
-    actions::{
-        App,
-        project::{shared_base::BaseAnswers, silent_hosts},
-        sessions::liveness::silence,
-    },
+    actions::{App, land::shared_base::BaseAnswers, project::silent_hosts, sessions::liveness::silence},
     config::Settings,
     env::Timestamp,
     wire::BoardView,

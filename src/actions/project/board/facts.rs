@@ -18,11 +18,11 @@ use crate::{
         App,
         core::session_process::RunProcesses,
         jobs::{last_line::last_line, view::JobReader},
-        project::shared_base::{self, BaseAnswers, SharedBase},
-        queue::{
-            gates,
-            land::{self, LandPause},
+        land::{
+            self, LandPause,
+            shared_base::{self, BaseAnswers, SharedBase},
         },
+        queue::gates,
         sessions::{liveness::silence, report::shown_idle},
     },
     domain::{

@@ -2,7 +2,7 @@
 
 use super::{facts::Facts, need::Need, sent_back::SentBack};
 use crate::{
-    actions::queue::land::LandPause,
+    actions::land::LandPause,
     domain::{commit_id, landing::Landing, need::NeedKind},
 };
 

@@ -2,7 +2,7 @@
 
 use super::{facts::Facts, need::Need};
 use crate::{
-    actions::queue::overlap,
+    actions::land::overlap,
     domain::{
         need::NeedKind,
         overlap::{LaneOverlap, OverlapLevel},

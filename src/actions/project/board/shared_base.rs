@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{facts::Facts, need::Need};
 use crate::{
-    actions::project::shared_base::{Diverged, MissingLanding},
+    actions::land::shared_base::{Diverged, MissingLanding},
     domain::need::NeedKind,
 };
 

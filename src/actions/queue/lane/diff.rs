@@ -116,7 +116,7 @@ fn with_diff<T>(
 }
 
 /// A file that differs, as a document.
-pub(in crate::actions::queue) fn file_view(file: ChangedFile) -> FileDiffView {
+pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     let status = match file.letter {
         'A' => "added",
         'C' => "copied",

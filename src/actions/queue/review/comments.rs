@@ -118,7 +118,7 @@ pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>>
 }
 
 /// Comments with the places of their lines in a commit. Where git cannot tell, a comment is open where it was written.
-pub(in crate::actions::queue) fn followed(
+pub(in crate::actions) fn followed(
     git: &Git<'_>,
     comments: &[ReviewComment],
     commit: Option<&str>,

@@ -9,10 +9,10 @@ mod view;
 pub mod wait;
 mod worktree_snapshots;
 
-pub(in crate::actions::queue) use record::record_rebase;
-pub(in crate::actions::queue) use refresh::objects;
+pub(in crate::actions) use record::record_rebase;
+pub(in crate::actions) use refresh::objects;
 pub use refresh::{Refreshed, Scope, refresh};
 pub(in crate::actions) use view::commands;
 pub use view::{Selection, view};
-pub(in crate::actions::queue) use worktree_snapshots::is_local;
+pub(in crate::actions) use worktree_snapshots::is_local;
 pub use worktree_snapshots::snapshot_paths;

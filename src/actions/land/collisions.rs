@@ -17,8 +17,8 @@ use crate::{
     actions::{
         App,
         core::other_host,
+        land::overlap::{self, Scope},
         mail::send::send_system,
-        queue::overlap::{self, Scope},
     },
     config::OverlapAction,
     domain::{

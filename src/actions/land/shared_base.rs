@@ -22,14 +22,14 @@ const MAX_LANDINGS: i64 = 50;
 
 /// How the bases of this host differ.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SharedBase {
+pub(in crate::actions) struct SharedBase {
     pub missing: Vec<MissingLanding>,
     pub diverged: Vec<Diverged>,
 }
 
 /// A landing of another host whose commit is not here.
 #[derive(Debug, Clone)]
-pub(super) struct MissingLanding {
+pub(in crate::actions) struct MissingLanding {
     pub tasks: Vec<TaskId>,
     pub at: Option<Timestamp>,
     pub base: String,
@@ -43,7 +43,7 @@ pub(super) struct MissingLanding {
 
 /// A base and its upstream that each have commits which the other lacks.
 #[derive(Debug, Clone)]
-pub(super) struct Diverged {
+pub(in crate::actions) struct Diverged {
     pub base: String,
     pub upstream: String,
     /// In words.
@@ -52,14 +52,14 @@ pub(super) struct Diverged {
 
 impl Diverged {
     /// The command that brings both together.
-    pub(super) fn command(&self) -> String {
+    pub(in crate::actions) fn command(&self) -> String {
         format!("git merge --no-edit {}", shell_words::quote(&self.upstream))
     }
 }
 
 /// What git has answered, for a read that runs more than once.
 #[derive(Debug, Default)]
-pub(super) struct BaseAnswers {
+pub(in crate::actions) struct BaseAnswers {
     starts: BTreeMap<String, Option<String>>,
     /// Whether a base has a commit.
     here: BTreeMap<(String, String), bool>,
@@ -92,7 +92,7 @@ impl BaseAnswers {
 }
 
 /// Compares the bases. Nothing is asked of git while there is one host only.
-pub(super) fn find(app: &App, tx: &ReadTx<'_>, answers: &mut BaseAnswers) -> Result<SharedBase> {
+pub(in crate::actions) fn find(app: &App, tx: &ReadTx<'_>, answers: &mut BaseAnswers) -> Result<SharedBase> {
     let own = host::identity().id.unwrap_or_default();
     if !app.settings.store.is_on_server() || worktree_top(&app.project.root).is_none() {
         return Ok(SharedBase::default());
