@@ -3,7 +3,6 @@
 pub mod accept_loss;
 pub mod answer_tokens;
 pub mod backup;
-pub mod board;
 pub mod certificate_file;
 pub mod config;
 pub mod config_edit;
@@ -36,7 +35,6 @@ pub mod sandbox_check;
 pub mod sandbox_view;
 pub mod search;
 pub mod serve_unit;
-mod silent_hosts;
 pub mod skill;
 pub mod snapshots;
 pub mod store;

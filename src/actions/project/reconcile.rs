@@ -10,10 +10,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::silent_hosts::{self, SilentHosts};
 use crate::{
     actions::{
         Answer, App,
+        board::silent_hosts::{self, SilentHosts},
         jobs::{
             gc, notify,
             recover::{self, Recovered},

@@ -26,12 +26,10 @@ use super::{
 };
 use crate::{
     actions::{
+        board::BoardCache,
         boundary::approval,
         core::{attendance, editor, errors, inside_session, lookup},
-        project::{
-            board::BoardCache,
-            notify::{self, Outlets},
-        },
+        project::notify::{self, Outlets},
         queue::{
             lane::checkout,
             task::ready::{self, ReadyFor},

@@ -11,12 +11,10 @@ use std::{
 use fairway::{
     actions::{
         App,
+        board::{self, BoardCache},
         core::errors,
         mail::{outbox, send},
-        project::{
-            board::{self, BoardCache},
-            notify::{self, Outlets},
-        },
+        project::notify::{self, Outlets},
         queue::{
             checkpoint::record,
             lane,

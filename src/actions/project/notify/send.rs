@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use super::{document, sinks};
 use crate::{
-    actions::{App, core::trust, project::board::BoardCache},
+    actions::{App, board::BoardCache, core::trust},
     config::SinkSettings,
     domain::{
         Refusal,

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::send::{Board, quiet_until, sinks_of};
 use crate::{
-    actions::{App, core::trust, project::board},
+    actions::{App, board, core::trust},
     config::SinkSettings,
     domain::{
         need::NeedKind,

@@ -15,7 +15,7 @@ use crate::{
 
 /// The hosts that have not been heard of for `sessions.stale_after`.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct SilentHosts {
+pub(in crate::actions) struct SilentHosts {
     /// The ids of those that this host may judge.
     pub ids: BTreeSet<String>,
     /// The ids of those that it may not judge yet.
@@ -37,7 +37,7 @@ impl SilentHosts {
 }
 
 /// The silent hosts of a store on a server. None for a store in a file, which has one host.
-pub(super) fn find(app: &App) -> Result<SilentHosts> {
+pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     let (Some(own), StaleAfter::After(limit), true) =
         (host::identity().id, app.settings.sessions.stale_after, app.settings.store.is_on_server())
     else {
@@ -48,7 +48,7 @@ pub(super) fn find(app: &App) -> Result<SilentHosts> {
 }
 
 /// How long a host has not been heard of, by the clock that its row was written with.
-pub(super) fn silence(app: &App, host: &Host) -> Duration {
+pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     let now = match app.env.clock {
         Clock::Fixed(now) => now,
         Clock::System => host.read_at.unwrap_or_else(|| app.env.now()),

@@ -27,6 +27,7 @@ mod sent_back;
 mod sessions;
 mod shared_base;
 mod silent_host;
+pub(in crate::actions) mod silent_hosts;
 mod submitted;
 mod task_counts;
 mod view;

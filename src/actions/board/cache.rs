@@ -11,7 +11,7 @@ use super::{
     watches::{WatchedProcess, Watches},
 };
 use crate::{
-    actions::{App, land::shared_base::BaseAnswers, project::silent_hosts, sessions::liveness::silence},
+    actions::{App, board::silent_hosts, land::shared_base::BaseAnswers, sessions::liveness::silence},
     config::Settings,
     env::Timestamp,
     wire::BoardView,

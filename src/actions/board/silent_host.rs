@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{facts::Facts, need::Need};
 use crate::{
-    actions::{App, project::silent_hosts},
+    actions::{App, board::silent_hosts},
     config::StaleAfter,
     domain::{age, need::NeedKind, other_host::OtherHost, plural, session_facts::SessionOverview},
     env::Timestamp,
