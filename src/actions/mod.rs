@@ -1,8 +1,8 @@
 //! Use cases: they join facts from the store and the system, ask the rules, and write. The only code that opens a write
 //! transaction; nothing outside is called while one is open.
 
+pub mod agents;
 pub mod board;
-pub mod boundary;
 pub mod core;
 pub mod jobs;
 pub mod land;

@@ -13,7 +13,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        boundary::guard::LoadedRules,
+        agents::guard::LoadedRules,
         project::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
     },
     config::{CONFIG_FILE, Project, load_in_force, local_file, trust},

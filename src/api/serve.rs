@@ -29,7 +29,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::runtime::session_of_run,
+        agents::runtime::session_of_run,
         core::{inside_session, store_safety},
         project::notify,
     },

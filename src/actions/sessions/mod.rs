@@ -14,8 +14,6 @@ pub mod list;
 pub mod liveness;
 mod new_id;
 pub mod prompt;
-pub mod prove_agents;
-pub mod providers;
 pub mod release;
 pub mod report;
 pub mod sandbox;

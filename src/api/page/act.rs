@@ -7,7 +7,7 @@ use super::{form::Form, review_command::ReviewCommand, task_command::TaskCommand
 use crate::{
     actions::{
         Answer, App,
-        boundary::approval,
+        agents::approval,
         jobs::rm,
         mail::outbox,
         project::reconcile,

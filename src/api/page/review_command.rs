@@ -8,7 +8,7 @@ use super::form::Form;
 use crate::{
     actions::{
         Answer, App,
-        boundary::guard,
+        agents::guard,
         land::{self, LandRequest},
         queue::review::{
             comments,

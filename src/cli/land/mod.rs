@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 use crate::actions::{
-    boundary::guard,
+    agents::guard,
     land::{self, LandRequest, UpstreamUse},
 };
 

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     actions::{
+        agents::approval,
         board::BoardCache,
-        boundary::approval,
         core::{attendance, editor, errors, inside_session, lookup},
         project::notify::{self, Outlets},
         queue::{

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::{approval, guard::ToolCall, runtime},
+        agents::{approval, guard::ToolCall, runtime},
         queue::checkpoint,
     },
     domain::{

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::{approval, runtime},
+        agents::{approval, runtime},
         core::lookup,
         sessions::{
             finish, prompt,

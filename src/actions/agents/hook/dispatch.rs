@@ -10,7 +10,7 @@ use super::{
     transcript_usage::TranscriptReader,
     turn,
 };
-use crate::actions::{App, boundary::approval::ApprovalWait, sessions::prompt::confirm_delivered};
+use crate::actions::{App, agents::approval::ApprovalWait, sessions::prompt::confirm_delivered};
 
 /// Handles a hook event. `wait` is the time limit for the answer to a permission request.
 ///

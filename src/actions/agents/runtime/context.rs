@@ -6,11 +6,11 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::session_of_run;
-pub use crate::actions::boundary::context_sections::{Mode, Section, SectionKind};
+pub use crate::actions::agents::context_sections::{Mode, Section, SectionKind};
 use crate::{
     actions::{
         Answer, App,
-        boundary::agent_context,
+        agents::agent_context,
         sessions::prompt::{self, NewPrompt},
     },
     domain::{

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::runtime,
+        agents::runtime,
         core::{
             errors,
             server_outage::{self, ServerOutage},

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{event::HookCaller, reply::Reply, resolve_session, tool};
 use crate::actions::{
     App,
-    boundary::{
+    agents::{
         approval::{self, ApprovalWait},
         guard::{self, EntryPoint, ToolCall},
     },

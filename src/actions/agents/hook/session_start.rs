@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::runtime::{self, context::Mode},
+        agents::runtime::{self, context::Mode},
         sessions::report::activity,
     },
     domain::session::Activity,

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::{
+        agents::{
             approval,
             guard::{self, EntryPoint, GuardDecision, ToolCall},
             runtime,

@@ -8,7 +8,7 @@ use super::event::{HookCaller, StartKind};
 use crate::{
     actions::{
         App,
-        boundary::runtime,
+        agents::runtime,
         core::{keepalive, other_host},
         sessions::{
             actor,

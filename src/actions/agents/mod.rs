@@ -1,4 +1,4 @@
-//! The boundary to agent runtimes: guard, approvals, provider hooks, runtime reports, agent context and usage.
+//! What agents ask and report: guard, approvals, provider hooks, runtime reports, context and usage; and the providers.
 
 pub mod agent_context;
 pub mod approval;
@@ -6,6 +6,8 @@ mod claimant_over;
 pub mod context_sections;
 pub mod guard;
 pub mod hook;
+pub mod prove_agents;
+pub mod providers;
 pub mod runtime;
 pub mod structured_session;
 pub mod usage;

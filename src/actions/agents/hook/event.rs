@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    actions::boundary::guard::ToolCall,
+    actions::agents::guard::ToolCall,
     domain::{
         id::Label,
         session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session},
