@@ -31,8 +31,6 @@ pub mod notify;
 mod private_json;
 pub mod reconcile;
 pub mod retire_host;
-pub mod sandbox_check;
-pub mod sandbox_view;
 pub mod search;
 pub mod serve_unit;
 pub mod skill;
