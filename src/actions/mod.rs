@@ -7,9 +7,9 @@ pub mod core;
 pub mod jobs;
 pub mod land;
 pub mod mail;
-pub mod project;
 pub mod queue;
 pub mod sessions;
+pub mod upkeep;
 
 pub use core::answer::Answer;
 pub use core::app::App;

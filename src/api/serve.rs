@@ -31,7 +31,7 @@ use crate::{
         App,
         agents::runtime::session_of_run,
         core::{inside_session, store_safety},
-        project::notify,
+        upkeep::notify,
     },
     api_client::page_file::ShownPage,
     domain::{Actor, RunId, SessionId},

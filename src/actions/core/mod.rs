@@ -10,7 +10,6 @@ pub(crate) mod attendance;
 pub mod base_commit;
 pub(crate) mod claimants;
 pub mod dead_session;
-pub mod editor;
 pub mod errors;
 pub mod fingerprint;
 pub(crate) mod finish_session;

@@ -10,7 +10,6 @@ use crate::{
         agents::approval,
         jobs::rm,
         mail::outbox,
-        project::reconcile,
         queue::{
             handoff::{
                 accept::{self, Acceptance},
@@ -29,6 +28,7 @@ use crate::{
             prompt::{self, NewPrompt},
             start::relaunch::{self, RelaunchRequest},
         },
+        upkeep::reconcile,
     },
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };

@@ -28,13 +28,16 @@ use crate::{
     actions::{
         agents::approval,
         board::BoardCache,
-        core::{attendance, editor, errors, inside_session, lookup},
-        project::notify::{self, Outlets},
+        core::{attendance, errors, inside_session, lookup},
         queue::{
             lane::checkout,
             task::ready::{self, ReadyFor},
         },
         sessions::control::attach,
+        upkeep::{
+            editor,
+            notify::{self, Outlets},
+        },
     },
     api::{AppFactory, LiveProject},
     cli::context::Context,

@@ -14,7 +14,6 @@ use fairway::{
         board::{self, BoardCache},
         core::errors,
         mail::{outbox, send},
-        project::notify::{self, Outlets},
         queue::{
             checkpoint::record,
             lane,
@@ -24,6 +23,7 @@ use fairway::{
             heartbeat::{self, Heartbeat},
             telemetry::{self, Turn, Usage},
         },
+        upkeep::notify::{self, Outlets},
     },
     domain::{
         LaneName, RunId, SessionId, TaskId,

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::{
-    actions::{App, project::answer_tokens::AnswerTokenFile},
+    actions::{App, upkeep::answer_tokens::AnswerTokenFile},
     api_client::page_file::ShownPage,
     domain::{
         answer_token::{AnswerAction, AnswerToken, TOKEN_LIFETIME},

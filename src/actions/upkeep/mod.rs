@@ -19,6 +19,7 @@ mod doctor_page;
 mod doctor_program;
 mod doctor_server;
 mod doctor_sessions;
+pub mod editor;
 pub mod events;
 pub mod explain;
 pub mod explain_subject;

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::{
-    actions::core::editor,
+    actions::upkeep::editor,
     config::{Project, check_text},
     env::Env,
     os::files,
