@@ -5,7 +5,7 @@ use super::{
     need::Need,
 };
 use crate::{
-    actions::core::claimants,
+    actions::queue::claimants,
     domain::{
         need::NeedKind,
         rules::aliveness,

@@ -6,9 +6,10 @@ use super::unit::{Member, Unit};
 use crate::{
     actions::{
         App,
-        core::{landed_here, lookup, other_host},
+        core::{lookup, other_host},
         queue::{
             gates::{self, GitFacts},
+            landed_here,
             lane::checkout,
         },
     },

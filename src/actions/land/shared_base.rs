@@ -6,10 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use crate::{
-    actions::{
-        App,
-        core::{landed_here, other_host},
-    },
+    actions::{App, core::other_host, queue::landed_here},
     config::project::worktree_top,
     domain::{TaskId, commit_id, landing::Landing, plural},
     env::Timestamp,

@@ -4,6 +4,7 @@ pub mod activity_history;
 pub mod actor;
 mod adapter_endpoint;
 pub mod answer;
+pub(crate) mod attendance;
 pub mod claim;
 pub mod control;
 mod finish;

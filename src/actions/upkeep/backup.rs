@@ -5,7 +5,10 @@ use std::{fs, path::Path};
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, core::path_limits, jobs::recover},
+    actions::{
+        Answer, App,
+        jobs::{path_limits, recover},
+    },
     config::masked_url,
     domain::{Refusal, plural},
     store::{StoreError, backup, sessions, sibling_path},

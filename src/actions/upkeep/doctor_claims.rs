@@ -3,10 +3,12 @@
 use anyhow::Result;
 
 use crate::{
-    actions::core::{
-        claimants,
-        session_overview::{self, SessionScope},
-        session_process::RunProcesses,
+    actions::{
+        core::{
+            session_overview::{self, SessionScope},
+            session_process::RunProcesses,
+        },
+        queue::claimants,
     },
     domain::{
         finding::{Finding, Severity},

@@ -5,10 +5,13 @@ use anyhow::Result;
 use crate::actions::{
     App,
     core::{
-        claimants, landed_here, launch_parts, lookup, other_host,
+        launch_parts, lookup, other_host,
         session_process::{self, RunProcesses},
     },
-    queue::task::{claim, event_text::transition_detail},
+    queue::{
+        claimants, landed_here,
+        task::{claim, event_text::transition_detail},
+    },
     sessions::{
         control::suggestions,
         liveness::{backend_probe::BackendProber, facts},

@@ -28,12 +28,12 @@ use crate::{
     actions::{
         agents::approval,
         board::BoardCache,
-        core::{attendance, errors, inside_session, lookup},
+        core::{errors, inside_session, lookup},
         queue::{
             lane::checkout,
             task::ready::{self, ReadyFor},
         },
-        sessions::control::attach,
+        sessions::{attendance, control::attach},
         upkeep::{
             editor,
             notify::{self, Outlets},

@@ -8,8 +8,8 @@ use super::common::{find, mark_busy};
 use crate::{
     actions::{
         App,
-        core::{attendance, errors, server_outage::ServerOutage},
-        sessions::control::running_session::RunningSession,
+        core::{errors, server_outage::ServerOutage},
+        sessions::{attendance, control::running_session::RunningSession},
     },
     domain::{
         approval::{Approval, ApprovalStatus},

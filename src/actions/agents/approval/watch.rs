@@ -12,7 +12,8 @@ use super::common::find;
 use crate::{
     actions::{
         App,
-        core::{attendance, errors, server_outage::ServerOutage},
+        core::{errors, server_outage::ServerOutage},
+        sessions::attendance,
     },
     domain::approval::ApprovalStatus,
     store::approvals,

@@ -8,8 +8,10 @@ use std::{
 use crate::{
     actions::{
         App,
-        core::base_commit,
-        queue::lane::checkout::{self, Presence},
+        queue::{
+            base_commit,
+            lane::checkout::{self, Presence},
+        },
     },
     domain::{
         lane::Lane,

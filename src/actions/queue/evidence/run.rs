@@ -16,8 +16,9 @@ use crate::{
         Answer, App, IdempotencyKey,
         core::{
             apart_sandbox::{self, Apart, WorkSandbox},
-            errors, lookup, task_worktree,
+            errors, lookup,
         },
+        queue::task_worktree,
     },
     domain::{
         Actor, Event, EventKind, Refusal, TaskId, commit_id,

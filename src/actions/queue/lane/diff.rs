@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{checkout, diff_since};
 use crate::{
-    actions::{App, core::base_commit, core::lookup},
+    actions::{App, core::lookup, queue::base_commit},
     config::sandbox_defaults,
     domain::{LaneName, Refusal},
     os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},

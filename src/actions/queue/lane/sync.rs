@@ -10,7 +10,7 @@ use super::{
     worktree,
 };
 use crate::{
-    actions::{Answer, App, core::base_commit, core::lookup},
+    actions::{Answer, App, core::lookup, queue::base_commit},
     domain::{LaneName, Refusal, commit_id, lane::Lane, plural},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, WriteTx, landings, sessions},

@@ -6,7 +6,8 @@ use super::memory;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup, task_worktree},
+        core::{force_reason::ForceReason, lookup},
+        queue::task_worktree,
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId, commit_id,

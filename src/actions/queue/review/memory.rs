@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::base_commit, core::lookup},
+    actions::{App, core::lookup, queue::base_commit},
     domain::{
         LaneName, TaskId,
         actor::is_same_claimant,

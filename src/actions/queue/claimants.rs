@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    launch_parts,
-    session_process::{self, RunProcesses},
-};
 use crate::{
+    actions::core::{
+        launch_parts,
+        session_process::{self, RunProcesses},
+    },
     domain::{
         SessionId, TaskId,
         rules::aliveness,

@@ -1,7 +1,7 @@
 //! Why a message to a session waits, read from the store.
 
-use super::other_host;
 use crate::{
+    actions::core::other_host,
     domain::{
         message::{Message, Recipient},
         prompt_wait::PromptWait,

@@ -6,8 +6,8 @@
 
 use anyhow::Result;
 
-use super::{app::App, lookup, other_host};
 use crate::{
+    actions::core::{app::App, lookup, other_host},
     config::project::worktree_top,
     domain::{
         TaskId, commit_id,

@@ -1,7 +1,9 @@
 //! The commit of a base, as all hosts have it.
 
-use super::app::App;
-use crate::os::git::{Git, GitError};
+use crate::{
+    actions::core::app::App,
+    os::git::{Git, GitError},
+};
 
 /// The commit of a base, by its name: that which all hosts have landed, as it was last fetched, where the base is shared. `None` for
 /// one that git does not know.

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{lookup, other_host};
-use crate::actions::App;
+use crate::actions::{
+    App,
+    core::{lookup, other_host},
+};
 use crate::{
     config::project::{is_same_repository, worktree_damage, worktree_top},
     domain::{Refusal, TaskId, lane::Lane, session::Session, task::Task},
