@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::{choice::Choice, place::path_text, request::LaunchRequest, resource_attributes};
+use super::{choice::Choice, request::LaunchRequest, resource_attributes};
 use crate::{
     actions::{
         App,
@@ -14,7 +14,7 @@ use crate::{
     adapters::{self, is_session_var},
     api_client::socket_path,
     config::project::{STATE_DIR, STORE_FILE},
-    domain::{Refusal, session::Session},
+    domain::{Refusal, session::Session, text_limits::path_text},
     env::vars,
     os::executable as files,
 };

@@ -117,11 +117,3 @@ fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<Path
     }
     Err(invalid(format!("{} is not writable", path.display())))
 }
-
-pub(super) fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
-    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
-    if text.chars().any(char::is_control) {
-        return Err(Refusal::invalid(what, "contains control characters"));
-    }
-    Ok(text.to_owned())
-}

@@ -14,7 +14,7 @@ pub use super::request::LaunchRequest;
 use super::{
     choice::{Choice, resolve_work},
     environment, git_hooks, notes,
-    place::{Place, path_text},
+    place::Place,
     profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
     program::{self, PreparedProgram},
     provider_hooks::ProviderHooks,
@@ -34,6 +34,7 @@ use crate::{
         rules::initial_prompt::{PROMPT_VAR, Program, PromptDelivery},
         sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
+        text_limits::path_text,
     },
     env::vars,
     os::{host, terminal},
