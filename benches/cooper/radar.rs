@@ -9,7 +9,7 @@ use std::{
 };
 
 use fairway::{
-    actions::queue::overlap::snapshot_paths,
+    actions::land::overlap::snapshot_paths,
     domain::{
         overlap::SnapshotPath,
         rules::overlap::{adjacent_files, may_collide},

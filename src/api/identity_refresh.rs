@@ -71,7 +71,7 @@ async fn watch_expiry(run: RunId, version: u64, expires_at: Timestamp) {
     let (run_id, credential) = (run.clone(), kind);
     let recorded = state::write(move |app| {
         app.transaction(|tx| {
-            let session = crate::actions::boundary::runtime::session_of_run(tx, &run_id)?;
+            let session = crate::actions::agents::runtime::session_of_run(tx, &run_id)?;
             let event = Event::new(EventKind::CredentialExpiring).session(&session.id, &session.run_id);
             tx.record(&event.with("type", credential).with("expires_at", expires_at.to_string()))?;
             Ok(())
@@ -116,7 +116,7 @@ fn until_refresh(
 /// Runs the refresh command, which prints the next identity of a session run. `None` without a configured command.
 fn run_refresh_command(app: &App, run: &RunId, kind: &str) -> Result<Option<(Session, Identity)>> {
     let Some(command) = app.settings.identity.refresh.clone() else { return Ok(None) };
-    let session = app.read(|tx| crate::actions::boundary::runtime::session_of_run(tx, run))?;
+    let session = app.read(|tx| crate::actions::agents::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for name in vars::SESSION_IDENTITY {

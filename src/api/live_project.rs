@@ -13,8 +13,8 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        boundary::guard::LoadedRules,
-        project::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
+        agents::guard::LoadedRules,
+        upkeep::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
     },
     config::{CONFIG_FILE, Project, load_in_force, local_file, trust},
     domain::Actor,

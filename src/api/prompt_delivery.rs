@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::{log::warn, state};
 use crate::{
-    actions::{boundary::runtime::session_of_run, sessions::prompt},
+    actions::{agents::runtime::session_of_run, sessions::prompt},
     domain::{RunId, SessionId},
 };
 

@@ -29,9 +29,9 @@ use super::{
 use crate::{
     actions::{
         App,
-        boundary::runtime::session_of_run,
+        agents::runtime::session_of_run,
         core::{inside_session, store_safety},
-        project::notify,
+        upkeep::notify,
     },
     api_client::page_file::ShownPage,
     domain::{Actor, RunId, SessionId},

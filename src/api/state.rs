@@ -17,7 +17,7 @@ use super::{
     writer::{Writer, run_catching_panic},
 };
 use crate::{
-    actions::{App, IdempotencyKey, boundary::guard::LoadedRules},
+    actions::{App, IdempotencyKey, agents::guard::LoadedRules},
     domain::{Actor, RunId, session::Session},
     env::Timestamp,
     os::notify::ChangeWaiter,

@@ -19,7 +19,7 @@ use tokio_rustls::{
 };
 use zeroize::Zeroizing;
 
-use crate::{actions::project::certificate_file::StoredCertificate, env::Timestamp, os::digest};
+use crate::{actions::upkeep::certificate_file::StoredCertificate, env::Timestamp, os::digest};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a certificate is valid. Some browsers refuse any that is valid for more than 825 days.

@@ -20,7 +20,7 @@ use super::{
     live_project::{AppFactory, LiveProject},
 };
 use crate::{
-    actions::{App, boundary::guard, core::errors},
+    actions::{App, agents::guard, core::errors},
     domain::session::Session,
     store::session_reports,
 };

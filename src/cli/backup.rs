@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::actions::project::backup;
+use crate::actions::upkeep::backup;
 
 /// Back up the store to a file while other commands run
 ///

@@ -9,7 +9,7 @@ use super::{context::Context, exit::Exit};
 use crate::{
     actions::{
         App,
-        boundary::{approval, runtime::context::Mode},
+        agents::{approval, runtime::context::Mode},
         jobs,
         mail::outbox,
         queue::{handoff, lane, review, task},

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit, values};
 use crate::{
-    actions::project::events::{self, EventFilter, EventQuery},
+    actions::upkeep::events::{self, EventFilter, EventQuery},
     domain::{EventKindPattern, LaneName, Refusal, SessionId, TaskId},
     env::Timestamp,
     render::escape_line,

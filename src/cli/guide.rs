@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
 use crate::{
-    actions::project::{guide, guide_pages},
+    actions::upkeep::{guide, guide_pages},
     render::{Table, escape_controls},
     wire::{GuideTopicView, GuideView},
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::actions::project;
+use crate::actions::upkeep;
 
 /// Create a project: configuration, store, agent contract
 ///
@@ -25,7 +25,7 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let answer = project::init::init(&ctx.env, ctx.globals.root.as_deref(), self.new, self.store.as_deref())?;
+        let answer = upkeep::init::init(&ctx.env, ctx.globals.root.as_deref(), self.new, self.store.as_deref())?;
         ctx.answer(&answer)
     }
 }

@@ -26,6 +26,7 @@ mod explain;
 mod familiar_names;
 mod fingerprint;
 mod forbidding_sandbox;
+mod force;
 mod globals;
 mod guard;
 mod guide;

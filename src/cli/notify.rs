@@ -12,7 +12,7 @@ use crate::{
     actions::{
         App,
         core::inside_session,
-        project::notify::{self, Outlets, SendReport},
+        upkeep::notify::{self, Outlets, SendReport},
     },
     domain::{Refusal, id::SinkName},
     env::Timestamp,

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{age::age, context::Context, exit::Exit, values};
 use crate::{
-    actions::queue::overlap::{self, Scope, Selection, wait},
+    actions::land::overlap::{self, Scope, Selection, wait},
     env::Timestamp,
     render::{Meaning, Style, escape_line},
     wire::{OverlapFileView, OverlapPairView, OverlapView},

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit, values};
 use crate::{
-    actions::boundary::{
+    actions::agents::{
         agent_context,
         runtime::context::{self, Mode},
     },

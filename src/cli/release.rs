@@ -5,9 +5,9 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::{
-        project::retire_host,
         queue::task::{ForceReason, release},
         sessions,
+        upkeep::retire_host,
     },
     domain::{LaneName, Refusal, TaskId},
 };

@@ -9,7 +9,7 @@ use crate::{
     actions::{
         App,
         core::inside_session,
-        project::{backup, snapshots},
+        upkeep::{backup, snapshots},
     },
     domain::Refusal,
     render::{Table, escape_line},

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{age::local, context::Context, exit::Exit, values};
 use crate::{
-    actions::project::search::{self, MAX_LIMIT, SearchQuery, SearchScope},
+    actions::upkeep::search::{self, MAX_LIMIT, SearchQuery, SearchScope},
     domain::{LaneName, SessionId, TaskId, search::SearchKind},
     render::{Meaning, Style, escape_line},
     wire::SearchHitView,

@@ -8,7 +8,7 @@ use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{
     actions::{
         App,
-        project::serve_unit::{self, ServeUnitRequest},
+        upkeep::serve_unit::{self, ServeUnitRequest},
     },
     api::{self, Access, ListenAddress, PageOptions, PageProviders, ServeOptions},
     domain::SessionId,

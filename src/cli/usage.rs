@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{age::rough, context::Context, exit::Exit, values};
 use crate::{
-    actions::boundary::usage,
+    actions::agents::usage,
     domain::{SessionId, plural, usage::UsageBy},
     render::Table,
     wire::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView},

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
 
 use crate::{
-    actions::boundary::runtime::context::Mode,
+    actions::agents::runtime::context::Mode,
     config::parse_duration,
     domain::{
         EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,

@@ -78,7 +78,11 @@ pub static KEYS: [Key; COUNT] = {
 
 /// The place in [`KEYS`] of the key that a place in a file means, with names and list places as they stand there.
 pub fn place_of(path: &str) -> Option<usize> {
-    KEYS.iter().position(|key| matches_steps(key.steps(), path))
+    let (section, name) = path.rsplit_once('.')?;
+    // Every command asks for each key of its files: most are told apart by the length of their name.
+    let is_meant =
+        |key: &Key| key.name.len() == name.len() && key.name == name && matches_steps(key.section.split('.'), section);
+    KEYS.iter().position(is_meant)
 }
 
 /// The key that a place in a file means.

@@ -1,5 +1,7 @@
 //! Limits of free text. Text that is too long or contains control characters is refused, never cut or cleaned silently.
 
+use std::path::Path;
+
 use super::Refusal;
 
 /// The longest title, summary or reason, in bytes.
@@ -26,6 +28,18 @@ pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
 /// [`Refusal::Invalid`] naming `what`.
 pub fn check_body(what: &'static str, text: &str) -> Result<String, Refusal> {
     check(what, text, MAX_BODY_BYTES)
+}
+
+/// A path as text: valid UTF-8, in one line.
+///
+/// # Errors
+/// [`Refusal::Invalid`] naming `what`.
+pub fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
+    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
+    if text.chars().any(char::is_control) {
+        return Err(Refusal::invalid(what, "contains control characters"));
+    }
+    Ok(text.to_owned())
 }
 
 fn check(what: &'static str, text: &str, longest: usize) -> Result<String, Refusal> {

@@ -8,7 +8,7 @@ use std::{
 
 use super::{Provider, context, payload::Payload};
 use crate::{
-    actions::{boundary::hook::HookCaller, core::errors},
+    actions::{agents::hook::HookCaller, core::errors},
     config::{ConfigError, Project, project::missing_config},
     domain::{id::Label, secrets},
     env::{Env, vars},

@@ -15,7 +15,7 @@ use anyhow::Result;
 
 use super::{Provider, transcripts};
 use crate::{
-    actions::{App, boundary::hook::TranscriptUsage},
+    actions::{App, agents::hook::TranscriptUsage},
     config::{ConfigError, Project},
     domain::{Actor, LaneName, Role, RunId, SessionId},
     env::{Env, vars},

@@ -19,7 +19,7 @@ use super::{
     session_git, via_server, wake_hook,
 };
 use crate::{
-    actions::boundary::{
+    actions::agents::{
         approval::ApprovalWait,
         guard,
         hook::{self, HookEvent, Reply},

@@ -21,7 +21,7 @@ use super::{
     context,
 };
 use crate::{
-    actions::boundary::guard,
+    actions::agents::guard,
     config::{Project, project::git_dir},
     domain::RunId,
     env::{Env, git_hooks, vars},

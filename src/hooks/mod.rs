@@ -1,4 +1,4 @@
-//! Hooks of the providers: parses their payloads into the neutral hook events of `actions::boundary::hook`, and prints replies in
+//! Hooks of the providers: parses their payloads into the neutral hook events of `actions::agents::hook`, and prints replies in
 //! their exact form. Only this module knows the providers' differences.
 
 mod call;

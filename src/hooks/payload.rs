@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    actions::boundary::guard::{self, ToolCall},
+    actions::agents::guard::{self, ToolCall},
     guard::finds_own_program,
 };
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{hook_output::HookOutput, payload::Payload};
 use crate::{
-    actions::boundary::hook::{HookEvent, Reply},
+    actions::agents::hook::{HookEvent, Reply},
     domain::usage::TranscriptSlice,
     env::Env,
 };

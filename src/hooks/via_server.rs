@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Provider;
 use crate::{
-    actions::boundary::{
+    actions::agents::{
         guard::ToolCall,
         hook::{self, Reply},
     },

@@ -9,7 +9,7 @@ use super::{
     payload::Payload,
 };
 use crate::{
-    actions::boundary::hook::{self as actions_hook, HookEvent},
+    actions::agents::hook::{self as actions_hook, HookEvent},
     env::Env,
     os::exit_on_signal::{self, ExitPlan},
 };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     actions::{
         App,
-        boundary::guard::{self, EntryPoint, ToolCall},
+        agents::guard::{self, EntryPoint, ToolCall},
         core::lookup,
     },
     domain::{Refusal, SessionId},

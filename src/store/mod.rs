@@ -32,6 +32,7 @@ mod postgres;
 pub mod progress;
 pub mod refused_hosts;
 pub mod removed_tasks;
+mod report_sums;
 pub mod requests;
 pub mod restored;
 pub mod review_comments;

@@ -1,6 +1,10 @@
 //! Tool calls as rows, append-only. Role, lane and task are the session's at the time of the report.
 
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    report_sums::{self, sums},
+    sql,
+};
 use crate::{
     domain::{
         SessionId,
@@ -23,37 +27,6 @@ pub struct ToolCallTotals {
 
 const INSERT: &str = "INSERT INTO tool_calls (run_id, session_id, role, lane, task_id, at, digest, model, name, success, \
      duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (run_id, digest) DO NOTHING";
-
-macro_rules! sums {
-    ($key:literal, $which:literal) => {
-        concat!(
-            "SELECT CAST(",
-            $key,
-            " AS TEXT), count(*), count(*) FILTER (WHERE success = 0) FROM tool_calls ",
-            $which,
-            " GROUP BY ",
-            $key
-        )
-    };
-    ($key:literal) => {
-        [
-            sums!($key, "INDEXED BY tool_calls_at WHERE at >= $1"),
-            sums!($key, "INDEXED BY tool_calls_session WHERE session_id = $2 AND at >= $1"),
-        ]
-    };
-}
-
-/// The statement for the calls of all sessions, and that for those of one.
-const fn statements(by: UsageBy) -> [&'static str; 2] {
-    match by {
-        UsageBy::Session => sums!("session_id"),
-        UsageBy::Lane => sums!("lane"),
-        UsageBy::Task => sums!("task_id"),
-        UsageBy::Role => sums!("role"),
-        UsageBy::Model => sums!("model"),
-        UsageBy::Day => sums!("at / 86400000"),
-    }
-}
 
 /// Adds a session's tool call, with its model if known, unless its session run has one of this digest. Returns whether it
 /// was new.
@@ -92,9 +65,8 @@ pub fn totals(
     since: Timestamp,
     session: Option<&SessionId>,
 ) -> Result<Vec<ToolCallTotals>, StoreError> {
-    let [all, one] = statements(by);
-    let query = if session.is_some() { one } else { all };
-    sql::rows(tx.conn(), query, &[&since, &session], |row| {
+    let statements = sums!(by, "tool_calls", "count(*), count(*) FILTER (WHERE success = 0)");
+    report_sums::read(tx, statements, since, session, |row| {
         Ok(ToolCallTotals { key: row.get(0)?, calls: row.get(1)?, failures: row.get(2)? })
     })
 }

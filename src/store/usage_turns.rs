@@ -1,6 +1,10 @@
 //! Token usage of turns as rows, append-only. Role, lane and task are the session's at the time of the report.
 
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    report_sums::{self, sums},
+    sql,
+};
 use crate::{
     domain::{
         SessionId,
@@ -37,27 +41,6 @@ const UPDATE: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, model
      cache_read_tokens = $7, cache_creation_tokens = $8, cost_usd = coalesce($9, cost_usd) \
      WHERE run_id = $1 AND digest = $2 AND output_tokens < $6";
 
-macro_rules! sums {
-    ($key:literal, $which:literal) => {
-        concat!(
-            "SELECT CAST(",
-            $key,
-            " AS TEXT), count(*), CAST(sum(input_tokens) AS BIGINT), CAST(sum(output_tokens) AS BIGINT), ",
-            "CAST(sum(cache_read_tokens) AS BIGINT), CAST(sum(cache_creation_tokens) AS BIGINT), sum(cost_usd), ",
-            "count(*) - count(cost_usd) FROM usage_turns ",
-            $which,
-            " GROUP BY ",
-            $key
-        )
-    };
-    ($key:literal) => {
-        [
-            sums!($key, "INDEXED BY usage_turns_at WHERE at >= $1"),
-            sums!($key, "INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1"),
-        ]
-    };
-}
-
 /// Whole billionths of a dollar: their sum does not depend on the order.
 macro_rules! costs {
     ($which:literal) => {
@@ -70,18 +53,6 @@ macro_rules! costs {
 }
 const COSTS: &str = costs!("INDEXED BY usage_turns_at WHERE at >= $1");
 const COSTS_OF_SESSION: &str = costs!("INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1");
-
-/// The statement for the turns of all sessions, and that for those of one.
-const fn statements(by: UsageBy) -> [&'static str; 2] {
-    match by {
-        UsageBy::Session => sums!("session_id"),
-        UsageBy::Lane => sums!("lane"),
-        UsageBy::Task => sums!("task_id"),
-        UsageBy::Role => sums!("role"),
-        UsageBy::Model => sums!("model"),
-        UsageBy::Day => sums!("at / 86400000"),
-    }
-}
 
 /// Adds a turn of a session, unless its run has one of this digest. Returns whether it was new.
 pub fn insert(
@@ -173,9 +144,14 @@ pub fn totals(
     since: Timestamp,
     session: Option<&SessionId>,
 ) -> Result<Vec<TurnTotals>, StoreError> {
-    let [all, one] = statements(by);
-    let query = if session.is_some() { one } else { all };
-    sql::rows(tx.conn(), query, &[&since, &session], |row| {
+    let statements = sums!(
+        by,
+        "usage_turns",
+        "count(*), CAST(sum(input_tokens) AS BIGINT), CAST(sum(output_tokens) AS BIGINT), \
+             CAST(sum(cache_read_tokens) AS BIGINT), CAST(sum(cache_creation_tokens) AS BIGINT), sum(cost_usd), \
+             count(*) - count(cost_usd)"
+    );
+    report_sums::read(tx, statements, since, session, |row| {
         Ok(TurnTotals {
             key: row.get(0)?,
             turns: row.get(1)?,

@@ -29,7 +29,7 @@ const LAYERS: &[(&str, u8)] = &[
 const SAME_LAYER: &[(&str, &str)] = &[("env", "os"), ("guard", "domain"), ("acp", "domain")];
 
 /// The groups of `actions`, lowest first. A group imports from itself and from lower groups.
-const ACTION_GROUPS: &[&str] = &["core", "mail", "queue", "sessions", "jobs", "boundary", "project"];
+const ACTION_GROUPS: &[&str] = &["core", "mail", "queue", "sessions", "jobs", "land", "agents", "board", "upkeep"];
 
 fn layer(module: &str) -> Option<u8> {
     LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer)

@@ -33,7 +33,7 @@ impl LandedCommits {
     }
 
     /// Whether a commit is here; one of which that is unknown is not.
-    pub(super) fn has(&self, landed: &Landed) -> bool {
+    pub(in crate::actions) fn has(&self, landed: &Landed) -> bool {
         let known = self.known.borrow().get(landed).copied();
         if known.is_none() {
             self.unknown.borrow_mut().insert(landed.clone());
@@ -41,7 +41,7 @@ impl LandedCommits {
         known.unwrap_or(false)
     }
 
-    pub(super) fn look_up(&self, git: &Git<'_>) -> Result<()> {
+    pub(in crate::actions) fn look_up(&self, git: &Git<'_>) -> Result<()> {
         let mut starts: BTreeMap<String, Option<String>> = BTreeMap::new();
         for landed in std::mem::take(&mut *self.unknown.borrow_mut()) {
             let (base, commit) = &landed;

@@ -20,6 +20,7 @@ pub mod orphan_processes;
 mod output;
 pub mod output_decoder;
 mod own_process;
+pub(crate) mod path_limits;
 pub mod poll;
 pub mod queue_waiter;
 pub mod recover;

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, keepalive, lookup, open_store, path_limits},
+        core::{errors, keepalive, lookup, open_store},
+        jobs::path_limits,
     },
     domain::{
         EventKind, Refusal, RoutingKey,

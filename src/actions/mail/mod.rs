@@ -3,6 +3,7 @@
 mod format;
 pub mod inbox;
 pub mod outbox;
+pub mod prompt_wait;
 pub mod send;
 
 pub use format::{format_messages, is_by_person};

@@ -5,7 +5,8 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, message_state::event, prompt_wait},
+        core::{force_reason::ForceReason, message_state::event},
+        mail::prompt_wait,
     },
     domain::{
         EventKind, Refusal, SessionId,

@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use crate::actions::{
     App,
-    core::{
-        base_commit, lookup,
+    core::lookup,
+    queue::{
+        base_commit,
+        review::comments,
         task_worktree::{self, WorkDirectory},
     },
-    queue::review::comments,
 };
 use crate::{
     config::{project::worktree_top, sandbox_defaults},

@@ -8,7 +8,8 @@ pub use crate::actions::core::session_overview::SessionScope;
 use crate::{
     actions::{
         App,
-        core::{claimants, errors, lookup, other_host, session_overview, session_process::RunProcesses},
+        core::{errors, lookup, other_host, session_overview, session_process::RunProcesses},
+        queue::claimants,
         sessions::{liveness::silence, report::shown_idle},
     },
     config::newest_proof,

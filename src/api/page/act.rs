@@ -7,10 +7,9 @@ use super::{form::Form, review_command::ReviewCommand, task_command::TaskCommand
 use crate::{
     actions::{
         Answer, App,
-        boundary::approval,
+        agents::approval,
         jobs::rm,
         mail::outbox,
-        project::reconcile,
         queue::{
             handoff::{
                 accept::{self, Acceptance},
@@ -29,6 +28,7 @@ use crate::{
             prompt::{self, NewPrompt},
             start::relaunch::{self, RelaunchRequest},
         },
+        upkeep::reconcile,
     },
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };

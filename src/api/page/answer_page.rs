@@ -16,7 +16,7 @@ use super::{
     shell::{self, begin},
 };
 use crate::{
-    actions::boundary::approval,
+    actions::agents::approval,
     api::{error::ApiError, state},
     domain::{
         Refusal,

@@ -12,7 +12,7 @@ use super::{
     labels::{claim_doing, class_of, doing},
 };
 use crate::{
-    actions::boundary::approval::ALWAYS_FIELD,
+    actions::agents::approval::ALWAYS_FIELD,
     wire::{
         ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView,
         short_job_id, tool_input::is_cut,

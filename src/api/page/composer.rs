@@ -14,8 +14,8 @@ use super::board_html::{Part, parts};
 use crate::{
     actions::{
         App,
-        boundary::approval,
-        project::board::{BoardCache, WatchedProcess},
+        agents::approval,
+        board::{BoardCache, WatchedProcess},
     },
     api::{error::ApiError, live_project::AppFactory, writer::run_catching_panic},
     env::Timestamp,

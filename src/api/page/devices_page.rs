@@ -16,7 +16,7 @@ use super::{
     shell::{self, begin},
 };
 use crate::{
-    actions::project::devices,
+    actions::upkeep::devices,
     api::{error::ApiError, state},
     domain::id::DeviceName,
     wire::DeviceView,

@@ -8,14 +8,12 @@ use super::form::Form;
 use crate::{
     actions::{
         Answer, App,
-        boundary::guard,
-        queue::{
-            land::{self, LandRequest},
-            review::{
-                comments,
-                next::{self, NextRequest},
-                record::{self, NewReview},
-            },
+        agents::guard,
+        land::{self, LandRequest},
+        queue::review::{
+            comments,
+            next::{self, NextRequest},
+            record::{self, NewReview},
         },
     },
     domain::{Refusal, TaskId, id::Label, review::Verdict, review_comment::LinePlace},

@@ -34,7 +34,7 @@ use super::{
 use crate::{
     actions::{
         Answer,
-        project::devices::{self, PairingRequest},
+        upkeep::devices::{self, PairingRequest},
     },
     api::{auth::single_header, body::query, error::ApiError, sse, state},
     domain::{

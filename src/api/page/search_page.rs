@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        project::search::{self, SearchQuery, SearchScope},
+        upkeep::search::{self, SearchQuery, SearchScope},
     },
     wire::SearchHitView,
 };

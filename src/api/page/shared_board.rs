@@ -24,7 +24,7 @@ use super::{
     frame::Frame,
 };
 use crate::{
-    actions::{core::attendance, project::board::WatchedProcess},
+    actions::{board::WatchedProcess, sessions::attendance},
     api::{async_fd::register_fd, error::ApiError, live_project::AppFactory, sse::EventSender, state::server_state},
     os::random,
 };

@@ -11,7 +11,7 @@ use super::{
     page_frame::PageFrame,
 };
 use crate::{
-    actions::{App, boundary::usage},
+    actions::{App, agents::usage},
     domain::{age::rough, usage::UsageBy},
     env::Timestamp,
     wire::{UsageRowView, UsageView},

@@ -7,7 +7,7 @@ use axum::{
 use serde::Deserialize;
 
 use crate::{
-    actions::boundary::approval,
+    actions::agents::approval,
     api::{
         body::{RequestBody, json_response, query},
         error::ApiError,

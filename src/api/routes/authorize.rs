@@ -11,7 +11,7 @@ use tokio::{sync::oneshot, time::timeout};
 use crate::{
     actions::{
         App,
-        boundary::{
+        agents::{
             guard::{self, EntryPoint, GuardDecision, LoadedRules, ToolCall},
             runtime::session_of_run,
         },

@@ -4,7 +4,7 @@ use axum::{extract::Request, response::Response};
 use serde::Deserialize;
 
 use crate::{
-    actions::boundary::runtime::{
+    actions::agents::runtime::{
         context::{self, Mode, Section, SectionKind},
         session_of_run,
     },

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::{
-    actions::project::events::{self, EventQuery},
+    actions::upkeep::events::{self, EventQuery},
     api::{
         body::query,
         error::ApiError,

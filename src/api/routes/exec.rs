@@ -17,7 +17,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use crate::{
-    actions::{App, boundary::runtime::session_of_run},
+    actions::{App, agents::runtime::session_of_run},
     api::{
         body::{RequestBody, query},
         error::ApiError,

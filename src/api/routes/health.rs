@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    actions::boundary::runtime::health::{self, HealthReport},
+    actions::agents::runtime::health::{self, HealthReport},
     api::{
         body::{json_response, query, read_json},
         error::ApiError,

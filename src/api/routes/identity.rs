@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     actions::{
         App,
-        boundary::runtime::session_of_run,
+        agents::runtime::session_of_run,
         core::{errors, lookup},
     },
     api::{

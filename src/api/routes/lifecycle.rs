@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    actions::boundary::runtime::lifecycle::{self, LifecycleReport},
+    actions::agents::runtime::lifecycle::{self, LifecycleReport},
     api::{
         body::{RequestBody, json_response},
         error::ApiError,

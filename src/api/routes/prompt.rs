@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     actions::{
-        boundary::runtime::session_of_run,
+        agents::runtime::session_of_run,
         sessions::prompt::{self, NewPrompt},
     },
     api::{

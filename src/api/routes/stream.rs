@@ -15,7 +15,7 @@ use super::events::last_event_id;
 use crate::{
     actions::{
         App,
-        boundary::runtime::{context, session_of_run},
+        agents::runtime::{context, session_of_run},
         core::lookup,
         sessions::prompt::{
             listener::{self, Listener, ListenerKind},

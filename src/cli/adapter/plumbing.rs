@@ -12,7 +12,7 @@ use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 
 use crate::{
-    actions::boundary::structured_session,
+    actions::agents::structured_session,
     adapters::{
         StartConfig,
         plumbing::{

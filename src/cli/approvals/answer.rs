@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::boundary::approval,
+    actions::agents::approval,
     cli::{context::Context, each, exit::Exit, values},
     domain::approval::Decision,
 };

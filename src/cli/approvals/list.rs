@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::boundary::approval,
+    actions::agents::approval,
     cli::{age::age, context::Context, exit::Exit},
     render::Table,
     wire::tool_input,

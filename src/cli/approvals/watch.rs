@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::boundary::approval::{self, ApprovalChange},
+    actions::agents::approval::{self, ApprovalChange},
     cli::{context::Context, exit::Exit, values},
     render::{escape_controls, escape_line},
     wire::{ApprovalView, tool_input},

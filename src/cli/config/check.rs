@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{core::errors, project::config},
+    actions::{core::errors, upkeep::config},
     cli::{context::Context, exit::Exit, print_error::print_error},
     config::{ConfigError, Project},
     render::escape_line,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::project::config,
+    actions::upkeep::config,
     cli::{context::Context, exit::Exit},
     render::Table,
 };

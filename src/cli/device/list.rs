@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::project::devices,
+    actions::upkeep::devices,
     cli::{
         age::{due, rough},
         context::Context,

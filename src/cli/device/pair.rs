@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::values;
 use crate::{
-    actions::project::devices::{self, PairingRequest},
+    actions::upkeep::devices::{self, PairingRequest},
     cli::{age::due, context::Context, exit::Exit},
     domain::{
         device::{DeviceAccess, MAX_WRONG_CODES},

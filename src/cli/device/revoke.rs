@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::values;
 use crate::{
-    actions::project::devices,
+    actions::upkeep::devices,
     cli::{context::Context, exit::Exit},
     domain::id::DeviceName,
 };

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use crate::{
     actions::{
+        agents::prove_agents::{self, Candidate},
         core::{inside_session, trust},
-        sessions::prove_agents::{self, Candidate},
     },
     cli::{age::day, confirm, context::Context, exit::Exit},
     config::{ConfigError, Settings},

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit};
 use crate::actions::{
     core::inside_session,
-    project::{accept_loss, doctor},
+    upkeep::{accept_loss, doctor},
 };
 
 pub(super) mod agents;

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
-use crate::{actions::project::explain_subject, domain::Refusal};
+use crate::{actions::upkeep::explain_subject, domain::Refusal};
 
 /// Explain the state of a task or session
 ///

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::format::facts;
 use crate::{
-    actions::project::explain,
+    actions::upkeep::explain,
     cli::{context::Context, exit::Exit, values},
     domain::SessionId,
 };

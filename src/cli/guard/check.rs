@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::input::object;
 use crate::{
     actions::{
-        boundary::guard::{self, EntryPoint, GuardDecision, ToolCall},
+        agents::guard::{self, EntryPoint, GuardDecision, ToolCall},
         core::{errors, lookup},
     },
     cli::{context::Context, exit::Exit},

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::boundary::guard::log,
+    actions::agents::guard::log,
     cli::{age::age, context::Context, exit::Exit, values},
     domain::SessionId,
     render::Table,

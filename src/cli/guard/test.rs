@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use super::input::object;
 use crate::{
     actions::{
-        boundary::guard::{self, LoadedRules, ToolCall},
+        agents::guard::{self, LoadedRules, ToolCall},
         core::lookup,
     },
     cli::{context::Context, exit::Exit, values},

@@ -3,27 +3,23 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::{handoff::withdraw, task::ForceReason},
-    cli::{context::Context, exit::Exit},
+    actions::queue::handoff::withdraw,
+    cli::{context::Context, exit::Exit, force::ForceArgs},
 };
 
 /// Withdraw a handoff that you created
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("force", |arg| arg.help("Override the creator; needs --reason")))]
 pub struct Args {
     /// Handoff number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Override the creator; needs --reason
-    #[arg(long, requires = "reason")]
-    force: bool,
-    /// Reason for --force, kept in the history
-    #[arg(long, value_name = "TEXT", requires = "force")]
-    reason: Option<String>,
+    #[command(flatten)]
+    force: ForceArgs,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let force = self.reason.filter(|_| self.force).map(|reason| ForceReason { reason });
-        ctx.answer(&withdraw::withdraw(&ctx.app()?, self.id, force.as_ref())?)
+        ctx.answer(&withdraw::withdraw(&ctx.app()?, self.id, self.force.reason().as_ref())?)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::{
-    actions::project::hosts,
+    actions::upkeep::hosts,
     cli::{age::age, context::Context, exit::Exit},
     env::Timestamp,
     render::Table,

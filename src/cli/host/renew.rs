@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::confirm;
 use crate::{
-    actions::{core::inside_session, project::hosts},
+    actions::{core::inside_session, upkeep::hosts},
     cli::{context::Context, exit::Exit},
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::project::retire_host,
+    actions::upkeep::retire_host,
     cli::{context::Context, exit::Exit},
 };
 

@@ -10,8 +10,8 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 use crate::actions::{
-    boundary::guard,
-    queue::land::{self, LandRequest, UpstreamUse},
+    agents::guard,
+    land::{self, LandRequest, UpstreamUse},
 };
 
 /// Land finished work in its base

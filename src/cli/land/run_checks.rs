@@ -4,7 +4,7 @@ use std::io;
 
 use anyhow::Result;
 
-use crate::{actions::queue::land, cli::exit::Exit};
+use crate::{actions::land, cli::exit::Exit};
 
 /// Run the checks of one tree; started by Fairway itself
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::land,
+    actions::land,
     cli::{context::Context, exit::Exit},
 };
 

@@ -3,27 +3,23 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{mail::outbox, queue::task::ForceReason},
-    cli::{context::Context, exit::Exit},
+    actions::mail::outbox,
+    cli::{context::Context, exit::Exit, force::ForceArgs},
 };
 
 /// Withdraw an unacknowledged message
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("force", |arg| arg.help("Override the sender; needs --reason")))]
 pub struct Args {
     /// Message number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Override the sender; needs --reason
-    #[arg(long, requires = "reason")]
-    force: bool,
-    /// Reason for --force, kept in the history
-    #[arg(long, value_name = "TEXT", requires = "force")]
-    reason: Option<String>,
+    #[command(flatten)]
+    force: ForceArgs,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let force = self.reason.filter(|_| self.force).map(|reason| ForceReason { reason });
-        ctx.answer(&outbox::withdraw(&ctx.app()?, self.id, force.as_ref())?)
+        ctx.answer(&outbox::withdraw(&ctx.app()?, self.id, self.force.reason().as_ref())?)
     }
 }

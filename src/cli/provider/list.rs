@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::sessions::providers,
+    actions::agents::providers,
     cli::{context::Context, doctor::agents::shown, exit::Exit},
     env::Timestamp,
     render::{Table, escape_line},

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::options::Network;
 use crate::{
-    actions::project::sandbox_check,
+    actions::sessions::sandbox::check,
     cli::{
         context::{Context, exit_even_if_closed},
         exit::Exit,
@@ -33,7 +33,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let view = sandbox_check::check(&ctx.app()?, self.class, self.network.network)?;
+        let view = check::check(&ctx.app()?, self.class, self.network.network)?;
         let exit = if view.passed { 0 } else { FailureKind::Refused.exit_code() };
         let names = || view.probes.iter().filter(|probe| probe.inside).map(|probe| probe.name.clone()).collect();
         exit_even_if_closed(exit, ctx.show(&view, names, || text(&view, ctx.out.style)))

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::options::Opened;
 use crate::{
-    actions::{project::sandbox_view, sessions::sandbox::run::SandboxRequest},
+    actions::sessions::sandbox::{run::SandboxRequest, view},
     cli::{context::Context, exit::Exit, values},
     domain::LaneName,
     render::escape_line,
@@ -35,7 +35,7 @@ impl Args {
             env: Vec::new(),
             argv: Vec::new(),
         };
-        let view = sandbox_view::view(&ctx.app()?, &request)?;
+        let view = view::view(&ctx.app()?, &request)?;
         ctx.show(&view, || view.paths.iter().map(|one| one.path.clone()).collect(), || text(&view))
     }
 }

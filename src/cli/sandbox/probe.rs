@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use anyhow::Result;
 
 use crate::{
-    actions::project::sandbox_check,
+    actions::sessions::sandbox::check,
     cli::{context::Context, exit::Exit},
 };
 
@@ -17,7 +17,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let mut text = String::new();
         io::stdin().lock().read_to_string(&mut text)?;
-        ctx.out.text(&sandbox_check::attempt_all(&text, ctx.env.vars())?)?;
+        ctx.out.text(&check::attempt_all(&text, ctx.env.vars())?)?;
         Ok(0)
     }
 }

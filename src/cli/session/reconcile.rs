@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{core::store_safety, project::reconcile},
+    actions::{core::store_safety, upkeep::reconcile},
     cli::{context::Context, exit::Exit},
 };
 

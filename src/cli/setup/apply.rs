@@ -9,7 +9,7 @@ use super::{
 use crate::{
     actions::{
         core::trust,
-        project::{guide, init},
+        upkeep::{guide, init},
     },
     cli::context::Context,
     config::{self, CONFIG_FILE},

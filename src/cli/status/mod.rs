@@ -6,7 +6,7 @@ mod line;
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::{actions::project::board, hooks::Provider};
+use crate::{actions::board, hooks::Provider};
 
 /// Show what needs you, then lanes, sessions and jobs
 ///

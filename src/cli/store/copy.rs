@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::confirm;
 use crate::{
-    actions::{core::inside_session, project::store::copy},
+    actions::{core::inside_session, upkeep::store::copy},
     cli::{context::Context, exit::Exit},
     render::escape_line,
 };

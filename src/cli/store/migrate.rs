@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::project::store::migrate,
+    actions::upkeep::store::migrate,
     cli::{context::Context, exit::Exit},
 };
 

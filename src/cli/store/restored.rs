@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::confirm;
 use crate::{
-    actions::{core::inside_session, project::store::restored},
+    actions::{core::inside_session, upkeep::store::restored},
     cli::{context::Context, exit::Exit},
 };
 

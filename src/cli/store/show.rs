@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::project::store::show,
+    actions::upkeep::store::show,
     cli::{context::Context, exit::Exit},
     render::escape_line,
     wire::StoreView,

@@ -23,7 +23,7 @@ use anyhow::Result;
 
 use self::{draw::Look, state::State};
 use super::{context::Context, exit::Exit};
-use crate::{actions::project::board, domain::Refusal, hooks::Provider, os::terminal::Size};
+use crate::{actions::board, domain::Refusal, hooks::Provider, os::terminal::Size};
 
 pub use frame::frame_lines;
 

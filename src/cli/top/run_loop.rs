@@ -26,17 +26,18 @@ use super::{
 };
 use crate::{
     actions::{
-        boundary::approval,
-        core::{attendance, editor, errors, inside_session, lookup},
-        project::{
-            board::BoardCache,
-            notify::{self, Outlets},
-        },
+        agents::approval,
+        board::BoardCache,
+        core::{errors, inside_session, lookup},
         queue::{
             lane::checkout,
             task::ready::{self, ReadyFor},
         },
-        sessions::control::attach,
+        sessions::{attendance, control::attach},
+        upkeep::{
+            editor,
+            notify::{self, Outlets},
+        },
     },
     api::{AppFactory, LiveProject},
     cli::context::Context,

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    actions::boundary::hook::{HookEvent, Reply, StartKind, ToolEnd},
+    actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd},
     domain::usage::{ToolUse, TranscriptSlice, Turn, Usage},
     hooks::{
         CANARY,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::claude;
 use crate::{
-    actions::boundary::hook::HookEvent,
+    actions::agents::hook::HookEvent,
     domain::usage::{TranscriptSlice, Turn, Usage},
     guard::finds_own_program,
     hooks::{

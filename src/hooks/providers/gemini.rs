@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    actions::boundary::{
+    actions::agents::{
         guard::ToolCall,
         hook::{HookEvent, Reply, StartKind, ToolEnd},
     },

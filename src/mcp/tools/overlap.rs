@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actions::{
         core::lookup,
-        queue::overlap::{self, Scope, Selection, wait},
+        land::overlap::{self, Scope, Selection, wait},
     },
     mcp::reply::Reply,
     wire::OverlapPairView,

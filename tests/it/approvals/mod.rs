@@ -9,7 +9,7 @@ use std::{
 };
 
 use fairway::{
-    actions::{App, boundary::approval},
+    actions::{App, agents::approval},
     domain::{Actor, RunId, SessionId},
     env::Env,
 };

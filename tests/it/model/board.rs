@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairway::{
-    actions::project::board::{self, BoardCache},
+    actions::board::{self, BoardCache},
     api::page_parts,
     cli::frame_lines,
     os::terminal::Size,

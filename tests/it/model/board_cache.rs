@@ -11,12 +11,9 @@ use std::{
 use fairway::{
     actions::{
         App,
+        board::{self, BoardCache},
         core::errors,
         mail::{outbox, send},
-        project::{
-            board::{self, BoardCache},
-            notify::{self, Outlets},
-        },
         queue::{
             checkpoint::record,
             lane,
@@ -26,6 +23,7 @@ use fairway::{
             heartbeat::{self, Heartbeat},
             telemetry::{self, Turn, Usage},
         },
+        upkeep::notify::{self, Outlets},
     },
     domain::{
         LaneName, RunId, SessionId, TaskId,

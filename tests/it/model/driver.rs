@@ -11,12 +11,12 @@ use fairway::{
     actions::{
         Answer, App,
         core::{dead_session::DeadSession, errors},
-        project::reconcile,
         queue::{
             evidence, handoff, lane, review,
             task::{ForceReason, add, block, cancel, claim, done, release, reopen, resume, submit},
         },
         sessions::report::{end, heartbeat, upsert},
+        upkeep::reconcile,
     },
     domain::{
         Actor, LaneName, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict,

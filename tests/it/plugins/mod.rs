@@ -7,7 +7,7 @@ mod doctor;
 use std::{collections::BTreeMap, fs, path::Path};
 
 use fairway::{
-    actions::project::skill::SKILL,
+    actions::upkeep::skill::SKILL,
     hooks::{
         Provider,
         install::{DEFAULT_APPROVAL_WAIT, entries},

@@ -3,7 +3,7 @@
 use std::fs;
 
 use fairway::{
-    actions::boundary::runtime::{
+    actions::agents::runtime::{
         context::{Mode, Section, SectionKind, push},
         health::{HealthReport, heartbeat, of_run},
     },

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use fairway::{
     actions::{
         App,
-        boundary::runtime::lifecycle::{LifecycleReport, report},
+        agents::runtime::lifecycle::{LifecycleReport, report},
     },
     domain::{RunId, SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,

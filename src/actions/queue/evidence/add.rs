@@ -7,10 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::insert::insert;
 use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, task_worktree},
-    },
+    actions::{Answer, App, core::lookup, queue::task_worktree},
     domain::{
         TaskId,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult, PROVIDER_KIND},

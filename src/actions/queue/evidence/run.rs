@@ -16,8 +16,9 @@ use crate::{
         Answer, App, IdempotencyKey,
         core::{
             apart_sandbox::{self, Apart, WorkSandbox},
-            errors, lookup, task_worktree,
+            errors, lookup,
         },
+        queue::task_worktree,
     },
     domain::{
         Actor, Event, EventKind, Refusal, TaskId, commit_id,
@@ -299,7 +300,7 @@ fn discard_intent(app: &App, error: &StreamError) {
 }
 
 /// Writes the output to a private file.
-pub(in crate::actions::queue) fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
+pub(in crate::actions) fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
     let directory = app.project.state.join("evidence");
     let name = format!("{}.log", app.env.ids.uuid(app.env.now()));
     let path = directory.join(name);

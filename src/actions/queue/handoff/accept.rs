@@ -10,8 +10,11 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{landed_here, lookup},
-        queue::lane::{checkout, worktree},
+        core::lookup,
+        queue::{
+            landed_here,
+            lane::{checkout, worktree},
+        },
     },
     domain::{
         LaneName, Refusal,

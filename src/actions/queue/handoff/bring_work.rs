@@ -8,11 +8,14 @@ use super::work::{self, HandedWork};
 use crate::{
     actions::{
         App,
-        core::{lookup, task_worktree},
-        queue::lane::{
-            checkout,
-            sync::{self, Incoming, LaneUpdate},
-            worktree,
+        core::lookup,
+        queue::{
+            lane::{
+                checkout,
+                sync::{self, Incoming, LaneUpdate},
+                worktree,
+            },
+            task_worktree,
         },
     },
     domain::{Refusal, commit_id, handoff::Handoff, lane::Lane, task::Task},

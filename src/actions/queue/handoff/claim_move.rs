@@ -5,10 +5,13 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{landed_here, lookup},
-        queue::task::{
-            claim,
-            claim_place::{self, PlannedPlace},
+        core::lookup,
+        queue::{
+            landed_here,
+            task::{
+                claim,
+                claim_place::{self, PlannedPlace},
+            },
         },
     },
     domain::{

@@ -7,8 +7,8 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{base_commit, lookup, task_worktree},
-        queue::lane::checkout,
+        core::lookup,
+        queue::{base_commit, lane::checkout, task_worktree},
     },
     config::project::worktree_top,
     domain::{LaneName, Refusal, TaskId, lane::Lane},

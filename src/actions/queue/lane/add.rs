@@ -8,7 +8,7 @@ use super::{
     worktree::{self, WorktreePlan},
 };
 use crate::{
-    actions::{Answer, App, core::base_commit},
+    actions::{Answer, App, queue::base_commit},
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},

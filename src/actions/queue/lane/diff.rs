@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{checkout, diff_since};
 use crate::{
-    actions::{App, core::base_commit, core::lookup},
+    actions::{App, core::lookup, queue::base_commit},
     config::sandbox_defaults,
     domain::{LaneName, Refusal},
     os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},
@@ -116,7 +116,7 @@ fn with_diff<T>(
 }
 
 /// A file that differs, as a document.
-pub(in crate::actions::queue) fn file_view(file: ChangedFile) -> FileDiffView {
+pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     let status = match file.letter {
         'A' => "added",
         'C' => "copied",

@@ -7,10 +7,10 @@ use crate::{
     actions::{
         App,
         core::{
-            claimants::Claimants,
             lookup, other_host,
             session_overview::{self, SessionScope},
         },
+        queue::claimants::Claimants,
     },
     domain::{LaneName, lane::Lane, message::Recipient, session_facts::SessionOverview, task::Task},
     store::{

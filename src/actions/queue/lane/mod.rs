@@ -12,7 +12,7 @@ pub mod list;
 mod patch;
 pub mod prune;
 mod removal;
-pub(in crate::actions::queue) mod remove_landed;
+pub(in crate::actions) mod remove_landed;
 pub mod repair;
 pub mod rm;
 pub mod status;

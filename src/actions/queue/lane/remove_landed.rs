@@ -21,11 +21,11 @@ use crate::{
 
 /// The result of removing a landed lane's worktree and branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::actions::queue) struct LandedLane {
+pub(in crate::actions) struct LandedLane {
     /// The directory that was removed.
-    pub(in crate::actions::queue) removed: Option<String>,
+    pub(in crate::actions) removed: Option<String>,
     /// Why something stays.
-    pub(in crate::actions::queue) note: Option<String>,
+    pub(in crate::actions) note: Option<String>,
 }
 
 /// Closes a lane and removes the worktree and branch that Fairway made for it, if its branch is at the landed commit, its worktree
@@ -33,7 +33,7 @@ pub(in crate::actions::queue) struct LandedLane {
 ///
 /// # Errors
 /// As the store or git fails; nothing is removed then, or only the worktree.
-pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
+pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
     let Some(lane) = app.read(|tx| Ok(lanes::find(tx, name)?))? else { return Ok(LandedLane::default()) };
     let Some(dir) = lane.worktree.clone().filter(|_| lane.owns_worktree) else { return Ok(LandedLane::default()) };
     let stays = |why: String| {

@@ -17,7 +17,8 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{base_commit, errors, lookup, other_host},
+        core::{errors, lookup, other_host},
+        queue::base_commit,
     },
     config::project::{WayBack, is_lost_worktree, way_back, worktree_record},
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},

@@ -10,7 +10,7 @@ use super::{
     worktree,
 };
 use crate::{
-    actions::{Answer, App, core::base_commit, core::lookup},
+    actions::{Answer, App, core::lookup, queue::base_commit},
     domain::{LaneName, Refusal, commit_id, lane::Lane, plural},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, WriteTx, landings, sessions},
@@ -96,24 +96,24 @@ fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incomi
 
 /// Commits that come into a lane: the base of a sync, or the work that is handed over.
 #[derive(Debug)]
-pub(in crate::actions::queue) struct Incoming {
+pub(in crate::actions) struct Incoming {
     /// The branch, as people read it.
-    pub(in crate::actions::queue) name: String,
-    pub(in crate::actions::queue) commit: String,
+    pub(in crate::actions) name: String,
+    pub(in crate::actions) commit: String,
 }
 
 /// A lane's branch and the commits that it is to get.
 #[derive(Debug)]
-pub(in crate::actions::queue) struct LaneUpdate {
+pub(in crate::actions) struct LaneUpdate {
     name: LaneName,
     dir: PathBuf,
     branch: String,
     base: String,
     base_commit: String,
     /// The commit of the branch.
-    pub(in crate::actions::queue) head: String,
+    pub(in crate::actions) head: String,
     /// The number of commits that the branch lacks.
-    pub(in crate::actions::queue) behind: u64,
+    pub(in crate::actions) behind: u64,
     ahead: u64,
 }
 
@@ -122,7 +122,7 @@ pub(in crate::actions::queue) struct LaneUpdate {
 ///
 /// # Errors
 /// `wrong_branch`, `unsaved_work`, `in_use`, `git_failed`; `not_found` without a commit.
-pub(in crate::actions::queue) fn prepare(
+pub(in crate::actions) fn prepare(
     app: &App,
     lane: &Lane,
     dir: PathBuf,
@@ -155,7 +155,7 @@ impl LaneUpdate {
     ///
     /// # Errors
     /// `sync_conflict`, `merge_commits`, `git_failed`.
-    pub(in crate::actions::queue) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
+    pub(in crate::actions) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
         let git = Git::new(app.env.vars(), &self.dir);
         let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
         let merges = merges.with_attributes_of(&self.head);
@@ -176,7 +176,7 @@ impl LaneUpdate {
     ///
     /// # Errors
     /// `git_failed`; as `change` and the store fail.
-    pub(in crate::actions::queue) fn apply(
+    pub(in crate::actions) fn apply(
         &self,
         app: &App,
         plan: &SyncPlan,
@@ -229,7 +229,7 @@ impl LaneUpdate {
     }
 
     /// The update in a line.
-    pub(in crate::actions::queue) fn line(&self, how: &str, is_plan: bool) -> String {
+    pub(in crate::actions) fn line(&self, how: &str, is_plan: bool) -> String {
         let Self { name, base, branch, behind, ahead, .. } = self;
         let verb = match (how, is_plan) {
             ("up_to_date", _) => return format!("lane {name} already contains {base}"),
@@ -249,7 +249,7 @@ impl LaneUpdate {
     }
 
     /// The update as a document.
-    pub(in crate::actions::queue) fn view(&self, how: &'static str, to: Option<&str>, dry_run: bool) -> LaneSyncView {
+    pub(in crate::actions) fn view(&self, how: &'static str, to: Option<&str>, dry_run: bool) -> LaneSyncView {
         LaneSyncView {
             lane: self.name.to_string(),
             worktree: self.dir.display().to_string(),

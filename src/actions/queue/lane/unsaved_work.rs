@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{checkout, worktree_removal};
 use crate::{
-    actions::{App, core::base_commit},
+    actions::{App, queue::base_commit},
     domain::{Refusal, lane::Lane},
     os::git::{Git, LaneClone, Repository},
 };

@@ -73,7 +73,7 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
 ///
 /// # Errors
 /// `not_found`.
-pub(in crate::actions::queue) fn check_actor(app: &App) -> Result<()> {
+pub(in crate::actions) fn check_actor(app: &App) -> Result<()> {
     match &app.actor.session {
         Some(session) => app.read(|tx| lookup::session(tx, session).map(drop)),
         None => Ok(()),

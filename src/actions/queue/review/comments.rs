@@ -6,7 +6,8 @@ use super::memory;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup, task_worktree},
+        core::{force_reason::ForceReason, lookup},
+        queue::task_worktree,
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId, commit_id,
@@ -118,7 +119,7 @@ pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>>
 }
 
 /// Comments with the places of their lines in a commit. Where git cannot tell, a comment is open where it was written.
-pub(in crate::actions::queue) fn followed(
+pub(in crate::actions) fn followed(
     git: &Git<'_>,
     comments: &[ReviewComment],
     commit: Option<&str>,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::base_commit, core::lookup},
+    actions::{App, core::lookup, queue::base_commit},
     domain::{
         LaneName, TaskId,
         actor::is_same_claimant,
@@ -98,7 +98,7 @@ fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
 }
 
 /// Forgets what was seen of closed tasks, after one was closed. The next command on reviews does what fails here.
-pub(in crate::actions::queue) fn forget_closed(app: &App) {
+pub(in crate::actions) fn forget_closed(app: &App) {
     let has_closed = app.read(|tx| Ok(!seen_work::of_closed_tasks(tx)?.is_empty()));
     if matches!(has_closed, Ok(true)) {
         let _ = sweep(app, &Git::new(app.env.vars(), &app.project.root));

@@ -4,7 +4,7 @@ mod changes;
 pub mod comments;
 mod default_domain;
 pub mod list;
-pub(in crate::actions::queue) mod memory;
+pub(in crate::actions) mod memory;
 pub mod next;
 pub mod record;
 pub mod request;

@@ -4,10 +4,7 @@ use anyhow::Result;
 
 use super::{comments, default_domain, memory, send_back, state};
 use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, task_worktree},
-    },
+    actions::{Answer, App, core::lookup, queue::task_worktree},
     domain::{
         EventKind, TaskId,
         id::Label,

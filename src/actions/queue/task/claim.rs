@@ -12,7 +12,8 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, inside_session, landed_here, lookup},
+        core::{dead_session::DeadSession, inside_session, lookup},
+        queue::landed_here,
     },
     domain::{
         Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,

@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::task_worktree},
+    actions::{App, queue::task_worktree},
     domain::{Actor, LaneName, claim::Takeover, task::Task},
     store::{
         ReadTx,

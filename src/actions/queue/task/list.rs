@@ -5,10 +5,7 @@ use anyhow::Result;
 use super::timeline;
 
 use crate::{
-    actions::{
-        App,
-        core::{claimants::Claimants, lookup},
-    },
+    actions::{App, core::lookup, queue::claimants::Claimants},
     domain::{
         LaneName, Role, TaskId,
         task::{Task, TaskStatus},

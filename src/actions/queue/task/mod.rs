@@ -26,7 +26,7 @@ pub mod reopen;
 pub mod resume;
 pub mod submit;
 mod timeline;
-pub(in crate::actions::queue) mod transition;
+pub(in crate::actions) mod transition;
 pub(in crate::actions) mod validate;
 
 pub use crate::actions::core::force_reason::ForceReason;

@@ -6,7 +6,8 @@ use super::open_reviews::{self, OpenReviewsCache};
 use crate::{
     actions::{
         App,
-        core::{claimants::Claimants, landed_here, lookup},
+        core::lookup,
+        queue::{claimants::Claimants, landed_here},
     },
     domain::{
         LaneName, Refusal, Role, TaskId,

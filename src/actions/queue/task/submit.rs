@@ -6,7 +6,8 @@ use super::transition::{self, Transition};
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup, task_worktree},
+        core::{force_reason::ForceReason, lookup},
+        queue::task_worktree,
     },
     domain::{
         EventKind, TaskId, commit_id,

@@ -6,7 +6,7 @@ use super::running_session::RunningSession;
 use crate::{
     actions::{
         App,
-        core::attendance::{self, Presence},
+        sessions::attendance::{self, Presence},
     },
     adapters::{Adapter, AdapterError, Tristate},
     domain::{Refusal, SessionId},

@@ -4,10 +4,7 @@ use anyhow::Result;
 
 use super::launch_lock::{self, LaunchState};
 use crate::{
-    actions::{
-        App,
-        core::{landed_here, session_process},
-    },
+    actions::{App, core::session_process, queue::landed_here},
     domain::{
         Refusal,
         lane::Lane,

@@ -2,52 +2,42 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
-    fs, io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use anyhow::Result;
 
+pub(crate) use super::choice::Work;
 pub use super::request::LaunchRequest;
 
 use super::{
-    git_hooks, notes,
+    choice::{Choice, resolve_work},
+    environment, git_hooks, notes,
+    place::Place,
     profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
-    program::{self, SHELL},
+    program::{self, PreparedProgram},
     provider_hooks::ProviderHooks,
     purpose::Purpose,
-    resource_attributes,
     sandbox::{self, SandboxedWork},
-    session_id, structured,
+    structured,
 };
 use crate::{
     actions::{
         App,
-        core::{errors, launch_parts::OwnParts, lookup, open_store, other_host, trust},
-        queue::lane::checkout::{self, Presence},
-        sessions::adapter_endpoint,
+        core::{launch_parts::OwnParts, trust},
     },
-    adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, builtin_scripts, is_session_var},
-    api_client::socket_path,
-    config::{
-        ProgramSettings, ProviderSettings, RoleSettings, SessionMode, Setup,
-        project::{STATE_DIR, STORE_FILE, normalize},
-    },
+    adapters::{self, ResolvedBackend, StartConfig, Terminal},
+    config::{ProgramSettings, Setup, project::normalize},
     domain::{
-        Refusal, Role, SessionId,
-        id::Label,
-        lane::Lane,
-        rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
+        Refusal, SessionId,
+        rules::initial_prompt::{PROMPT_VAR, Program, PromptDelivery},
         sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
-        task::Task,
+        text_limits::path_text,
     },
     env::vars,
-    os::{executable as files, git::Git, host, terminal, user},
-    store::ReadTx,
+    os::{host, terminal},
 };
 
 /// The configured socket that stands for the user's own multiplexer server.
@@ -95,18 +85,6 @@ pub struct LaunchPlan {
     pub own: OwnParts,
 }
 
-/// The task, the lane and the role of a launch.
-#[derive(Debug, Clone)]
-pub(crate) struct Work {
-    pub(crate) task: Option<Task>,
-    pub(crate) lane: Option<Lane>,
-    pub(crate) role: Role,
-    /// Whether task and lane may be planned only: the worktree need not be there.
-    pub(crate) is_planned: bool,
-    /// Whether the launch claims the task: the claim says itself what bars it.
-    pub(crate) is_claimed: bool,
-}
-
 /// Resolves and checks a launch. Writes nothing and starts nothing.
 ///
 /// # Errors
@@ -118,175 +96,230 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
 
 /// As [`plan`], for this work.
 pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -> Result<Work>) -> Result<LaunchPlan> {
-    for (name, value) in &request.env {
-        check_variable(name, value)?;
-    }
+    environment::check(&request.env)?;
     trust::refuse_tracked_store(app)?;
     trust::require(app)?;
-    let Work { task, lane, role: role_name, is_planned, is_claimed } = work()?;
-    let role = app.settings.role(&role_name);
-    let provider = provider(app, request, &role, lane.as_ref())?;
-    let id = match &request.id {
-        Some(id) if request.keeps_id => id.clone(),
-        id => {
-            app.read(|tx| session_id::choose(app, tx, id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?
-        }
-    };
-    let entry = app.settings.provider(provider.as_str());
-    let located = backend(app, request, &role, lane.as_ref(), &entry)?;
-    check_multiplexer(app, &located)?;
-    let structured = structured::plan(app, request, &located, &provider, &entry)?;
-    let setup = role.setup.clone().with_fallback(entry.setup.clone());
-    if let (None, Some(lane)) = (&request.worktree, &lane) {
-        let words = ["session", "launch", "--role", role_name.as_str(), "--lane", lane.name.as_str()];
-        other_host::refuse_lane(app, lane, &words)?;
-    }
-    let worktree = worktree(app, request, lane.as_ref())?;
-    let is_made_by_launch = !worktree.is_dir();
-    if !is_planned && setup.pre_start.as_ref().is_none_or(Vec::is_empty) {
-        check_worktree(app, request, lane.as_ref(), &worktree)?;
-    }
-    let sandbox = sandbox::class(app, request, &role, lane.as_ref())?;
-    let transcript = transcript(app, request, &id)?;
-    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
-    let state = adapters::state_dir(&app.env).ok_or_else(home)?;
-    let branch = branch(request, lane.as_ref(), task.as_ref())
-        .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
-    let now = app.env.now();
-    let local = host::identity();
-    let session = Session {
-        lane: lane.as_ref().map(|lane| lane.name.clone()),
-        task: request.task.clone(),
-        provider: Some(provider.clone()),
-        backend: Some(located.backend.clone()),
-        session_name: Some(adapters::session_name(&id, located.built_in, &adapters::project_part(&app.project.store))),
-        host: local.name,
-        host_id: local.id,
-        transcript: Some(path_text("transcript", &transcript)?),
-        worktree: Some(path_text("worktree", &worktree)?),
-        branch,
-        adapter_script: Some(path_text("backend", &located.script)?),
-        adapter_state: Some(path_text("the state directory of backend scripts", &state)?),
-        sandbox: Some(sandbox),
-        ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
-    };
-    let agent_env = structured.as_ref().map(|structured| structured.env.clone()).unwrap_or_default();
-    let requested = requested_env(request, &role, &entry, &agent_env)?;
-    let structured = structured.map(|structured| structured.with_proof(app, &provider, &requested, &worktree));
-    let requested_id = request.id.clone().filter(|requested| *requested != session.id);
-    let mut notes: Vec<String> =
-        requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();
-    notes.extend(app.read(|tx| match &lane {
-        Some(lane) if is_claimed => Ok(notes::other_sessions(app, tx, &session, lane)?.into_iter().collect()),
-        lane => notes::collect(app, tx, &session, task.as_ref(), lane.as_ref()),
-    })?);
-    if is_made_by_launch && !is_planned {
-        notes.push(format!("the worktree {} is not there yet: pre_start makes it", worktree.display()));
-    }
-    // The signs of a screen, and the command for a terminal, mean nothing without one.
-    let settings = match &structured {
-        Some(_) => ProgramSettings::default(),
-        None => program_settings(request, &role, &entry, &provider),
-    };
-    let chosen = match &structured {
-        Some(structured) => structured.program.clone(),
-        None => program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider),
-    };
-    program::check(app, &chosen, &requested, &worktree, &mut notes)?;
-    let has_own_command = request.command.is_some() && request.provider.is_none();
-    let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
-    notes.extend(dropped);
-    let input = ProfileInput {
-        app,
-        request,
-        provider: &provider,
-        entry: &entry,
-        settings: &settings,
-        env: &requested,
-        worktree: &worktree,
-        is_local: located.built_in.is_some(),
-        is_sandboxed: sandbox != SandboxClass::Off,
-    };
-    let profiled = match &structured {
-        // The agent takes prompts and resumes by the protocol, and its questions are judged with or without hooks.
-        Some(_) => ProfiledProgram {
-            program: chosen,
-            hooks: LaunchHooks { are_judged: true, ..LaunchHooks::default() },
-            prompt_by_hook: true,
-        },
-        None => profile::apply(&input, chosen, &mut notes)?,
-    };
-    let chosen = profiled.program;
-    let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
-    let (first_prompt, prompt) = if profiled.prompt_by_hook { (prompt, None) } else { (None, prompt) };
-    let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
-    let (program, network) = match sandbox {
-        SandboxClass::Off => (prompted.program, None),
-        class => {
-            let network = app.settings.sandbox.network;
-            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned, class, network };
-            sandbox::check(app, request, &work)?;
-            // In another class the network is the promise of its program.
-            let known = (class == SandboxClass::Namespace).then_some(network);
-            (sandbox::wrap(app, prompted.program, &work, &requested)?, known)
-        }
-    };
-    let mut all = session_env(app, &session, requested)?;
-    if let Some((path, _)) = &profiled.hooks.file {
-        all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
-    }
-    let git_hooks = git_hooks::directory(app, &session.role, &worktree)?;
-    if let Some(directory) = &git_hooks {
-        path_text("the directory of the git hooks", directory)?;
-        all.extend(git_hooks::variables(app, directory, &all));
-    }
-    // The built-in scripts start the argv, which needs the variable only where the program reads it.
-    let is_set = located.built_in.is_none() || prompted.reads_prompt_var;
-    all.extend(prompted.prompt_var.filter(|_| is_set).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
-    let backend =
-        session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
-    let start = StartConfig {
-        work_dir: session.worktree.clone(),
-        command: Some(program.shell_text),
-        argv: program.argv,
-        env: Some(all.clone()),
-        process_names: settings.process_names,
-        nudge: prompted.typed_prompt,
-        ready_prompt_prefix: settings.ready_prompt_prefix,
-        ready_delay_ms: settings.ready_delay_ms,
-        pre_start: setup.pre_start,
-        session_setup: setup.session_setup,
-        session_setup_script: setup_script(app, setup.session_setup_script)?,
-        session_live: setup.session_live,
-        terminal: terminal_size(app, &located),
-        transcript: session.transcript.clone(),
-        session_id: Some(session.id.to_string()),
-        run_id: Some(session.run_id.to_string()),
-        structured: structured.map(|structured| structured.start),
-        ..StartConfig::default()
-    };
-    let timeout = app.settings.sessions.launch_timeout + additional_timeout(&start);
-    let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let launch = Launch::new(app, request, work()?)?;
+    let mut notes = launch.notes()?;
+    let program = launch.program(&mut notes)?;
+    let (started, network) = launch.sandboxed(&program.prepared.program)?;
+    let git_hooks = git_hooks::directory(app, &launch.session.role, &launch.place.worktree)?;
+    let env = launch.environment(&program, git_hooks.as_deref())?;
+    let start = launch.start(&program, started, env)?;
+    let backend = app.settings.backends.get(&launch.choice.backend.backend).cloned().unwrap_or_default();
+    let is_set = |(_, value): &(&String, &String)| !value.is_empty();
+    let environment = start.env.iter().flatten().filter(is_set).map(|(name, value)| (name.clone(), value.clone()));
     Ok(LaunchPlan {
-        session,
-        requested_id,
-        located,
-        state_dir: state,
-        start,
-        command: chosen.shell_text,
-        environment,
+        requested_id: launch.replaced_id().cloned(),
+        command: program.command,
+        environment: environment.collect(),
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup.unwrap_or_default(),
-        timeout,
-        first_prompt,
+        timeout: app.settings.sessions.launch_timeout + additional_timeout(&start),
+        first_prompt: program.first_prompt,
         network,
-        hooks: profiled.hooks,
+        hooks: program.hooks,
         known_hooks: request.hooks,
         git_hooks,
         has_prompt: request.prompt.is_some(),
         notes,
         purpose: Purpose::Launch,
         own: OwnParts { command: request.command.is_some(), env: request.env.keys().cloned().collect() },
+        start,
+        session: launch.session,
+        located: launch.choice.backend,
+        state_dir: launch.place.backend_state,
+    })
+}
+
+/// A launch while it is planned: what was asked for, and what is decided.
+struct Launch<'a> {
+    app: &'a App,
+    request: &'a LaunchRequest,
+    choice: Choice,
+    place: Place,
+    /// The session as it will be recorded.
+    session: Session,
+    /// The environment that the configuration and the request set.
+    env: BTreeMap<String, String>,
+}
+
+/// The program of a launch before it gets its sandbox.
+struct LaunchedProgram {
+    /// The program as shell text, without its prompt.
+    command: String,
+    settings: ProgramSettings,
+    prepared: PreparedProgram,
+    /// The prompt that goes as the session's first message.
+    first_prompt: Option<String>,
+    hooks: LaunchHooks,
+}
+
+impl<'a> Launch<'a> {
+    fn new(app: &'a App, request: &'a LaunchRequest, work: Work) -> Result<Self> {
+        let mut choice = Choice::of(app, request, work)?;
+        let place = Place::of(app, request, &choice)?;
+        let session = session(app, request, &choice, &place)?;
+        let env = environment::requested(request, &choice)?;
+        let structured = choice.structured.take();
+        choice.structured =
+            structured.map(|structured| structured.with_proof(app, &choice.provider, &env, &place.worktree));
+        Ok(Self { app, request, choice, place, session, env })
+    }
+
+    /// The requested id, where the session has another one.
+    fn replaced_id(&self) -> Option<&SessionId> {
+        self.request.id.as_ref().filter(|requested| **requested != self.session.id)
+    }
+
+    /// What the caller should know about the work and the place.
+    fn notes(&self) -> Result<Vec<String>> {
+        let (app, session, work) = (self.app, &self.session, &self.choice.work);
+        let of_id = |old: &SessionId| format!("session {old} has ended; the new session is {}", session.id);
+        let mut notes: Vec<String> = self.replaced_id().map(of_id).into_iter().collect();
+        notes.extend(app.read(|tx| match &work.lane {
+            Some(lane) if work.is_claimed => Ok(notes::other_sessions(app, tx, session, lane)?.into_iter().collect()),
+            lane => notes::collect(app, tx, session, work.task.as_ref(), lane.as_ref()),
+        })?);
+        if !self.place.is_there && !work.is_planned {
+            let worktree = self.place.worktree.display();
+            notes.push(format!("the worktree {worktree} is not there yet: pre_start makes it"));
+        }
+        Ok(notes)
+    }
+
+    /// The program with its profile, and the way of its first prompt.
+    fn program(&self, notes: &mut Vec<String>) -> Result<LaunchedProgram> {
+        let (app, request, provider) = (self.app, self.request, &self.choice.provider);
+        let (settings, chosen) = match &self.choice.structured {
+            // The signs of a screen, and the command for a terminal, mean nothing without one.
+            Some(structured) => (ProgramSettings::default(), structured.program.clone()),
+            None => {
+                let settings = self.choice.program_settings(request);
+                let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), provider);
+                (settings, chosen)
+            }
+        };
+        program::check(app, &chosen, &self.env, &self.place.worktree, notes)?;
+        let has_own_command = request.command.is_some() && request.provider.is_none();
+        let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, provider);
+        notes.extend(dropped);
+        let ProfiledProgram { program, hooks, prompt_by_hook } = self.profiled(&settings, chosen, notes)?;
+        let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
+        let (first_prompt, prompt) = if prompt_by_hook { (prompt, None) } else { (None, prompt) };
+        let command = program.shell_text.clone();
+        let prepared = program::with_prompt(program, settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
+        Ok(LaunchedProgram { command, settings, prepared, first_prompt, hooks })
+    }
+
+    fn profiled(
+        &self,
+        settings: &ProgramSettings,
+        program: Program,
+        notes: &mut Vec<String>,
+    ) -> Result<ProfiledProgram> {
+        if self.choice.structured.is_some() {
+            // The agent takes prompts and resumes by the protocol, and its questions are judged with or without hooks.
+            let hooks = LaunchHooks { are_judged: true, ..LaunchHooks::default() };
+            return Ok(ProfiledProgram { program, hooks, prompt_by_hook: true });
+        }
+        let input = ProfileInput {
+            app: self.app,
+            request: self.request,
+            provider: &self.choice.provider,
+            entry: &self.choice.entry,
+            settings,
+            env: &self.env,
+            worktree: &self.place.worktree,
+            is_local: self.choice.backend.built_in.is_some(),
+            is_sandboxed: self.place.sandbox != SandboxClass::Off,
+        };
+        profile::apply(&input, program, notes)
+    }
+
+    /// The program in the session's sandbox, and the network that it has there; `None` without a sandbox, and for a class whose
+    /// program alone knows it.
+    fn sandboxed(&self, program: &Program) -> Result<(Program, Option<SandboxNetwork>)> {
+        let (app, class) = (self.app, self.place.sandbox);
+        if class == SandboxClass::Off {
+            return Ok((program.clone(), None));
+        }
+        let network = app.settings.sandbox.network;
+        let Choice { work, provider, .. } = &self.choice;
+        let work = SandboxedWork { lane: work.lane.as_ref(), provider, is_planned: work.is_planned, class, network };
+        sandbox::check(app, self.request, &work)?;
+        let wrapped = sandbox::wrap(app, program.clone(), &work, &self.env)?;
+        Ok((wrapped, (class == SandboxClass::Namespace).then_some(network)))
+    }
+
+    /// The session's environment, with what its hooks and its prompt need.
+    fn environment(&self, program: &LaunchedProgram, git_hooks: Option<&Path>) -> Result<BTreeMap<String, String>> {
+        let mut all = environment::of_session(self.app, &self.session, &self.env)?;
+        if let Some((path, _)) = &program.hooks.file {
+            all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
+        }
+        if let Some(directory) = git_hooks {
+            path_text("the directory of the git hooks", directory)?;
+            all.extend(git_hooks::variables(self.app, directory, &all));
+        }
+        // The built-in scripts start the argv, which needs the variable only where the program reads it.
+        let reads_prompt = self.choice.backend.built_in.is_none() || program.prepared.reads_prompt_var;
+        let prompt = program.prepared.prompt_var.clone().filter(|_| reads_prompt);
+        all.extend(prompt.map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
+        Ok(all)
+    }
+
+    /// The configuration for the backend's script.
+    fn start(
+        &self,
+        launched: &LaunchedProgram,
+        program: Program,
+        env: BTreeMap<String, String>,
+    ) -> Result<StartConfig> {
+        let (session, setup, settings) = (&self.session, self.choice.setup.clone(), launched.settings.clone());
+        Ok(StartConfig {
+            work_dir: session.worktree.clone(),
+            command: Some(program.shell_text),
+            argv: program.argv,
+            env: Some(env),
+            process_names: settings.process_names,
+            nudge: launched.prepared.typed_prompt.clone(),
+            ready_prompt_prefix: settings.ready_prompt_prefix,
+            ready_delay_ms: settings.ready_delay_ms,
+            pre_start: setup.pre_start,
+            session_setup: setup.session_setup,
+            session_setup_script: setup_script(self.app, setup.session_setup_script)?,
+            session_live: setup.session_live,
+            terminal: terminal_size(self.app, &self.choice.backend),
+            transcript: session.transcript.clone(),
+            session_id: Some(session.id.to_string()),
+            run_id: Some(session.run_id.to_string()),
+            structured: self.choice.structured.as_ref().map(|structured| structured.start.clone()),
+            ..StartConfig::default()
+        })
+    }
+}
+
+fn session(app: &App, request: &LaunchRequest, choice: &Choice, place: &Place) -> Result<Session> {
+    let Choice { work, provider, id, backend, .. } = choice;
+    let now = app.env.now();
+    let local = host::identity();
+    let project = adapters::project_part(&app.project.store);
+    Ok(Session {
+        lane: work.lane.as_ref().map(|lane| lane.name.clone()),
+        task: request.task.clone(),
+        provider: Some(provider.clone()),
+        backend: Some(backend.backend.clone()),
+        session_name: Some(adapters::session_name(id, backend.built_in, &project)),
+        host: local.name,
+        host_id: local.id,
+        transcript: Some(path_text("transcript", &place.transcript)?),
+        worktree: Some(path_text("worktree", &place.worktree)?),
+        branch: place.branch.clone(),
+        adapter_script: Some(path_text("backend", &backend.script)?),
+        adapter_state: Some(path_text("the state directory of backend scripts", &place.backend_state)?),
+        sandbox: Some(place.sandbox),
+        ..Session::new(id.clone(), app.env.ids.uuid(now).into(), work.role.clone(), SessionStatus::Starting, now)
     })
 }
 
@@ -301,22 +334,6 @@ fn additional_timeout(start: &StartConfig) -> Duration {
     let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default())
         + start.structured.as_ref().map_or(Duration::ZERO, |_| structured::SETUP_TIMEOUT);
     EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
-}
-
-/// The program settings of the role, with the provider's as fallback. A role's settings are made for the role's provider:
-/// they are ignored for another one.
-fn program_settings(
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    entry: &ProviderSettings,
-    provider: &Label,
-) -> ProgramSettings {
-    let is_roles = match &role.provider {
-        Some(own) => own == provider,
-        None => request.provider.is_none(),
-    };
-    let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
-    above.with_fallback(entry.program.clone())
 }
 
 /// The setup script's file, which must exist and be writable by this user only.
@@ -338,200 +355,10 @@ fn socket_path(app: &App, configured: &str) -> Result<String, Refusal> {
     path_text("the backend's socket", &normalize(&app.project.root.join(configured)))
 }
 
-fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
-    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
-    if text.chars().any(char::is_control) {
-        return Err(Refusal::invalid(what, "contains control characters"));
-    }
-    Ok(text.to_owned())
-}
-
-fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
-    let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
-    let is_name = name.starts_with(is_first)
-        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
-    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-    if !is_name {
-        return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
-    }
-    if is_session_var(name) {
-        return Err(Refusal::Usage { why: format!("{name} is reserved; fairway sets it") });
-    }
-    if value.contains('\0') {
-        return Err(Refusal::Usage { why: format!("the value of {name} contains a NUL byte") });
-    }
-    Ok(())
-}
-
-/// The task, the lane and the role: the requested role, else the lane's, else the task's.
-fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<Work> {
-    let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
-    let of_role = || app.settings.role(request.role.as_ref()?).lane;
-    let of_task = || task.as_ref()?.fields.lane.clone();
-    let lane = request.lane.clone().or_else(of_role).or_else(of_task);
-    let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
-    let of_lane = || lane.as_ref()?.role.clone();
-    let role = request.role.clone().or_else(of_lane).or_else(|| task.as_ref()?.fields.role.clone());
-    match role {
-        Some(role) => Ok(Work { task, lane, role, is_planned: false, is_claimed: false }),
-        None => Err(Refusal::NoLaunchRole { lane: lane.map(|lane| lane.name) }.into()),
-    }
-}
-
-/// The provider: the requested one, else the known one that the requested program is named like, else that of the role or the
-/// lane.
-fn provider(app: &App, request: &LaunchRequest, role: &RoleSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
-    let named = || {
-        let name = program::name_of(request.command.as_ref()?)?;
-        app.settings.knows_provider(&name).then(|| Label::parse(&name).ok()).flatten()
-    };
-    let configured =
-        request.provider.clone().or_else(named).or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
-    Ok(configured.map_or_else(|| Label::parse(SHELL), Ok)?)
-}
-
-fn backend(
-    app: &App,
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    lane: Option<&Lane>,
-    entry: &ProviderSettings,
-) -> Result<ResolvedBackend, Refusal> {
-    let (name, source) = match &request.backend {
-        Some(name) => (name.clone(), BackendSource::Flag),
-        None if request.structured => (builtin_scripts::STRUCTURED.to_owned(), BackendSource::Flag),
-        None => {
-            let of_mode = || match entry.mode? {
-                SessionMode::Structured => Some(builtin_scripts::STRUCTURED.to_owned()),
-                SessionMode::Terminal => None,
-            };
-            let configured = role.backend.clone().or_else(|| lane?.backend.clone()).or_else(of_mode);
-            (configured.unwrap_or_else(|| app.settings.sessions.default_backend.clone()), BackendSource::Project)
-        }
-    };
-    adapters::resolve_backend(&name, source, &app.env, &app.project.root, &app.settings.backends)
-}
-
-fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
-    let configured = match &request.worktree {
-        Some(dir) => app.env.cwd.join(dir),
-        None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
-    };
-    let dir = normalize(&configured);
-    if dir.exists() && !dir.is_dir() {
-        return Err(Refusal::not_found("worktree", dir.display().to_string()));
-    }
-    Ok(dir)
-}
-
-/// Checks that the worktree is there; a launch without `pre_start` does not make one.
-fn check_worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
-    if let (None, Some(lane)) = (&request.worktree, lane) {
-        if let Presence::Missing(dir) = checkout::presence(app, lane) {
-            return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
-        }
-        checkout::refuse_damaged(app, lane)?;
-    }
-    if worktree.is_dir() { Ok(()) } else { Err(Refusal::not_found("worktree", worktree.display().to_string())) }
-}
-
 /// The size of the caller's terminal, if it has one. screen drops the upper rows when a smaller terminal attaches, so that a
 /// program without a screen of its own would show nothing: its sessions start with the rows that every terminal has.
 fn terminal_size(app: &App, located: &ResolvedBackend) -> Option<Terminal> {
     let own = app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols });
     let is_screen = located.built_in.is_some_and(|built_in| built_in.multiplexer == Some("screen"));
     own.or_else(|| is_screen.then(|| Terminal { rows: 24, ..Terminal::default() }))
-}
-
-/// Checks that the multiplexer of a built-in backend is installed.
-fn check_multiplexer(app: &App, located: &ResolvedBackend) -> Result<(), Refusal> {
-    let Some(program) = located.built_in.and_then(|built_in| built_in.multiplexer) else { return Ok(()) };
-    let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
-    match files::find(program, path, &app.env.cwd) {
-        Some(_) => Ok(()),
-        None => Err(Refusal::not_found("multiplexer", program)),
-    }
-}
-
-fn branch(request: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
-    request.branch.clone().or_else(|| lane?.branch.clone()).or_else(|| task?.branch.clone())
-}
-
-/// The transcript's file, which must be writable as far as that is known without writing.
-fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
-    let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
-    let path = match &request.transcript {
-        Some(path) => normalize(&app.project.root.join(path)),
-        None => {
-            let dir = app.project.state.join("transcripts");
-            // A cloned repository may contain one with any target.
-            if dir.is_symlink() {
-                return Err(invalid(format!("{} is a symbolic link", dir.display())));
-            }
-            dir.join(format!("{id}.log"))
-        }
-    };
-    match fs::symlink_metadata(&path) {
-        Ok(found) if !found.is_file() => return Err(invalid(format!("{} is not a file", path.display()))),
-        Ok(found) if found.uid() != user::uid() => {
-            return Err(invalid(format!("{} belongs to another user", path.display())));
-        }
-        Ok(_) if files::is_writable(&path) => return Ok(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let dir = path.ancestors().skip(1).find(|dir| dir.exists());
-            if dir.is_some_and(|dir| dir.is_dir() && files::is_writable(dir)) {
-                return Ok(path);
-            }
-        }
-        Ok(_) | Err(_) => {}
-    }
-    Err(invalid(format!("{} is not writable", path.display())))
-}
-
-fn requested_env(
-    request: &LaunchRequest,
-    role: &RoleSettings,
-    entry: &ProviderSettings,
-    agent: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut requested = BTreeMap::new();
-    let configured = entry.program.env.iter().chain(&role.program.env).flatten();
-    for (name, value) in agent.iter().chain(configured).chain(&request.env) {
-        check_variable(name, value)?;
-        requested.insert(name.clone(), value.clone());
-    }
-    Ok(requested)
-}
-
-/// The session's environment. An empty value unsets a variable that must not be inherited.
-fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
-    let mut all: BTreeMap<String, String> =
-        adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
-    let present = requested.get(vars::OTEL_RESOURCE_ATTRIBUTES).map(String::as_str);
-    let attributes = resource_attributes::of(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
-    all.extend(requested);
-    all.insert(vars::OTEL_RESOURCE_ATTRIBUTES.to_owned(), attributes);
-    let root = path_text("the project's root", &app.project.root)?;
-    let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
-    let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
-    // The socket of the project's server, also when no server runs.
-    let runtime = app.project.runtime_dir();
-    let api = socket_path::for_runtime_dir(&runtime, &app.env);
-    let in_runtime = |name: &str| runtime.join(name).to_str().map(str::to_owned);
-    let ours = [
-        (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
-        (vars::FAIRWAY_ROOT, Some(root)),
-        (vars::FAIRWAY_DB, moved),
-        (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
-        (vars::FAIRWAY_RUN_ID, Some(session.run_id.to_string())),
-        (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
-        (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
-        (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
-    ];
-    let described = adapter_endpoint::description(session);
-    all.extend(ours.into_iter().chain(described).map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
-    if app.settings.store.is_on_server() {
-        all.insert(vars::FAIRWAY_STORE_URL.to_owned(), open_store::url_to_pass_on(&app.env, &app.layers));
-    }
-    Ok(all)
 }

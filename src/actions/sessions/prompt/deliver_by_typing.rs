@@ -14,9 +14,8 @@ use crate::{
         core::{
             errors, lookup,
             message_state::{acknowledge, expire, offer},
-            prompt_wait,
         },
-        mail,
+        mail::{self, prompt_wait},
         sessions::{
             control::{interrupt, question, running_session::RunningSession},
             report::idle_screen,

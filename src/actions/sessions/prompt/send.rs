@@ -12,8 +12,8 @@ use crate::{
         core::{
             errors, lookup,
             message_state::{event, expire},
-            prompt_wait,
         },
+        mail::prompt_wait,
     },
     domain::{
         EventKind, Refusal, SessionId,

@@ -8,7 +8,8 @@ use super::{deliver_by_typing::deliver, send::view};
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, message_state, prompt_wait},
+        core::{errors, lookup, message_state},
+        mail::prompt_wait,
         sessions::report::idle_screen::{self, ScreenVerdict},
     },
     config::show_duration,

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod apart;
+pub mod check;
 pub mod environment;
 pub mod forward;
 pub mod host_gate;
@@ -10,3 +11,4 @@ pub mod mount_mark;
 pub mod openings;
 pub mod proxy;
 pub mod run;
+pub mod view;

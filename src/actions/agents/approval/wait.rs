@@ -1,0 +1,146 @@
+//! Waits for the answer to an approval, for the hook that returns it to the provider.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::common::{find, mark_busy};
+use crate::{
+    actions::{
+        App,
+        core::{errors, server_outage::ServerOutage},
+        sessions::{attendance, control::running_session::RunningSession},
+    },
+    domain::{
+        approval::{Approval, ApprovalStatus},
+        session::Session,
+    },
+    store::approvals,
+};
+
+/// The pause between two questions to the backend whether a terminal is attached: one that was attached by the multiplexer's
+/// own command wakes no waiter.
+const TERMINAL_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long a permission request waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalWait {
+    /// Always; zero waits never.
+    pub usual: Duration,
+    /// While a person watches, or no terminal is attached to the session. No more than the provider lets its hook run.
+    pub longest: Duration,
+}
+
+/// A person's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalDecision {
+    /// Whether the tool may be used.
+    pub allow: bool,
+    /// The reason, if given.
+    pub reason: Option<String>,
+}
+
+impl ApprovalDecision {
+    fn from_approval(approval: &Approval) -> Option<Self> {
+        match approval.status {
+            ApprovalStatus::Allowed => Some(Self { allow: true, reason: approval.reason.clone() }),
+            ApprovalStatus::Denied => Some(Self { allow: false, reason: approval.reason.clone() }),
+            ApprovalStatus::Pending | ApprovalStatus::Lapsed => None,
+        }
+    }
+}
+
+/// Waits until an approval is answered, at most for `limit`. `None` when it expired or was not answered in time: then the
+/// provider asks the person itself, and a later answer is refused. A session that gets an answer becomes busy.
+///
+/// # Errors
+/// `not_found`; store errors.
+pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecision>> {
+    wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || None)
+}
+
+/// As [`wait`], but the longer time while a person watches, or while no terminal is attached to the session. An attached
+/// terminal ends it: the person is at the agent's window then.
+///
+/// # Errors
+/// `not_found`; store errors.
+pub fn wait_for_person(app: &App, session: &Session, id: i64, wait: ApprovalWait) -> Result<Option<ApprovalDecision>> {
+    // When the backend was asked last, and found no terminal.
+    let mut asked_at: Option<Instant> = None;
+    let mut is_woken_at_end = false;
+    wait_while(app, id, wait, || {
+        if attendance::is_attached(app, &session.id) {
+            return None;
+        }
+        if attendance::is_watched(app) {
+            if !is_woken_at_end {
+                attendance::wake_when_unwatched(app);
+                is_woken_at_end = true;
+            }
+            return Some(wait.longest);
+        }
+        is_woken_at_end = false;
+        let asked = asked_at.map(|at| at.elapsed()).filter(|ago| *ago < TERMINAL_PAUSE);
+        if asked.is_none() {
+            if has_terminal_attached(app, session) {
+                return None;
+            }
+            asked_at = Some(Instant::now());
+        }
+        Some(TERMINAL_PAUSE.saturating_sub(asked.unwrap_or_default()))
+    })
+}
+
+/// Whether a terminal is attached to the session. Without a backend, or without an answer of it, the session counts as a
+/// program in a person's terminal.
+fn has_terminal_attached(app: &App, session: &Session) -> bool {
+    if session.adapter_script.is_none() {
+        return true;
+    }
+    let asked = RunningSession::find(app, &session.id, &["session", "attach", session.id.as_str()]).ok();
+    asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
+}
+
+/// Waits for the usual time, and then as long as `worth_waiting` says, which is asked again after each span that it names.
+fn wait_while(
+    app: &App,
+    id: i64,
+    wait: ApprovalWait,
+    mut worth_waiting: impl FnMut() -> Option<Duration>,
+) -> Result<Option<ApprovalDecision>> {
+    let waiter = app.waiter("approval")?;
+    // The agent would take a sentence of the hook for its own.
+    let mut no_warning = |_: &str| ();
+    let mut outage = ServerOutage::new(&mut no_warning);
+    let start = Instant::now();
+    let mut limit = wait.usual;
+    loop {
+        // An answer of the time of an outage is found afterwards.
+        let approval = outage.outlast(&waiter, Some(start + limit), || app.read(|tx| find(tx, id)))?;
+        if approval.status != ApprovalStatus::Pending {
+            break;
+        }
+        let waited = start.elapsed();
+        limit = if waited < wait.usual {
+            wait.usual
+        } else if !wait.usual.is_zero()
+            && waited < wait.longest
+            && let Some(span) = worth_waiting()
+        {
+            wait.longest.min(waited.saturating_add(span))
+        } else {
+            break;
+        };
+        waiter.wait(Some(limit.saturating_sub(start.elapsed()))).map_err(errors::internal)?;
+    }
+    // An answer up to here is returned; a later one is refused.
+    app.transaction(|tx| {
+        let approval = find(tx, id)?;
+        match approval.status {
+            ApprovalStatus::Pending => approvals::mark_unanswerable(tx, id)?,
+            ApprovalStatus::Allowed | ApprovalStatus::Denied => mark_busy(tx, &approval)?,
+            ApprovalStatus::Lapsed => {}
+        }
+        Ok(ApprovalDecision::from_approval(&approval))
+    })
+}

@@ -1,0 +1,56 @@
+//! Handles hook events.
+
+use anyhow::Result;
+
+use super::{
+    event::{HookCaller, HookEvent},
+    permission, provider_notification,
+    reply::{HookOutcome, Reply},
+    resolve_session, session_start, tool,
+    transcript_usage::TranscriptReader,
+    turn,
+};
+use crate::actions::{App, agents::approval::ApprovalWait, sessions::prompt::confirm_delivered};
+
+/// Handles a hook event. `wait` is the time limit for the answer to a permission request.
+///
+/// # Errors
+/// Store errors; `not_found`, `session_mismatch` and similar if the session cannot be resolved. For [`HookEvent::BeforeTool`]
+/// the caller must deny the tool on any error.
+pub fn handle(
+    app: &App,
+    caller: &HookCaller,
+    event: &HookEvent,
+    read_transcript: TranscriptReader<'_>,
+    wait: ApprovalWait,
+) -> Result<HookOutcome> {
+    match event {
+        HookEvent::SessionStart(start) => session_start::handle(app, caller, *start),
+        HookEvent::TurnStart => turn::start(app, caller),
+        HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
+        HookEvent::AfterTool(ended) => tool::after(app, caller, ended),
+        HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
+        HookEvent::TurnEnd => turn::end(app, caller, read_transcript),
+        HookEvent::Interrupted => turn::interrupted(app, caller, read_transcript),
+        HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
+        HookEvent::Waiting(text) => provider_notification::waiting(app, caller, text),
+        HookEvent::WaitingForTool(call, text) => provider_notification::waiting_for_tool(app, caller, call, text),
+        HookEvent::Idle => provider_notification::idle(app, caller),
+        HookEvent::SubagentEnd(path) => turn::subagent_end(app, caller, path.as_deref(), read_transcript),
+        HookEvent::SessionEnd { reason, continues } => {
+            turn::session_end(app, caller, reason, *continues, read_transcript)
+        }
+        HookEvent::Other => resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| HookOutcome::of(Reply::Nothing)),
+    }
+}
+
+/// Confirms the prompts of a reply after it was written completely.
+///
+/// # Errors
+/// Store errors; the prompts are then delivered again.
+pub fn confirm_written(app: &App, outcome: &HookOutcome) -> Result<()> {
+    match &outcome.delivered {
+        Some((session, batch)) => confirm_delivered(app, session, batch),
+        None => Ok(()),
+    }
+}

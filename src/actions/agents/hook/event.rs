@@ -1,0 +1,110 @@
+//! A hook event and its caller.
+
+use std::path::PathBuf;
+
+use crate::{
+    actions::agents::guard::ToolCall,
+    domain::{
+        id::Label,
+        session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session},
+        usage::ToolUse,
+    },
+    os::process::ProcessKey,
+};
+
+/// The caller of a hook.
+#[derive(Debug, Clone)]
+pub struct HookCaller {
+    pub provider: Label,
+    /// The other supported providers: a session of one of them cannot be the caller's.
+    pub other_providers: Vec<&'static str>,
+    /// The provider's id of the session.
+    pub external_session_id: String,
+    /// The path of the provider's transcript.
+    pub transcript: Option<String>,
+    /// Its working directory.
+    pub cwd: Option<PathBuf>,
+    /// Its process, if identified with certainty.
+    pub agent_process: Option<ProcessKey>,
+    /// Whether the caller is a subagent of the session.
+    pub is_subagent: bool,
+    /// Whether a wake hook waits for prompts while the session is idle.
+    pub has_wake_hook: bool,
+    /// Maximum size of a reply in bytes.
+    pub max_output_bytes: usize,
+    /// Whether the caller is the supervisor of a structured session, and not a hook of an agent.
+    pub is_supervisor: bool,
+}
+
+impl HookCaller {
+    /// The source of the activity that this caller reports.
+    pub(super) const fn source(&self) -> &'static str {
+        if self.is_supervisor { PROTOCOL_SOURCE } else { HOOK_SOURCE }
+    }
+
+    /// Whether it is a hook of an agent that a supervisor speaks with: prompts, questions, the context and usage are the
+    /// supervisor's then.
+    pub(super) fn is_beside_supervisor(&self, session: &Session) -> bool {
+        session.is_structured() && !self.is_supervisor
+    }
+}
+
+/// How a session starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartKind {
+    /// A new conversation.
+    Fresh,
+    /// Another conversation in the same program: cleared or branched.
+    Switched,
+    /// An earlier conversation is resumed.
+    Resumed,
+    /// The context was compacted to a summary.
+    Compacted,
+}
+
+/// A tool that has run.
+#[derive(Debug, Clone)]
+pub struct ToolEnd {
+    pub used: ToolUse,
+    /// The files that its input names as written, as absolute paths. None where it does not say.
+    pub files: Vec<PathBuf>,
+    /// Whether its shell finds `fairway`; `None` where it does not say.
+    pub finds_program: Option<bool>,
+}
+
+/// An event that a provider reports.
+#[derive(Debug, Clone)]
+pub enum HookEvent {
+    SessionStart(StartKind),
+    /// A prompt was submitted.
+    TurnStart,
+    /// A tool is about to run.
+    BeforeTool(ToolCall),
+    /// A tool has run.
+    AfterTool(ToolEnd),
+    /// The provider asks for permission to run a tool.
+    PermissionRequest(ToolCall),
+    /// The turn has ended.
+    TurnEnd,
+    /// A person has interrupted the turn.
+    Interrupted,
+    /// The turn failed, with the reason.
+    TurnFailed(String),
+    /// The provider notified a person that the session waits for them; with its text.
+    Waiting(String),
+    /// The provider asks a person to allow a tool, and takes no answer from Fairway; with its text.
+    WaitingForTool(ToolCall, String),
+    /// The provider notified a person that the session is idle.
+    Idle,
+    /// A subagent has ended; with the path of its transcript.
+    SubagentEnd(Option<PathBuf>),
+    /// The session has ended, or its program continues with another conversation.
+    SessionEnd {
+        /// The provider's reason.
+        reason: String,
+        /// Whether the program continues.
+        continues: bool,
+    },
+    /// Any other event.
+    Other,
+}

@@ -1,0 +1,137 @@
+//! Tool calls: decides before a call, records after it.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Result;
+
+use super::{
+    event::{HookCaller, ToolEnd},
+    reply::{HookOutcome, Reply},
+    resolve_session, turn,
+};
+use crate::{
+    actions::{
+        App,
+        agents::{
+            approval,
+            guard::{self, EntryPoint, GuardDecision, ToolCall},
+            runtime,
+        },
+        land::overlap,
+        sessions::report::{own_program, telemetry},
+    },
+    config::OverlapAction,
+    domain::{
+        message::Channel,
+        session::{Activity, SCREEN_SOURCE, Session},
+        usage::Turn,
+    },
+    guard::{OWN_VERB_REASON, may_write},
+    store::{approvals, session_reports},
+};
+
+/// Decides on a tool call.
+///
+/// # Errors
+/// Store errors; the caller must deny the tool.
+pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<Reply> {
+    let found = resolve_session::find_or_create(app, caller, None, |tx, session| {
+        // A session that calls a tool is busy, even without an event for the turn's start.
+        if !caller.is_subagent && matches!(session.activity, Activity::Idle | Activity::Unknown) {
+            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
+        }
+        Ok(session_reports::count_call(tx, &session.id, true)?)
+    })?;
+    let session = match found {
+        Ok(session) => session,
+        Err(ended) => return Ok(Reply::Deny(ended_message(&ended))),
+    };
+    let app = resolve_session::app_as(app, &session);
+    Ok(match guard::authorize_if_configured(&app, &session, call, EntryPoint::Hook) {
+        None => reply_without_rules(call),
+        Some(decision) => {
+            if !decision.allowed {
+                // No event follows a denied call. The denial stands, whether or not this is recorded.
+                let _ = app.transaction(|tx| Ok(session_reports::count_call(tx, &session.id, false)?));
+            }
+            reply_for(decision)
+        }
+    })
+}
+
+/// The reply where there are no rules: the provider decides, except about an agent's own commands of Fairway.
+pub fn reply_without_rules(call: &ToolCall) -> Reply {
+    if call.runs_own_program { Reply::Allow(OWN_VERB_REASON.to_owned()) } else { Reply::Nothing }
+}
+
+/// The reply for a decision.
+pub fn reply_for(decision: GuardDecision) -> Reply {
+    match decision {
+        GuardDecision { allowed: false, reason, rule, .. } => Reply::Deny(denial_message(rule.as_deref(), &reason)),
+        GuardDecision { explicitly_allowed: true, reason, .. } => Reply::Allow(reason),
+        // Allowed by default: the provider decides as it would without Fairway.
+        GuardDecision { .. } => Reply::Nothing,
+    }
+}
+
+/// The message of a denial, with the rule.
+pub fn denial_message(rule: Option<&str>, reason: &str) -> String {
+    match rule {
+        Some(rule) if !reason.contains(rule) => format!("{rule}: {reason}"),
+        _ => reason.to_owned(),
+    }
+}
+
+/// The denial message of a session that has ended.
+pub(super) fn ended_message(session: &Session) -> String {
+    format!("session {} has {}; launch a new session", session.id, session.status)
+}
+
+/// Records a tool call, and delivers urgent prompts. An agent whose shell does not find `fairway` is told the path that works.
+pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<HookOutcome> {
+    let ToolEnd { used, files, finds_program } = ended;
+    let session = resolve_session::touch(app, caller, |tx, session| {
+        let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
+        telemetry::store_turns(tx, session, &[turn])?;
+        // The supervisor of a structured session knows each question by its call.
+        if !session.is_structured() {
+            approval::expire_pending(tx, session, Some(&used.name))?;
+        }
+        session_reports::count_call(tx, &session.id, false)?;
+        own_program::record(tx, &session.id, *finds_program)?;
+        // A person has allowed the tool, here or in the provider's interface; or the screen was misread.
+        let is_misread =
+            session.activity == Activity::Idle && session.activity_source.as_deref() == Some(SCREEN_SOURCE);
+        let is_waiting = session.activity == Activity::RequiresAction || is_misread;
+        if is_waiting && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
+            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
+        }
+        Ok(())
+    })?;
+    if let Some(session) = &session
+        && may_write(&used.name)
+    {
+        look_for_overlap(app, session, files);
+    }
+    let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    let outcome = turn::deliver(app, caller, session, Channel::Tool, Reply::Context)?;
+    let Some(way_out) = own_program::way_out().filter(|_| *finds_program == Some(false)) else { return Ok(outcome) };
+    let reply = match outcome.reply {
+        Reply::Context(text) => Reply::Context(format!("{way_out}\n\n{text}")),
+        _ => Reply::Context(way_out),
+    };
+    Ok(HookOutcome { reply, ..outcome })
+}
+
+/// How long the look for overlap may take after a tool call. What does not fit in is done after the next one.
+const OVERLAP_LIMIT: Duration = Duration::from_millis(500);
+
+/// Judges the session's lane against the others, by these files, or by its whole worktree where none are named. The tool has
+/// run already: a failure is no failure of the hook.
+fn look_for_overlap(app: &App, session: &Session, files: &[PathBuf]) {
+    let Some(name) = session.lane.as_ref().filter(|_| app.settings.overlap.action == OverlapAction::Tell) else {
+        return;
+    };
+    let app = resolve_session::app_as(app, session);
+    let _ = overlap::refresh(&app, overlap::Scope::Lane { name, files }, OVERLAP_LIMIT);
+}

@@ -1,0 +1,192 @@
+//! Turns: start, end, and continuation with new prompts.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{
+    event::HookCaller,
+    reply::{HookOutcome, Reply},
+    resolve_session,
+    transcript_usage::{TranscriptReader, TranscriptUsage},
+};
+use crate::{
+    actions::{
+        App,
+        agents::{approval, runtime},
+        core::lookup,
+        sessions::{
+            finish, prompt,
+            report::{own_program, telemetry},
+        },
+    },
+    domain::{
+        message::Channel,
+        session::{Activity, Session, SessionStatus},
+    },
+    store::{WriteTx, session_reports},
+};
+
+/// Sets the session to busy and delivers waiting prompts with the submitted one.
+pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
+    let session = resolve_session::touch(app, caller, |tx, session| {
+        if !caller.is_subagent {
+            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
+            session_reports::reset_turn(tx, &session.id)?;
+        }
+        Ok(())
+    })?;
+    let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    deliver(app, caller, session, Channel::TurnStart, Reply::Context)
+}
+
+/// Delivers waiting prompts by `channel`.
+pub(super) fn deliver(
+    app: &App,
+    caller: &HookCaller,
+    session: Session,
+    channel: Channel,
+    reply: impl FnOnce(String) -> Reply,
+) -> Result<HookOutcome> {
+    if caller.is_beside_supervisor(&session) {
+        return Ok(HookOutcome::of(Reply::Nothing));
+    }
+    Ok(match prompt::take_deliverable(app, &session, channel, caller.max_output_bytes)? {
+        Some(batch) => HookOutcome::delivering(session, batch, reply),
+        None => HookOutcome::of(Reply::Nothing),
+    })
+}
+
+/// Sets the session to idle and stores its usage. Waiting prompts continue the turn.
+pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<HookOutcome> {
+    if caller.is_subagent {
+        return subagent_end(app, caller, None, read_transcript);
+    }
+    let used = read_new_usage(app, caller, read_transcript)?;
+    let finds_program = used.as_ref().and_then(|new| new.usage.finds_program);
+    let mut is_first_failure = false;
+    let session = resolve_session::touch(app, caller, |tx, session| {
+        store_usage(app, tx, session, used.as_ref())?;
+        is_first_failure = own_program::record(tx, &session.id, finds_program)?;
+        approval::expire_pending(tx, session, None)?;
+        // Before prompts are read: a sender that comes later sees an idle session and wakes it.
+        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        session_reports::reset_turn(tx, &session.id)?;
+        Ok(())
+    })?;
+    // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would
+    // drop the second of them. So the wake hook delivers alone.
+    let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    let outcome = deliver(app, caller, session.clone(), Channel::TurnEnd, Reply::Continue)?;
+    // The turn goes on once, with the path that works: without it the agent has done nothing that counts.
+    let way_out = own_program::way_out().filter(|_| is_first_failure);
+    let reply = match (way_out, outcome.reply) {
+        (Some(way_out), Reply::Continue(text)) => Reply::Continue(format!("{way_out}\n\n{text}")),
+        (Some(way_out), _) => Reply::Continue(way_out),
+        (None, reply) => reply,
+    };
+    if matches!(reply, Reply::Continue(_)) {
+        app.transaction(|tx| runtime::report_activity(tx, &session, Activity::Busy, None, caller.source()))?;
+    }
+    Ok(HookOutcome { reply, ..outcome })
+}
+
+/// Sets the session to idle after a person has interrupted its turn: no tool call of it runs, and no approval is waited for.
+/// Waiting prompts are not part of the answer, which the provider ignores.
+pub(super) fn interrupted(
+    app: &App,
+    caller: &HookCaller,
+    read_transcript: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
+    if caller.is_subagent {
+        return subagent_end(app, caller, None, read_transcript);
+    }
+    let used = read_new_usage(app, caller, read_transcript)?;
+    resolve_session::touch(app, caller, |tx, session| {
+        store_usage(app, tx, session, used.as_ref())?;
+        approval::expire_pending(tx, session, None)?;
+        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        Ok(session_reports::reset_turn(tx, &session.id)?)
+    })?;
+    Ok(HookOutcome::of(Reply::Nothing))
+}
+
+/// Stores the usage of an ended subagent as the session's.
+pub(super) fn subagent_end(
+    app: &App,
+    caller: &HookCaller,
+    transcript: Option<&Path>,
+    read_transcript: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
+    // Read from the start: its transcript is a separate file, and turns that are already stored are skipped by their keys.
+    let used = transcript.and_then(|path| read_transcript(path, 0).ok());
+    resolve_session::touch(app, caller, |tx, session| {
+        if let Some(used) = &used {
+            telemetry::store_turns(tx, session, &used.turns)?;
+        }
+        Ok(())
+    })?;
+    Ok(HookOutcome::of(Reply::Nothing))
+}
+
+/// Ends the session. If its program continues with another conversation, the session becomes idle.
+pub(super) fn session_end(
+    app: &App,
+    caller: &HookCaller,
+    reason: &str,
+    continues: bool,
+    read_transcript: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
+    if caller.is_subagent {
+        return subagent_end(app, caller, None, read_transcript);
+    }
+    let used = read_new_usage(app, caller, read_transcript)?;
+    let own = app.actor.session.clone();
+    resolve_session::touch(app, caller, |tx, session| {
+        if caller.is_beside_supervisor(session) {
+            return Ok(());
+        }
+        store_usage(app, tx, session, used.as_ref())?;
+        approval::expire_pending(tx, session, None)?;
+        if continues && own.as_ref() == Some(&session.id) {
+            runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        } else {
+            let session = lookup::session(tx, &session.id)?;
+            finish(tx, &session, SessionStatus::Ended, None, Some(&format!("reported by its provider: {reason}")))?;
+        }
+        Ok(())
+    })?;
+    Ok(HookOutcome::of(Reply::Nothing))
+}
+
+/// New usage, and the transcript that it was read from.
+struct NewUsage {
+    path: String,
+    usage: TranscriptUsage,
+}
+
+/// Reads the usage added to the transcript since the last time. `None` if the transcript cannot be read: it may not exist yet.
+fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
+    let Some(path) = &caller.transcript else { return Ok(None) };
+    let known = resolve_session::find_live(app, caller)?;
+    let offset = app.read(|tx| match known {
+        Some(id) => {
+            let known = session_reports::find(tx, &id)?;
+            Ok(if known.usage_path.as_ref() == Some(path) { known.usage_offset } else { 0 })
+        }
+        None => Ok(0),
+    })?;
+    let used = read_transcript(Path::new(path), u64::try_from(offset).unwrap_or_default()).ok();
+    Ok(used.map(|used| NewUsage { path: path.clone(), usage: used }))
+}
+
+fn store_usage(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
+    // The agent of a structured session tells its tokens by the protocol.
+    let Some(NewUsage { path, usage: used }) = new.filter(|_| !session.is_structured()) else { return Ok(()) };
+    telemetry::store_turns(tx, session, &used.turns)?;
+    session_reports::set_usage_offset(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
+    if let Some(share) = used.context {
+        runtime::report_context_usage(app, tx, session, share)?;
+    }
+    Ok(())
+}

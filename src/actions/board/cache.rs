@@ -1,0 +1,105 @@
+//! The board, composed anew from what has changed since the last time.
+
+use std::{collections::BTreeSet, os::fd::BorrowedFd, rc::Rc};
+
+use anyhow::Result;
+
+use super::{
+    changed_subjects::News,
+    facts::Facts,
+    silent_host, view,
+    watches::{WatchedProcess, Watches},
+};
+use crate::{
+    actions::{App, board::silent_hosts, land::shared_base::BaseAnswers, sessions::liveness::silence},
+    config::Settings,
+    env::Timestamp,
+    wire::BoardView,
+};
+
+/// The facts behind the last board. The next one reads again what the events in between are about, and the rows that are
+/// small in number: its cost does not grow with the tasks, the events and the history of the store.
+#[derive(Debug, Default)]
+pub struct BoardCache {
+    kept: Option<Kept>,
+    watches: Watches,
+    next_change: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    facts: Facts,
+    /// The settings that the facts were read with.
+    settings: Rc<Settings>,
+}
+
+impl BoardCache {
+    /// A cache for a board that is composed more than once. It watches the processes of sessions.
+    pub fn new() -> Self {
+        Self { watches: Watches::on(), ..Self::default() }
+    }
+
+    /// The board as it is now. `hook_providers` are the labels of the providers whose agents call hooks.
+    ///
+    /// # Errors
+    /// As the store fails; the next board is then composed whole.
+    pub fn compose(&mut self, app: &App, hook_providers: &[&str]) -> Result<BoardView> {
+        // A changed setting may change any item.
+        let kept = self.kept.take().filter(|kept| Rc::ptr_eq(&kept.settings, &app.settings));
+        let (mut facts, seq) = match kept {
+            Some(kept) => {
+                let seq = kept.facts.seq;
+                (kept.facts, Some(seq))
+            }
+            None => (Facts::default(), None),
+        };
+        self.next_change = None;
+        self.watches.look();
+        let (now, mut bases) = (app.env.now(), BaseAnswers::default());
+        if app.settings.store.is_on_server() {
+            let (watches, before) = (&self.watches, &facts);
+            let (new, watched) = app.read_together(|tx| {
+                let (mut facts, mut watches) = (before.clone(), watches.clone());
+                facts.advance(app, tx, now, &News::since(tx, seq)?, &mut watches, &mut bases)?;
+                Ok((facts, watches))
+            })?;
+            (facts, self.watches) = (new, watched);
+        } else {
+            app.read(|tx| facts.advance(app, tx, now, &News::since(tx, seq)?, &mut self.watches, &mut bases))?;
+        }
+        let is_suppressed = silence::judge(app, &mut facts.sessions, facts.now, &BTreeSet::new());
+        if is_suppressed && app.settings.store.is_on_server() {
+            silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?.ids);
+        }
+        let board = view::compose(app, &facts, hook_providers);
+        self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
+        self.next_change = facts.next_change(app).into_iter().chain(silent_host::deadline(app, &facts)).min();
+        self.kept = Some(Kept { facts, settings: Rc::clone(&app.settings) });
+        Ok(board)
+    }
+
+    /// The next time at which the board changes by time alone; `None` when none is ahead.
+    pub fn next_change(&self) -> Option<Timestamp> {
+        self.next_change
+    }
+
+    /// Descriptors of the processes whose end changes the board. Each becomes readable when its process ends.
+    pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.watches.fds()
+    }
+
+    /// These processes, for a thread that waits for them elsewhere.
+    pub fn processes(&self) -> Vec<WatchedProcess> {
+        self.watches.processes()
+    }
+
+    /// Watches no more what has ended: those at the places that are true, in the order of [`Self::fds`].
+    pub fn note_ended(&mut self, ended: &[bool]) {
+        self.watches.note(ended);
+    }
+
+    /// Whether a process has ended that the last board shows.
+    pub fn is_outdated(&self) -> bool {
+        self.watches.has_ended()
+    }
+}

@@ -1,0 +1,377 @@
+//! The facts behind the board, read in one transaction: rows that are small in number each time, the others when an event or
+//! the row of their session says that they have changed.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use super::{
+    approved_later, changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions,
+    task_counts::KeptCounts, watches::Watches,
+};
+use crate::{
+    actions::{
+        App,
+        core::session_process::RunProcesses,
+        jobs::{last_line::last_line, view::JobReader},
+        land::{
+            self, LandPause,
+            shared_base::{self, BaseAnswers, SharedBase},
+        },
+        queue::gates,
+        sessions::{liveness::silence, report::shown_idle},
+    },
+    domain::{
+        LaneName, PersonName, SessionId, TaskId,
+        approval::Approval,
+        blocker::Blocker,
+        checkpoint::CheckpointState,
+        handoff::Handoff,
+        job::Job,
+        landing::Landing,
+        lane::{Lane, LaneStatus},
+        message::{HUMAN_SOURCES, Message, Recipient},
+        overlap::LaneOverlap,
+        sandbox::SandboxClass,
+        session_facts::{HeldTask, SessionOverview},
+        task::TaskStatus,
+    },
+    env::Timestamp,
+    os::host,
+    store::{
+        ReadTx, approvals, handoffs,
+        hosts::{self, Host},
+        jobs, landings, lanes, messages,
+        overlaps::{self, LaneDiffstat},
+        overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
+        refused_hosts::{self, RefusedHostRow},
+        session_reports, tasks,
+    },
+};
+
+/// An agent calls its first hook when it starts; this much later it should have done so.
+pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a message that expired is shown.
+const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
+/// How long a job that failed is shown, and how many.
+const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_FAILED_JOBS: i64 = 5;
+/// The gates of so many submitted tasks are evaluated; of more the board only says that they are submitted.
+const MAX_EVALUATED_TASKS: usize = 100;
+/// So many checkpoints are read one by one.
+const MAX_SINGLE_READS: usize = 2;
+
+/// Everything that the store tells, and for each session whether it is alive.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    pub now: Timestamp,
+    /// The newest event.
+    pub seq: i64,
+    /// Sessions that are not final, and final ones that have a claim; oldest first.
+    pub sessions: Vec<SessionOverview>,
+    /// Claimed tasks, by lane and id.
+    pub held: Vec<HeldTask>,
+    pub counts: KeptCounts,
+    pub lanes: Vec<Lane>,
+    /// The sizes of their changes when they were last looked at.
+    pub diffstats: Vec<LaneDiffstat>,
+    /// The lanes with files that run later whose newest commit a review has approved.
+    pub approved_later: Vec<LaneName>,
+    /// The overlaps when they were last judged.
+    pub overlaps: Vec<LaneOverlap>,
+    /// The bases in which nothing lands, by the landing that found it.
+    pub stopped: Vec<Landing>,
+    /// That nothing lands on this host for now.
+    pub paused: Option<LandPause>,
+    pub approvals: Vec<Approval>,
+    pub handoffs: Vec<Handoff>,
+    /// The tasks of sessions whose newest written checkpoint awaits input.
+    pub questions: Vec<(SessionId, TaskId, WrittenCheckpoint)>,
+    /// The blockers of submitted tasks that the store knows; `None` for one that was not evaluated.
+    pub submitted: BTreeMap<TaskId, Option<Vec<Blocker>>>,
+    /// Open messages to dead sessions.
+    unread: Vec<Message>,
+    /// Open messages of people to sessions that are dead, or that expire unread.
+    pub undelivered: Vec<Message>,
+    /// Messages of people that expired lately.
+    pub expired: Vec<ExpiredMessage>,
+    /// When the screen of a session may show next that its turn was interrupted.
+    next_judgement: Option<Timestamp>,
+    /// When a message expires next.
+    next_expiry: Option<Timestamp>,
+    /// The number of unread messages to the acting person; `None` for a session.
+    pub inbox: Option<usize>,
+    /// Sessions with a provider of which no hook and no report of a runtime has come. Known while there are guard rules.
+    pub silent: BTreeSet<SessionId>,
+    /// Sessions whose agent's shell does not find `fairway`, with the time since which.
+    pub program_missing: Vec<(SessionId, Timestamp)>,
+    /// The other hosts of a store on a server.
+    pub hosts: Vec<Host>,
+    pub active_jobs: Vec<Job>,
+    pub failed_jobs: Vec<ShownFailure>,
+    /// Landings that sent work back.
+    pub sent_back: Vec<SentBack>,
+    /// Unclaimed tasks that a review sent back.
+    pub refused: Vec<RefusedTask>,
+    /// Hosts that programs in sandboxes asked for and that are closed. Read while a session has a sandbox.
+    pub refused_hosts: Vec<RefusedHostRow>,
+    /// How the bases of this host differ from those of others.
+    pub shared_base: SharedBase,
+    pub costs: DayCosts,
+    /// The remaining processes of dead sessions.
+    pub processes: RefCell<RunProcesses>,
+}
+
+/// A job that failed lately.
+#[derive(Debug, Clone)]
+pub(super) struct ShownFailure {
+    pub job: FailedJob,
+    /// The last line of its output.
+    pub last_line: Option<String>,
+    /// Whether the same command has succeeded since.
+    pub is_mended: bool,
+}
+
+impl Facts {
+    /// Brings the facts up to date.
+    pub(super) fn advance(
+        &mut self,
+        app: &App,
+        tx: &ReadTx<'_>,
+        now: Timestamp,
+        news: &News,
+        watches: &mut Watches,
+        bases: &mut BaseAnswers,
+    ) -> Result<()> {
+        (self.now, self.seq) = (now, news.seq);
+        self.held = overview::held(tx)?;
+        let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, watches)?;
+        self.next_judgement = shown_idle::judge(app, tx, &mut self.sessions)?;
+        let has_death = self.sessions.iter().any(|one| one.is_over() && changed.contains(&one.session.id));
+        if has_death {
+            self.processes.take();
+        }
+        self.counts.advance(tx, news)?;
+        if news.everything || news.lanes {
+            self.lanes = lanes::all(tx)?;
+        }
+        self.diffstats = overlaps::diffstats(tx)?;
+        self.approved_later = approved_later::find(tx, &self.diffstats, &self.held)?;
+        self.overlaps = self.live_overlaps(tx)?;
+        self.stopped = landings::stopped(tx)?;
+        self.paused = land::paused(app);
+        self.approvals = approvals::all(tx, true)?;
+        self.handoffs = handoffs::all(tx, true)?;
+        self.read_questions(tx, &changed)?;
+        self.read_submitted(app, tx, news, &changed)?;
+        self.read_messages(app, tx, news.everything || news.messages || has_death)?;
+        self.read_silent(app, tx, &changed)?;
+        self.program_missing = session_reports::program_missing(tx)?;
+        self.active_jobs = jobs::active(tx)?;
+        self.hosts = other_hosts(app, tx)?;
+        self.read_failed_jobs(app, tx)?;
+        self.read_refused_hosts(tx, &changed)?;
+        self.shared_base = shared_base::find(app, tx, bases)?;
+        if news.everything || news.lanes || !news.tasks.is_empty() {
+            self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
+            self.refused = overview::refused_unclaimed(tx)?;
+        }
+        let reporters = (!news.everything).then(|| changed.union(&news.sessions));
+        self.costs.advance(tx, now, reporters)
+    }
+
+    /// The next time at which the board changes without an event: a lease ends, a message expires, a session becomes
+    /// stale by its silence, an agent should have called its first hook, an item has been shown for long enough, or a day is over.
+    pub(super) fn next_change(&self, app: &App) -> Option<Timestamp> {
+        const AFTER: Duration = Duration::from_millis(1);
+        let leases = self.held.iter().filter_map(|held| held.lease_until);
+        let is_silent = |one: &&SessionOverview| self.silent.contains(&one.session.id);
+        let guarded = self.sessions.iter().filter(|_| app.settings.guard.is_some()).filter(is_silent);
+        let first_hooks = guarded.map(|one| one.session.started_at.plus(FIRST_HOOK_TIMEOUT));
+        let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
+        let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
+        let ends = expired.chain(failed).chain(self.costs.end());
+        let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
+        leases
+            .chain(first_hooks)
+            .chain(silences)
+            .chain(self.next_expiry)
+            .chain(self.next_judgement)
+            .chain(ends)
+            .filter(|at| *at > self.now)
+            .min()
+    }
+
+    pub(super) fn session(&self, id: &SessionId) -> Option<&SessionOverview> {
+        self.sessions.iter().find(|one| one.session.id == *id)
+    }
+
+    /// The overlaps between lanes that are there and not closed.
+    fn live_overlaps(&self, tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>> {
+        let mut found = overlaps::all(tx)?;
+        let is_live =
+            |name: &LaneName| self.lanes.iter().any(|one| one.name == *name && one.status != LaneStatus::Closed);
+        found.retain(|one| is_live(&one.lane) && one.other.as_ref().is_none_or(is_live));
+        Ok(found)
+    }
+
+    /// Reads which jobs failed, and once the end of the output of each.
+    fn read_failed_jobs(&mut self, app: &App, tx: &ReadTx<'_>) -> Result<()> {
+        let mut before = std::mem::take(&mut self.failed_jobs);
+        let mut reader = JobReader::new();
+        for job in overview::failed_jobs(tx, self.now.minus(FAILED_FOR), MAX_FAILED_JOBS)? {
+            let known = before.iter().position(|known| known.job.id == job.id).map(|at| before.swap_remove(at));
+            let last_line = match known {
+                Some(known) => known.last_line,
+                None => jobs::find(tx, &job.id)?.and_then(|whole| last_line(app, &mut reader, &whole)),
+            };
+            let is_mended = overview::succeeded_since(tx, &job)?;
+            self.failed_jobs.push(ShownFailure { job, last_line, is_mended });
+        }
+        Ok(())
+    }
+
+    fn read_refused_hosts(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
+        let is_in_one = |one: &&SessionOverview| one.session.sandbox.is_some_and(|class| class != SandboxClass::Off);
+        let mut inside = self.sessions.iter().filter(is_in_one).peekable();
+        if inside.peek().is_none() {
+            self.refused_hosts.clear();
+        } else if inside.any(|one| changed.contains(&one.session.id)) {
+            self.refused_hosts = refused_hosts::of_live_sessions(tx)?;
+        }
+        Ok(())
+    }
+
+    fn read_questions(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
+        let sessions = &self.sessions;
+        self.questions.retain(|(id, ..)| !changed.contains(id) && sessions.iter().any(|one| one.session.id == *id));
+        let asked = || sessions.iter().filter(|one| may_work(one) && changed.contains(&one.session.id));
+        // Of many all is read at once: each statement is an exchange with a server.
+        let is_many = asked().map(|one| one.holds.len()).sum::<usize>() > MAX_SINGLE_READS;
+        let known = if is_many { Some(overview::newest_of_held(tx)?) } else { None };
+        for one in asked() {
+            for held in &one.holds {
+                let newest = match &known {
+                    Some(known) => known.get(&held.task).cloned(),
+                    None => overview::newest_written(tx, &held.task)?,
+                };
+                if let Some(newest) = newest.filter(|newest| newest.state == CheckpointState::AwaitingInput) {
+                    self.questions.push((one.session.id.clone(), held.task.clone(), newest));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_submitted(&mut self, app: &App, tx: &ReadTx<'_>, news: &News, changed: &BTreeSet<SessionId>) -> Result<()> {
+        let mut before = std::mem::take(&mut self.submitted);
+        for held in self.held.iter().filter(|held| held.status == TaskStatus::Review) {
+            let is_same = !news.everything
+                && !news.tasks.contains(&held.task)
+                && held.session.as_ref().is_none_or(|session| !changed.contains(session));
+            // The text about a question tells its age.
+            let is_timeless = |all: &Vec<Blocker>| all.iter().all(|one| one.code != "open_question");
+            let known = before.remove(&held.task).flatten().filter(|known| is_same && is_timeless(known));
+            let blockers = match known {
+                _ if self.submitted.len() >= MAX_EVALUATED_TASKS => None,
+                Some(known) => Some(known),
+                None => match tasks::find(tx, &held.task)? {
+                    Some(task) => Some(gates::stored_blockers(app, tx, &task)?),
+                    None => None,
+                },
+            };
+            self.submitted.insert(held.task.clone(), blockers);
+        }
+        Ok(())
+    }
+
+    /// Reads the messages; those to dead sessions only when one of them may have changed.
+    fn read_messages(&mut self, app: &App, tx: &ReadTx<'_>, is_new: bool) -> Result<()> {
+        if is_new {
+            self.unread.clear();
+            for one in self.sessions.iter().filter(|one| one.is_over()) {
+                self.unread.extend(messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?);
+            }
+        }
+        let is_dead = |message: &&Message| match &message.to {
+            Recipient::Session(id) => self.session(id).is_some_and(SessionOverview::is_over),
+            _ => false,
+        };
+        let mut undelivered = messages::expired(tx, self.now)?;
+        undelivered.extend(self.unread.iter().filter(is_dead).cloned());
+        undelivered.retain(|message| {
+            matches!(message.to, Recipient::Session(_)) && HUMAN_SOURCES.contains(&message.source.as_str())
+        });
+        undelivered.sort_by_key(|message| message.id);
+        undelivered.dedup_by_key(|message| message.id);
+        self.undelivered = undelivered;
+        self.expired = overview::expired_messages(tx, self.now.minus(EXPIRED_FOR))?
+            .into_iter()
+            .filter(|message| HUMAN_SOURCES.contains(&message.source.as_str()))
+            .collect();
+        self.next_expiry = messages::next_expiry(tx, self.now)?;
+        self.inbox = inbox(app, tx, self.now)?;
+        Ok(())
+    }
+
+    fn read_silent(&mut self, app: &App, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
+        if app.settings.guard.is_none() {
+            self.silent.clear();
+            return Ok(());
+        }
+        let before = std::mem::take(&mut self.silent);
+        let mut reporting = None;
+        for one in self.sessions.iter().filter(|one| may_work(one) && one.session.provider.is_some()) {
+            let id = &one.session.id;
+            // A first report is no event.
+            if !changed.contains(id) && !before.contains(id) {
+                continue;
+            }
+            let reporting = match &mut reporting {
+                Some(known) => known,
+                none => none.insert(session_reports::reporting(tx)?),
+            };
+            if !reporting.contains(id) {
+                self.silent.insert(id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the claimant of a task is a session that needs a person itself: dead, stale or without its supervisor.
+    pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
+        held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
+    }
+}
+
+/// Whether a session is over, stale, or without its supervisor.
+pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
+    one.is_over() || one.is_orphaned() || one.is_stale()
+}
+
+/// Whether a session may be working: neither final nor proven dead.
+pub(super) fn may_work(one: &SessionOverview) -> bool {
+    !one.is_over()
+}
+
+/// The other hosts; none for a store in a file, which has one host.
+fn other_hosts(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Host>> {
+    if !app.settings.store.is_on_server() {
+        return Ok(Vec::new());
+    }
+    let own = host::identity().id;
+    let mut hosts = hosts::all(tx)?;
+    hosts.retain(|host| host.id != own);
+    Ok(hosts)
+}
+
+fn inbox(app: &App, tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<usize>> {
+    let person = PersonName::of_actor(&app.actor.name).filter(|_| app.actor.session.is_none());
+    let Some(person) = person else { return Ok(None) };
+    let open = messages::open_for(tx, &Recipient::Person(person))?;
+    Ok(Some(open.iter().filter(|message| !message.is_expired(now)).count()))
+}

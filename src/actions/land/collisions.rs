@@ -1,0 +1,224 @@
+//! The lanes that conflict with a base since work landed in it, judged with what is not committed in them yet.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{
+    candidate,
+    unit::{self, Unit, project_git},
+};
+use crate::{
+    actions::{
+        App,
+        core::other_host,
+        land::overlap::{self, Scope},
+        mail::send::send_system,
+    },
+    config::OverlapAction,
+    domain::{
+        LaneName,
+        landing::Landing,
+        lane::{Lane, LaneStatus},
+        message::{Priority, Recipient},
+        overlap::LaneSnapshot,
+    },
+    os::git::MergeOutcome,
+    store::{WriteTx, lanes},
+    wire::LandToldView,
+};
+
+/// The time limit of a look at the worktrees. A lane that is not looked at in time is judged by its commit.
+const LOOK_LIMIT: Duration = Duration::from_secs(20);
+
+/// The time limit of all merges together.
+const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The source of messages about landings.
+pub(super) const SOURCE: &str = "land";
+
+/// A move of a base by a landing.
+#[derive(Debug, Clone)]
+pub(super) struct Move {
+    /// The number of the landing.
+    pub(super) landing: i64,
+    label: String,
+    lane: Option<LaneName>,
+    base: String,
+    old: String,
+    new: String,
+}
+
+impl Move {
+    /// The move by which a unit landed.
+    pub(super) fn of(unit: &Unit, landing: &Landing) -> Self {
+        let new = landing.candidate.clone().unwrap_or_default();
+        let (lane, base, old) = (unit.lane_name().cloned(), unit.base.clone(), landing.base_before.clone());
+        Self { landing: landing.id, label: unit.label(), lane, base, old, new }
+    }
+
+    /// The move by which a base came to its upstream.
+    pub(super) fn of_upstream(label: String, landing: &Landing) -> Self {
+        let new = landing.candidate.clone().unwrap_or_default();
+        let (base, old) = (landing.base.clone(), landing.base_before.clone());
+        Self { landing: landing.id, label, lane: None, base, old, new }
+    }
+}
+
+/// A lane that conflicts with its base.
+#[derive(Debug, Clone)]
+pub(super) struct Collision {
+    /// The number of the landing since which it does.
+    pub(super) landing: i64,
+    lane: LaneName,
+    files: Vec<String>,
+    command: String,
+    /// Whether its worktree was looked at, as `fairway overlap` does.
+    is_snapshot: bool,
+}
+
+/// The work of a lane that is judged.
+struct Work {
+    lane: LaneName,
+    commit: String,
+    is_snapshot: bool,
+}
+
+/// Looks at the open lanes once for all moves of a call. Leaves a message for each lane whose work conflicts with its base since
+/// one of them, and returns those.
+pub(super) fn tell_all(app: &App, moves: &[Move]) -> Result<Vec<Collision>> {
+    let moves: Vec<&Move> = moves.iter().filter(|one| one.old != one.new).collect();
+    let bases: BTreeSet<&str> = moves.iter().map(|one| one.base.as_str()).collect();
+    if bases.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lanes = app.read(|tx| Ok(lanes::all(tx)?))?;
+    let is_open = |lane: &&Lane| lane.status != LaneStatus::Closed;
+    let open: Vec<&Lane> = lanes.iter().filter(is_open).collect();
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (snapshots, tips) = (snapshots(app), project_git(app)?.branch_tips()?);
+    let mut collisions = Vec::new();
+    for base in bases {
+        let is_of = |lane: &&&Lane| lane.base.as_ref().unwrap_or(&app.settings.project.base_branch) == base;
+        let works = works(app, open.iter().filter(is_of).copied(), &snapshots, &tips);
+        let moves: Vec<&Move> = moves.iter().filter(|one| one.base == base).copied().collect();
+        collisions.extend(find(app, &moves, &works)?);
+    }
+    app.transaction(|tx| {
+        for collision in &collisions {
+            if let Some(after) = moves.iter().find(|one| one.landing == collision.landing) {
+                collision.tell(tx, after)?;
+            }
+        }
+        Ok::<_, anyhow::Error>(())
+    })?;
+    Ok(collisions)
+}
+
+/// The work of lanes: with what is not committed yet where the worktree was looked at, else the tip.
+fn works<'a>(
+    app: &App,
+    lanes: impl Iterator<Item = &'a Lane>,
+    snapshots: &[LaneSnapshot],
+    tips: &BTreeMap<String, String>,
+) -> Vec<Work> {
+    let work = |lane: &Lane| {
+        let branch = lane.branch.as_ref().and_then(|branch| tips.get(branch).cloned());
+        // A branch of the same name here is another one, or lags behind. A lane without a branch or worktree has no work.
+        let tip = match branch {
+            Some(tip) if other_host::refuse_lane(app, lane, &["land"]).is_ok() => tip,
+            _ => unit::tip(app, lane).ok()?,
+        };
+        let snapshot = snapshots.iter().find(|one| one.lane == lane.name && one.tip.as_ref() == Some(&tip));
+        let (lane, commit) = (lane.name.clone(), snapshot.and_then(|one| one.commit.clone()));
+        Some(Work { lane, is_snapshot: commit.is_some(), commit: commit.unwrap_or(tip) })
+    };
+    lanes.filter_map(work).collect()
+}
+
+/// The work that conflicts with the last commit of a base and did not with the first, each with the first move since which it does.
+fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
+    let (Some(first), Some((last, earlier))) = (moves.first(), moves.split_last()) else { return Ok(Vec::new()) };
+    let objects: Vec<PathBuf> =
+        works.iter().filter(|one| one.is_snapshot).map(|one| overlap::objects(app, &one.lane)).collect();
+    let git = project_git(app)?;
+    let merges = candidate::open_merges(app, &git)?.reading(&objects).with_attributes_of(&last.new);
+    let merge = |works: &[&Work], bases: &[&str]| {
+        let pairs: Vec<(String, String)> =
+            works.iter().flat_map(|work| bases.iter().map(|base| ((*base).to_owned(), work.commit.clone()))).collect();
+        merges.merge_all(&pairs, MERGE_TIMEOUT)
+    };
+    let all: Vec<&Work> = works.iter().collect();
+    let ends = merge(&all, &[&first.old, &last.new])?;
+    let mut found = Vec::new();
+    for (work, outcome) in all.into_iter().zip(ends.chunks(2)) {
+        if let [MergeOutcome::Clean { .. }, MergeOutcome::Conflict { files, .. }] = outcome {
+            found.push((work, files.clone()));
+        }
+    }
+    let colliding: Vec<&Work> = found.iter().map(|(work, _)| *work).collect();
+    let between: Vec<&str> = earlier.iter().map(|one| one.new.as_str()).collect();
+    let outcomes = merge(&colliding, &between)?;
+    let mut collisions = Vec::new();
+    for (number, (work, files)) in found.into_iter().enumerate() {
+        let own = outcomes.get(number * between.len()..).unwrap_or_default();
+        let is_conflict = |outcome: &&MergeOutcome| matches!(outcome, MergeOutcome::Conflict { .. });
+        let after = earlier.iter().zip(own).find(|(_, outcome)| is_conflict(outcome)).map_or(last, |(one, _)| one);
+        // What a lane has beside its landing is no news to it.
+        if after.lane.as_ref() == Some(&work.lane) {
+            continue;
+        }
+        let (lane, is_snapshot) = (work.lane.clone(), work.is_snapshot);
+        let command = format!("fairway lane sync {lane} --rebase");
+        collisions.push(Collision { landing: after.landing, lane, files, command, is_snapshot });
+    }
+    Ok(collisions)
+}
+
+/// The worktrees of this host as they are now; none where they are not to be looked at. A failure to look leaves the commits.
+fn snapshots(app: &App) -> Vec<LaneSnapshot> {
+    if app.settings.overlap.action == OverlapAction::Off {
+        return Vec::new();
+    }
+    let looked = overlap::refresh(app, Scope::Snapshots, LOOK_LIMIT).unwrap_or_default();
+    looked.snapshots.into_iter().filter(overlap::is_local).collect()
+}
+
+impl Collision {
+    /// Leaves a message for the lane's sessions.
+    fn tell(&self, tx: &WriteTx<'_>, after: &Move) -> Result<()> {
+        let Self { landing, lane, files, command, is_snapshot } = self;
+        if *is_snapshot {
+            // The next look finds it recorded, and does not tell it again.
+            overlap::record_rebase(tx, lane, files)?;
+        }
+        let text = format!(
+            "{} landed in {}, and your lane {lane} conflicts with it in {}. Commit your work, then bring {} in: {command}",
+            after.label,
+            after.base,
+            files.join(", "),
+            after.base,
+        );
+        let metadata = json!({ "level": "rebase", "landing": landing, "files": files, "command": command });
+        let key = format!("landing {landing} {lane}");
+        send_system(tx, &Recipient::Lane(lane.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
+        Ok(())
+    }
+
+    /// Its document.
+    pub(super) fn view(&self) -> LandToldView {
+        LandToldView {
+            lane: self.lane.to_string(),
+            level: "rebase",
+            files: self.files.clone(),
+            command: self.command.clone(),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Landing: finished work goes into its base through the gates, on a tree that was checked, one landing at a time.
+
+mod base;
+mod candidate;
+mod check_commands;
+mod check_worker;
+mod checks;
+mod collisions;
+mod earlier;
+mod finish;
+mod lock;
+pub mod overlap;
+mod pair;
+mod parallel_checks;
+mod pass;
+mod pause;
+mod plan;
+mod readiness;
+mod recovery;
+mod report;
+mod request;
+mod run;
+mod schedule;
+mod sent_back;
+pub(in crate::actions) mod shared_base;
+mod show;
+mod step;
+mod submodules;
+mod suspect;
+mod unit;
+mod upstream;
+
+pub use check_worker::run_checks;
+pub use lock::is_at_work;
+pub use pause::{LandPause, pause, paused, resume};
+pub use request::LandRequest;
+pub use run::land;
+pub use show::show;
+pub use upstream::{MayPush, UpstreamUse};

@@ -1,0 +1,195 @@
+//! Whether a unit may land: the state of its worktree, the tasks that land along, and their gates.
+
+use anyhow::Result;
+
+use super::unit::{Member, Unit};
+use crate::{
+    actions::{
+        App,
+        core::{lookup, other_host},
+        queue::{
+            gates::{self, GitFacts},
+            landed_here,
+            lane::checkout,
+        },
+    },
+    domain::{
+        Refusal, TaskId,
+        blocker::{Blocker, GateReport},
+        commit_id,
+        rules::{fencing::TaskWrite, gate::Gate},
+        task::{NotReadyReason, Task, TaskState},
+    },
+    os::git::Git,
+    store::{ReadTx, WriteTx},
+};
+
+/// How many changed files a refusal names.
+const MAX_DISPLAYED: usize = 3;
+
+/// The facts from git about the tasks of a unit, in their order.
+#[derive(Debug)]
+pub(super) struct Judged {
+    facts: Vec<(Vec<Gate>, GitFacts)>,
+    /// The tasks that land before it in the same step.
+    below: Vec<TaskId>,
+}
+
+/// Refuses a worktree of another host, one with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick
+/// or bisect.
+///
+/// # Errors
+/// `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
+pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
+    if let Some(lane) = &unit.lane {
+        other_host::refuse_lane(app, lane, &["land", &unit.word()])?;
+    }
+    if let Some(lane) = &unit.lane {
+        checkout::refuse_damaged(app, lane)?;
+    }
+    let (Some(lane), Some(dir)) = (&unit.lane, unit.dir(app)) else { return Ok(()) };
+    let git = Git::new(app.env.vars(), &dir);
+    let shown = dir.display().to_string();
+    if let Some(operation) = git.unfinished_operation()? {
+        let of = format!("the lane {}", lane.name);
+        return Err(Refusal::OperationUnfinished { of, operation, dir: shown }.into());
+    }
+    let changes = git.changed_files()?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    if git.head().is_none() {
+        // All that the worktree holds is new to a branch that was deleted.
+        let (lane, branch) = (lane.name.clone(), lane.branch.clone());
+        return Err(Refusal::NoLaneCommit { lane, branch, known: Some(unit.commit.clone()) }.into());
+    }
+    let named = changes.iter().take(MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let paths: Vec<&str> = changes.iter().map(String::as_str).collect();
+    let off = match git.with_filter_off(&paths)?.into_iter().next() {
+        Some(file) => format!("; the filter of {file} is the repository's and did not run"),
+        None => String::new(),
+    };
+    let why = format!("its worktree holds changes that are in no commit ({named}{off})");
+    Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
+}
+
+/// Collects the facts from git, then the blockers of every task that lands along; ready ones are left out. The tasks of `below`
+/// land before it.
+///
+/// # Errors
+/// `stale_claim` for an `--epoch` that is over; as the store or git fails.
+pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
+    let mut facts = Vec::new();
+    for member in &unit.members {
+        let gates = gates_of(app, &member.task);
+        let id = &member.task.id;
+        let (commit, base, words) = (Some(member.commit.as_str()), Some(unit.base.as_str()), ["land", id.as_str()]);
+        facts.push((gates.clone(), gates::collect_facts(app, id, &gates, commit, base, &words)?));
+    }
+    let judged = Judged { facts, below };
+    let reports = app.read(|tx| judged.reports(app, tx, unit))?;
+    Ok((judged, reports))
+}
+
+impl Judged {
+    /// The tasks that are not ready, with their blockers, as the store has them in this transaction.
+    fn reports(&self, app: &App, tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<GateReport>> {
+        let mut reports = Vec::new();
+        for (member, (gates, facts)) in unit.members.iter().zip(&self.facts) {
+            let task = lookup::task(tx, &member.task.id)?;
+            lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
+            let report = gates::evaluate(app, tx, &task, gates, facts)?;
+            let dependencies = dependency_blockers(tx, &task, unit, &self.below)?;
+            let report = report.with_blockers(state_blocker(&task, member), dependencies);
+            if !report.is_ready() {
+                reports.push(report);
+            }
+        }
+        Ok(reports)
+    }
+
+    /// Refuses, right before the base moves, if a task has changed hands or is not ready any more.
+    ///
+    /// # Errors
+    /// `gate_blocked`, `stale_claim`.
+    pub(super) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
+        for Member { task, .. } in &unit.members {
+            let now = lookup::task(tx, &task.id)?;
+            if now.epoch != task.epoch || now.state.claim().is_none() != task.state.claim().is_none() {
+                let by = now.state.claim().map(|claim| claim.claimant.clone());
+                return Err(Refusal::StaleClaim { task: now.id, yours: task.epoch, current: now.epoch, by }.into());
+            }
+        }
+        let reports = self.reports(app, tx, unit)?;
+        if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
+    }
+}
+
+/// The refusal of a unit with tasks that are not ready.
+pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
+    Refusal::NotLandable { of: unit.label(), reports }.into()
+}
+
+/// The merge gates, and for an open task those of `done`. The gate about the base is left out: the candidate contains the base.
+fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
+    let is_done = matches!(task.state, TaskState::Done(_));
+    let done: &[Gate] = if is_done { &[] } else { app.settings.done_gates() };
+    let mut gates: Vec<Gate> = Vec::new();
+    for gate in app.settings.merge_gates().iter().chain(done) {
+        if *gate != Gate::BasedOn && !gates.contains(gate) {
+            gates.push(*gate);
+        }
+    }
+    gates
+}
+
+fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
+    let id = &task.id;
+    let (message, fix) = match &task.state {
+        TaskState::InProgress(_) if let Some(tip) = &member.newer => {
+            let commit = commit_id::short(&member.commit);
+            let message = format!("it is in progress, and its lane has commits after {commit}");
+            (message, format!("fairway task submit {id} --commit {tip}"))
+        }
+        TaskState::InProgress(_) | TaskState::Review(_) | TaskState::Done(_) => return None,
+        TaskState::Todo => ("it is todo, and its commit would land".to_owned(), format!("fairway claim {id}")),
+        TaskState::Blocked(_, reason) => (format!("it is blocked: {reason}"), format!("fairway task unblock {id}")),
+        TaskState::Cancelled(_) => ("it is cancelled".to_owned(), format!("fairway task reopen {id} --reason TEXT")),
+    };
+    Some(Blocker { code: "not_finished", message, fix })
+}
+
+/// Refuses a candidate without what its tasks depend on, where that landed on another host.
+///
+/// # Errors
+/// `gate_blocked`.
+pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
+    let mut reports = Vec::new();
+    for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {
+        let missing = landed_here::missing_in(app, &[&task.id], candidate)?;
+        let blocker = |reason: NotReadyReason| Blocker {
+            code: reason.code,
+            message: reason.message,
+            fix: reason.fix.unwrap_or_default(),
+        };
+        let blockers: Vec<Blocker> = missing.into_iter().map(blocker).collect();
+        if !blockers.is_empty() {
+            reports.push(GateReport::new(task.id.clone(), None, blockers));
+        }
+    }
+    if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
+}
+
+/// The dependencies that are open and land neither along nor before.
+fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit, below: &[TaskId]) -> Result<Vec<Blocker>> {
+    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let lands_along = |id: &TaskId| below.contains(id) || unit.members.iter().any(|member| member.task.id == *id);
+    let open = waiting.iter().filter(|waiting| !lands_along(&waiting.id));
+    Ok(open
+        .map(|waiting| Blocker {
+            code: "deps_open",
+            message: waiting.message.clone(),
+            fix: format!("fairway land {}", waiting.id),
+        })
+        .collect())
+}

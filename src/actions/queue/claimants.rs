@@ -1,0 +1,67 @@
+//! The sessions behind claims: whether each is alive, and the ways on when it is not.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    actions::core::{
+        launch_parts,
+        session_process::{self, RunProcesses},
+    },
+    domain::{
+        SessionId, TaskId,
+        rules::aliveness,
+        session::Session,
+        session_facts::{Aliveness, NextCommand, Seen},
+        task::{Task, TaskStatus},
+    },
+    store::{ReadTx, StoreError, sessions},
+    wire::{ClaimantView, TaskView},
+};
+
+/// Claimants' sessions, each looked at once.
+#[derive(Debug, Default)]
+pub struct Claimants {
+    known: BTreeMap<SessionId, Option<(Session, Aliveness)>>,
+    processes: RunProcesses,
+}
+
+impl Claimants {
+    /// A reader that has looked at no session yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what is known of the claimant's session to the view of a task. A claim without a session gets nothing.
+    pub fn describe(&mut self, tx: &ReadTx<'_>, task: &Task, view: &mut TaskView) -> Result<(), StoreError> {
+        let Some(id) = task.state.claim().and_then(|claim| claim.session.as_ref()) else { return Ok(()) };
+        if !self.known.contains_key(id) {
+            let found = sessions::find(tx, id)?.map(|session| {
+                let alive = session_process::aliveness(&session);
+                (session, alive)
+            });
+            self.known.insert(id.clone(), found);
+        }
+        if let Some((session, alive)) = self.known.get(id).and_then(Option::as_ref) {
+            let can_relaunch = launch_parts::can_relaunch(tx, session)?;
+            let ways = ways_on(&task.id, task.state.status(), session, alive, can_relaunch, &mut self.processes);
+            view.claimant = Some(ClaimantView::new(session, alive, Seen::of(session, None), &ways));
+        }
+        Ok(())
+    }
+}
+
+/// The ways on for a task of a session that is dead or stale. `/proc` is searched for the rest of its session run only when
+/// it is dead.
+pub fn ways_on(
+    task: &TaskId,
+    status: TaskStatus,
+    session: &Session,
+    alive: &Aliveness,
+    can_relaunch: bool,
+    processes: &mut RunProcesses,
+) -> Vec<NextCommand> {
+    let is_over = alive.is_dead() || session.status.is_final();
+    let is_local = session_process::is_local(session);
+    let remaining = if is_over && is_local { processes.count(&session.run_id) } else { 0 };
+    aliveness::ways_on(task, status, session, alive, can_relaunch, remaining)
+}

@@ -1,0 +1,140 @@
+//! Whether this host's repository has what other hosts have landed. A dependency that landed on another host is met here once
+//! the base, as it was last fetched, has its commit.
+//!
+//! No git runs inside a write: what is not known there counts as missing, and is looked up by [`look`] before the write is tried
+//! again.
+
+use anyhow::Result;
+
+use crate::{
+    actions::core::{app::App, lookup, other_host},
+    config::project::worktree_top,
+    domain::{
+        TaskId, commit_id,
+        task::{NotReadyReason, Task},
+    },
+    os::{git::Git, host},
+    store::{
+        ReadTx,
+        landings::{self, LandedDependency},
+        tasks,
+    },
+};
+
+/// So many ready tasks are looked at together before a write is tried again.
+const MAX_LOOKED_AT: usize = 100;
+
+/// Looks up what a write did not know, with what the next one will probably ask. Returns whether there was anything.
+///
+/// # Errors
+/// As the store or git fails.
+pub fn look(app: &App) -> Result<bool> {
+    if !app.landed_here.has_unknown() {
+        return Ok(false);
+    }
+    let others = app.read(|tx| {
+        let mut ready = Vec::new();
+        tasks::for_each_ready(tx, None, None, MAX_LOOKED_AT, |task| {
+            ready.push(task.id);
+            Ok(ready.len() < MAX_LOOKED_AT)
+        })?;
+        of_other_hosts(tx, &ready.iter().collect::<Vec<_>>())
+    })?;
+    for one in others {
+        app.landed_here.has(&(one.base, one.commit));
+    }
+    app.landed_here.look_up(&Git::new(app.env.vars(), &app.project.root))?;
+    Ok(true)
+}
+
+/// The reasons for which a task is not ready on this host: its open dependencies, and those whose work is not here. What is
+/// unknown counts as missing.
+pub fn not_ready_reasons(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
+    let mut reasons = lookup::not_ready_reasons(tx, task)?;
+    if concerns(app, task) {
+        reasons.extend(missing(app, tx, &[&task.id])?.into_iter().map(|(_, reason)| reason));
+    }
+    Ok(reasons)
+}
+
+/// As [`not_ready_reasons`], in a transaction that only reads: what is unknown is looked up.
+pub fn not_ready_reasons_now(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
+    if concerns(app, task) {
+        missing_now(app, tx, &[&task.id])?;
+    }
+    not_ready_reasons(app, tx, task)
+}
+
+/// The dependencies of these tasks that landed on another host and are not here, each with its task.
+pub fn missing_now(app: &App, tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<(TaskId, NotReadyReason)>> {
+    if tasks.is_empty() || !is_judged(app) {
+        return Ok(Vec::new());
+    }
+    app.landed_here.forget_missing();
+    let found = missing(app, tx, tasks)?;
+    if !app.landed_here.has_unknown() {
+        return Ok(found);
+    }
+    app.landed_here.look_up(&Git::new(app.env.vars(), &app.project.root))?;
+    missing(app, tx, tasks)
+}
+
+/// Whether other hosts may have landed something that matters to a task.
+fn concerns(app: &App, task: &Task) -> bool {
+    !task.fields.depends_on.is_empty() && !task.state.status().is_closed() && is_judged(app)
+}
+
+/// Whether this host has a repository beside others.
+fn is_judged(app: &App) -> bool {
+    app.settings.store.is_on_server() && worktree_top(&app.project.root).is_some()
+}
+
+fn missing(app: &App, tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<(TaskId, NotReadyReason)>> {
+    let mut found: Vec<(TaskId, NotReadyReason)> = Vec::new();
+    for one in of_other_hosts(tx, tasks)? {
+        if app.landed_here.has(&(one.base.clone(), one.commit.clone())) {
+            continue;
+        }
+        found.push((one.task.clone(), reason(tx, one)?));
+    }
+    Ok(found)
+}
+
+/// The landings of other hosts on which these tasks depend and that a commit lacks.
+pub fn missing_in(app: &App, tasks: &[&TaskId], commit: &str) -> Result<Vec<NotReadyReason>> {
+    if tasks.is_empty() || !is_judged(app) {
+        return Ok(Vec::new());
+    }
+    let git = Git::new(app.env.vars(), &app.project.root);
+    app.read(|tx| {
+        let mut found = of_other_hosts(tx, tasks)?;
+        found.retain(|one| git.is_ancestor(&one.commit, commit) != Some(true));
+        found.into_iter().map(|one| reason(tx, one)).collect()
+    })
+}
+
+fn reason(tx: &ReadTx<'_>, one: LandedDependency) -> Result<NotReadyReason> {
+    let host = other_host::find(tx, one.host.as_deref().unwrap_or_default(), one.host_id.as_deref())?;
+    let fix = fix(&one.base, one.push_to.as_deref());
+    Ok(NotReadyReason::landed_elsewhere(one.depends_on, &host.name, commit_id::short(&one.commit), fix))
+}
+
+/// The command that brings a landing of another host here. Where it was not pushed, that host comes first.
+pub fn fix(base: &str, push_to: Option<&str>) -> String {
+    match push_to.and_then(|upstream| upstream.split_once('/')) {
+        Some((remote, _)) => format!("fetch it: git fetch {}", shell_words::quote(remote)),
+        None => format!("push {} there, then fetch it: git fetch", shell_words::quote(base)),
+    }
+}
+
+/// The landings of dependencies that other hosts have made, and this one has not.
+fn of_other_hosts(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<LandedDependency>> {
+    let Some(own) = host::identity().id else { return Ok(Vec::new()) };
+    let all = landings::of_dependencies(tx, tasks)?;
+    let is_other = |one: &LandedDependency| one.host_id.as_ref().is_some_and(|id| *id != own);
+    let is_of_own = |commit: &str| all.iter().any(|one| one.commit == commit && !is_other(one));
+    let mut others: Vec<LandedDependency> =
+        all.iter().filter(|one| is_other(one) && !is_of_own(&one.commit)).cloned().collect();
+    others.dedup_by(|one, other| (&one.task, &one.depends_on) == (&other.task, &other.depends_on));
+    Ok(others)
+}

@@ -1,0 +1,95 @@
+//! The environment of a launched session: what the configuration and the request set, and what Fairway sets.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::{choice::Choice, request::LaunchRequest, resource_attributes};
+use crate::{
+    actions::{
+        App,
+        core::{errors, open_store},
+        sessions::adapter_endpoint,
+    },
+    adapters::{self, is_session_var},
+    api_client::socket_path,
+    config::project::{STATE_DIR, STORE_FILE},
+    domain::{Refusal, session::Session, text_limits::path_text},
+    env::vars,
+    os::executable as files,
+};
+
+/// Refuses names that are invalid or reserved.
+pub(super) fn check(env: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    env.iter().try_for_each(|(name, value)| check_variable(name, value))
+}
+
+fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
+    let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
+    let is_name = name.starts_with(is_first)
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+    if !is_name {
+        return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
+    }
+    if is_session_var(name) {
+        return Err(Refusal::Usage { why: format!("{name} is reserved; fairway sets it") });
+    }
+    if value.contains('\0') {
+        return Err(Refusal::Usage { why: format!("the value of {name} contains a NUL byte") });
+    }
+    Ok(())
+}
+
+/// What the agent's profile, the provider, the role and the request set; a later one overrides.
+///
+/// # Errors
+/// `usage` for a name that is invalid or reserved.
+pub(super) fn requested(request: &LaunchRequest, choice: &Choice) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut requested = BTreeMap::new();
+    let agent = choice.structured.iter().flat_map(|structured| &structured.env);
+    let configured = choice.entry.program.env.iter().chain(&choice.role.program.env).flatten();
+    for (name, value) in agent.chain(configured).chain(&request.env) {
+        check_variable(name, value)?;
+        requested.insert(name.clone(), value.clone());
+    }
+    Ok(requested)
+}
+
+/// The session's environment: what is requested, and above it what Fairway sets. An empty value unsets a variable that must not be
+/// inherited.
+pub(super) fn of_session(
+    app: &App,
+    session: &Session,
+    requested: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>> {
+    let mut all: BTreeMap<String, String> =
+        adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
+    let present = requested.get(vars::OTEL_RESOURCE_ATTRIBUTES).map(String::as_str);
+    let attributes = resource_attributes::of(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
+    all.extend(requested.clone());
+    all.insert(vars::OTEL_RESOURCE_ATTRIBUTES.to_owned(), attributes);
+    let root = path_text("the project's root", &app.project.root)?;
+    let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
+    let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
+    // The socket of the project's server, also when no server runs.
+    let runtime = app.project.runtime_dir();
+    let api = socket_path::for_runtime_dir(&runtime, &app.env);
+    let in_runtime = |name: &str| runtime.join(name).to_str().map(str::to_owned);
+    let ours = [
+        (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
+        (vars::FAIRWAY_ROOT, Some(root)),
+        (vars::FAIRWAY_DB, moved),
+        (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
+        (vars::FAIRWAY_RUN_ID, Some(session.run_id.to_string())),
+        (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
+        (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
+        (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
+    ];
+    let described = adapter_endpoint::description(session);
+    all.extend(ours.into_iter().chain(described).map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
+    if app.settings.store.is_on_server() {
+        all.insert(vars::FAIRWAY_STORE_URL.to_owned(), open_store::url_to_pass_on(&app.env, &app.layers));
+    }
+    Ok(all)
+}
