@@ -10,7 +10,7 @@ use super::{
 use crate::{
     domain::{
         LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, review::Verdict,
-        session_facts::HeldTask,
+        session::is_ended_by_person, session_facts::HeldTask,
     },
     env::Timestamp,
 };
@@ -51,8 +51,10 @@ const TASK_STATE: &str = "SELECT id, CASE WHEN status = 'todo' AND open_deps = 0
      CASE WHEN closed_at IS NULL THEN 1 ELSE 0 END, CASE WHEN status = 'done' THEN 1 ELSE 0 END FROM tasks WHERE id = $1";
 const SESSION_STAMPS: &str = "SELECT id, version, last_heartbeat_at, last_output_at FROM agent_sessions \
      INDEXED BY agent_sessions_live WHERE ended_at IS NULL";
-const EXPIRED_PROMPTS: &str = "SELECT id, to_session, source, settled_at FROM messages INDEXED BY messages_settled \
-     WHERE settled_at IS NOT NULL AND settled_at >= $1 AND status = 'expired' AND to_session IS NOT NULL ORDER BY settled_at";
+const EXPIRED_PROMPTS: &str = "SELECT m.id, m.to_session, m.source, m.settled_at, s.reason, s.activity_source \
+     FROM messages m INDEXED BY messages_settled LEFT JOIN agent_sessions s ON s.id = m.to_session \
+     WHERE m.settled_at IS NOT NULL AND m.settled_at >= $1 AND m.status = 'expired' AND m.to_session IS NOT NULL \
+     ORDER BY m.settled_at";
 const FAILED_JOBS: &str = "SELECT id, session_id, command, status, exit_code, error_message, finished_at FROM exec_runs \
      INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL AND finished_at >= $1 \
      AND status IN ('failed', 'timed_out', 'lost') ORDER BY finished_at DESC LIMIT $2";
@@ -228,6 +230,8 @@ pub struct ExpiredMessage {
     pub source: String,
     /// When it expired.
     pub at: Timestamp,
+    /// Whether a person has ended that session on purpose.
+    pub is_given_up: bool,
 }
 
 /// The messages to sessions that expired since a time, oldest first.
@@ -235,7 +239,9 @@ pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<Expired
     let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since], |row| {
         // Other keys are those of people and of sessions that Fairway does not know.
         let Ok(to) = SessionId::parse(&row.get::<String>(1)?) else { return Ok(None) };
-        Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: row.get::<Timestamp>(3)? }))
+        let (reason, activity_source): (Option<String>, Option<String>) = (row.get(4)?, row.get(5)?);
+        let is_given_up = is_ended_by_person(reason.as_deref(), activity_source.as_deref());
+        Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: row.get(3)?, is_given_up }))
     })?;
     Ok(found.into_iter().flatten().collect())
 }

@@ -78,7 +78,7 @@ pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreErro
 
 /// Those of these ids whose tasks were removed.
 pub fn among(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
-    let ids = json_of(ids.iter().map(|id| id.as_str()));
+    let ids = json_of(&ids.iter().map(|id| id.as_str()).collect::<Vec<_>>())?;
     Ok(sql::rows(tx.conn(), AMONG, &[&ids], |row| row.get::<TaskId>(0))?.into_iter().collect())
 }
 

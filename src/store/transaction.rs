@@ -2,12 +2,13 @@
 
 use std::{cell::RefCell, ops::Deref};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{
     StoreError,
     progress::Progress,
-    sql::{self, Connection, Statement, json_rows},
+    sql::{self, Connection, Statement, json_of, json_rows},
 };
 use crate::{
     domain::{Event, EventKind, LaneName, TaskId, event::EventValue},
@@ -125,12 +126,8 @@ impl<'a> WriteTx<'a> {
     /// Adds events about tasks to the log, in this order. They name no session: the store adds the one that acts.
     pub fn record_all(&self, events: &[Event]) -> Result<(), StoreError> {
         for events in events.chunks(AT_ONCE) {
-            let row = |event: &Event| {
-                let (task, lane) = (event.task.as_ref().map(TaskId::as_str), event.lane.as_ref().map(LaneName::as_str));
-                json!([event.kind.as_str(), task, lane, data_of(event).to_string()])
-            };
-            let rows: Value = events.iter().map(row).collect();
-            let (at, rows) = (self.now().millis(), rows.to_string());
+            let rows = events.iter().map(event_row).collect::<Result<Vec<_>, StoreError>>()?;
+            let (at, rows) = (self.now().millis(), json_of(&rows)?);
             let numbers = sql::rows(self.conn(), APPEND_ALL, &[&rows, &at, &self.actor()], |row| row.get::<i64>(0))?;
             let newest = numbers.into_iter().max().unwrap_or_default();
             for event in events {
@@ -147,6 +144,12 @@ impl<'a> WriteTx<'a> {
             progress.add_task(task);
         }
     }
+}
+
+/// The columns of an event that differ from those of the others that are written at once.
+fn event_row(event: &Event) -> Result<impl Serialize, StoreError> {
+    let (task, lane) = (event.task.as_ref().map(TaskId::as_str), event.lane.as_ref().map(LaneName::as_str));
+    Ok((event.kind.as_str(), task, lane, json_of(&data_of(event))?))
 }
 
 /// The particulars of an event as a JSON object.

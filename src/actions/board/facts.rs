@@ -97,7 +97,7 @@ pub(super) struct Facts {
     unread: Vec<Message>,
     /// Open messages of people to sessions that are dead, or that expire unread.
     pub undelivered: Vec<Message>,
-    /// Messages of people that expired lately.
+    /// Messages of people that expired lately, but those to a session that a person has ended.
     pub expired: Vec<ExpiredMessage>,
     /// When the screen of a session may show next that its turn was interrupted.
     next_judgement: Option<Timestamp>,
@@ -311,7 +311,7 @@ impl Facts {
         self.undelivered = undelivered;
         self.expired = overview::expired_messages(tx, self.now.minus(EXPIRED_FOR))?
             .into_iter()
-            .filter(|message| HUMAN_SOURCES.contains(&message.source.as_str()))
+            .filter(|message| !message.is_given_up && HUMAN_SOURCES.contains(&message.source.as_str()))
             .collect();
         self.next_expiry = messages::next_expiry(tx, self.now)?;
         self.inbox = inbox(app, tx, self.now)?;

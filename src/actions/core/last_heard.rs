@@ -5,7 +5,13 @@ use anyhow::Result;
 use super::app::App;
 use crate::{
     config::StaleAfter,
-    domain::{Refusal, age, excerpt::excerpt, job::Job, other_host::OtherHost, session::Session},
+    domain::{
+        Refusal, age,
+        excerpt::excerpt,
+        job::Job,
+        other_host::OtherHost,
+        session::{GIVEN_UP_REASON, Session},
+    },
     env::Timestamp,
     os::host,
     store::{ReadTx, hosts},
@@ -68,7 +74,7 @@ impl LastHeard {
 
     /// The reason that is recorded with what `app`'s actor gives up.
     pub fn reason(self, app: &App, why: Option<&str>) -> String {
-        let mut text = format!("given up by {}, last heard {} ago", app.actor.name, self.age());
+        let mut text = format!("{GIVEN_UP_REASON}{}, last heard {} ago", app.actor.name, self.age());
         if let Some(why) = why {
             text.push_str(": ");
             text.push_str(&excerpt(why));

@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use crate::{
     domain::{
-        Event, EventKind,
+        Event, EventKind, SessionId,
         message::{Channel, Message, MessageStatus, Recipient},
         session::Session,
     },
     env::Timestamp,
-    store::{WriteTx, messages},
+    store::{ReadTx, WriteTx, messages},
 };
 
 /// An event about a message. The message's text is not part of the event log.
@@ -56,6 +56,24 @@ pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
         tx.record(&expired.with("reason", "its session is over"))?;
     }
     Ok(())
+}
+
+/// The numbers of the messages that wait for a session: they expire with it. Typed ones have arrived as far as anything can tell.
+pub fn unread_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<i64>> {
+    let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
+    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
+}
+
+/// What the caller who ends sessions is told about the messages that expired with them.
+pub fn undelivered_note(ids: &[i64]) -> Option<String> {
+    match ids {
+        [] => None,
+        [one] => Some(format!("prompt {one} was not delivered and has expired: fairway outbox --all")),
+        several => {
+            let ids: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Some(format!("prompts {} were not delivered and have expired: fairway outbox --all", ids.join(", ")))
+        }
+    }
 }
 
 /// Offers messages to a session over `channel`, until a time.

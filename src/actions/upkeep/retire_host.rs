@@ -10,6 +10,7 @@ use crate::{
         core::{
             finish_session, inside_session,
             last_heard::{LastHeard, Subject},
+            message_state,
         },
         jobs::{finish, queue_waiter, scheduler},
         queue::task::release,
@@ -19,7 +20,7 @@ use crate::{
         job::{JobResult, JobStatus},
         lane::{Lane, LaneStatus},
         plural,
-        session::{Session, SessionStatus},
+        session::{GIVEN_UP_REASON, Session, SessionStatus},
         text_limits,
     },
     os::{
@@ -50,8 +51,9 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
         let mut document = HostRetiredView::new(found.id.clone(), found.name.clone(), why.clone());
         let released = release::release_where(tx, &is_there, &why)?;
         document.released = released.ids().to_vec();
-        let mut notes = released.into_notes();
+        let (mut notes, mut unread) = (released.into_notes(), Vec::new());
         for session in sessions::live(tx)?.iter().filter(|session| is_there(session)) {
+            unread.extend(message_state::unread_of(tx, &session.id)?);
             finish_session::finish(tx, session, SessionStatus::Failed, None, Some(&why))?;
             document.sessions.push(session.id.to_string());
         }
@@ -77,6 +79,7 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
         )?;
         let shown = found.shown();
         notes.extend(document.lanes.iter().map(|lane| lane_note(lane, &shown)));
+        notes.extend(message_state::undelivered_note(&unread));
         let line = format!(
             "gave up {shown}: {}, {}, {}",
             plural::count(document.sessions.len(), "session"),
@@ -114,8 +117,10 @@ fn last_word(app: &App, tx: &WriteTx<'_>, host: &KnownHost, reason: &str, force:
     let name = shell_words::quote(&host.name).into_owned();
     let command = format!("fairway host retire {name} --force --reason TEXT");
     let heard = refuse_recent(app, tx, host, force, command)?;
-    Ok(heard
-        .map_or_else(|| format!("given up by {}: {reason}", app.actor.name), |heard| heard.reason(app, Some(reason))))
+    Ok(heard.map_or_else(
+        || format!("{GIVEN_UP_REASON}{}: {reason}", app.actor.name),
+        |heard| heard.reason(app, Some(reason)),
+    ))
 }
 
 fn refuse_recent(

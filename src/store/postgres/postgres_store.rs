@@ -24,6 +24,9 @@ use crate::{
 
 /// One snapshot for all statements of a read.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+/// No other process waits for a read: it may compute for a while between two statements, as an import of a large file does on a busy
+/// machine.
+const LONG_PAUSE: &str = "SET LOCAL idle_in_transaction_session_timeout = '60s'";
 /// Under READ COMMITTED each statement sees what was committed before it began. A snapshot of the whole transaction would be
 /// older than the lock that it waits for, and would show tasks as free that the process before has claimed.
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
@@ -80,7 +83,7 @@ impl PostgresStore {
     pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
         let look = Look::now(&self.address.schema, &self.clock_expression());
         let is_due = look.as_ref().map_or("false", |look| &look.is_due);
-        let statements = format!("{}; SELECT schema_version, {is_due} FROM project", self.search_path());
+        let statements = format!("{LONG_PAUSE}; {}; SELECT schema_version, {is_due} FROM project", self.search_path());
         let (open, rows) = self.begin(BEGIN_READ, &statements).map_err(|error| self.version_error(error))?;
         self.check_version(number(rows.first(), 0))?;
         let is_due = rows.first().and_then(|row| row.get(1)) == Some("t");

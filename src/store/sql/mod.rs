@@ -29,6 +29,8 @@ pub(super) use value::ToValue;
 #[cfg(feature = "postgres")]
 pub(super) use value::Value;
 
+use serde::Serialize;
+
 use super::StoreError;
 
 /// The connection that runs a statement.
@@ -183,9 +185,10 @@ fn for_each_on(
     }
 }
 
-/// Texts as the JSON array of a statement of `json_texts!`.
-pub(super) fn json_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
-    texts.into_iter().map(serde_json::Value::from).collect::<serde_json::Value>().to_string()
+/// A value as the JSON text of a parameter: texts for a statement of `json_texts!`, and tuples for one of `json_rows!`.
+pub(super) fn json_of(value: &impl Serialize) -> Result<String, StoreError> {
+    let unreadable = |error: serde_json::Error| StoreError::Unreadable { what: "JSON", value: error.to_string() };
+    serde_json::to_string(value).map_err(unreadable)
 }
 
 /// Parses a stored value of a closed set.

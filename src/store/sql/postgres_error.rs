@@ -59,9 +59,13 @@ fn of_answer(answer: &DbError, address: String) -> StoreError {
     match *answer.code() {
         SqlState::LOCK_NOT_AVAILABLE
         | SqlState::QUERY_CANCELED
-        | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
         | SqlState::T_R_DEADLOCK_DETECTED
         | SqlState::T_R_SERIALIZATION_FAILURE => StoreError::Busy,
+        // Nothing is locked: this process was stopped, or had no processor, for too long.
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => {
+            let why = "this process paused for longer than a transaction may".to_owned();
+            StoreError::NotWritten { address, why }
+        }
         SqlState::TOO_MANY_CONNECTIONS | SqlState::CANNOT_CONNECT_NOW => StoreError::ServerBusy { address, why },
         SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::IDLE_SESSION_TIMEOUT => {
             StoreError::Unreachable { address, why }

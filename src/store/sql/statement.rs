@@ -31,12 +31,12 @@ macro_rules! json_texts {
     };
 }
 /// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the items
-/// `value ->> 0` and so on.
+/// `value ->> 0` and so on. The type is `jsonb`, which is parsed once: `json` is parsed again for each item.
 macro_rules! json_rows {
     ($before:expr, $after:expr) => {
         $crate::store::sql::Statement {
             sqlite: concat!($before, "json_each($1)", $after),
-            postgres: concat!($before, "json_array_elements($1::json)", $after),
+            postgres: concat!($before, "jsonb_array_elements($1::jsonb)", $after),
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::row::{self, FIELD_SEPARATOR, ITEM_SEPARATOR, columns};
 use super::write::join_domains;
@@ -67,7 +67,7 @@ pub fn for_each_of(
     mut see: impl FnMut(Task) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     for ids in ids.chunks(AT_ONCE) {
-        let ids = json_of(ids.iter().map(|id| id.as_str()));
+        let ids = json_of(&ids.iter().map(|id| id.as_str()).collect::<Vec<_>>())?;
         for task in sql::rows(tx.conn(), FIND, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &ids], row::read)? {
             see(task)?;
         }
@@ -83,7 +83,7 @@ pub fn existing(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, St
 fn among(tx: &ReadTx<'_>, query: Statement<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
     let mut found = BTreeSet::new();
     for ids in ids.chunks(AT_ONCE) {
-        let ids = json_of(ids.iter().map(|id| id.as_str()));
+        let ids = json_of(&ids.iter().map(|id| id.as_str()).collect::<Vec<_>>())?;
         found.extend(sql::rows(tx.conn(), query, &[&ids], |row| row.get::<TaskId>(0))?);
     }
     Ok(found)
@@ -107,53 +107,49 @@ fn insert_some(tx: &WriteTx<'_>, tasks: &[&Task]) -> Result<(), StoreError> {
     done.extend(done_here.iter().map(|id| (*id).clone()));
     // Tasks that came before, and waited for one that is done when it comes.
     if !done_here.is_empty() {
-        sql::execute(tx.conn(), SHIFT_OPEN_DEPS, &[&json_of(done_here.iter().map(|id| id.as_str()))])?;
+        let ids = json_of(&done_here.iter().map(|id| id.as_str()).collect::<Vec<_>>())?;
+        sql::execute(tx.conn(), SHIFT_OPEN_DEPS, &[&ids])?;
     }
-    insert_rows(tx, INSERT, tasks.iter().map(|task| task_row(task, &done)))?;
+    insert_rows(tx, INSERT, &tasks.iter().map(|task| task_row(task, &done)).collect::<Vec<_>>())?;
     let (mut labels, mut paths, mut links, mut checks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for task in tasks {
         let (id, fields) = (task.id.as_str(), &task.fields);
-        labels.extend(fields.labels.iter().map(|label| json!([id, label])));
-        paths.extend(fields.paths.iter().map(|glob| json!([id, glob])));
-        links.extend(fields.depends_on.iter().map(|on| json!([id, on.as_str()])));
-        checks.extend(fields.checks.iter().map(|check| json!([id, check.name.as_str(), check.command])));
+        labels.extend(fields.labels.iter().map(|label| (id, label.as_str())));
+        paths.extend(fields.paths.iter().map(|glob| (id, glob.as_str())));
+        links.extend(fields.depends_on.iter().map(|on| (id, on.as_str())));
+        checks.extend(fields.checks.iter().map(|check| (id, check.name.as_str(), check.command.as_str())));
     }
-    insert_rows(tx, INSERT_LABELS, labels)?;
-    insert_rows(tx, INSERT_PATHS, paths)?;
-    insert_rows(tx, INSERT_DEPENDENCIES, links)?;
-    insert_rows(tx, INSERT_CHECKS, checks)
+    insert_rows(tx, INSERT_LABELS, &labels)?;
+    insert_rows(tx, INSERT_PATHS, &paths)?;
+    insert_rows(tx, INSERT_DEPENDENCIES, &links)?;
+    insert_rows(tx, INSERT_CHECKS, &checks)
 }
 
-fn insert_rows(
-    tx: &WriteTx<'_>,
-    insert: Statement<'_>,
-    rows: impl IntoIterator<Item = Value>,
-) -> Result<(), StoreError> {
-    let rows: Vec<Value> = rows.into_iter().collect();
+fn insert_rows(tx: &WriteTx<'_>, insert: Statement<'_>, rows: &[impl Serialize]) -> Result<(), StoreError> {
     if !rows.is_empty() {
-        sql::execute(tx.conn(), insert, &[&Value::Array(rows).to_string()])?;
+        sql::execute(tx.conn(), insert, &[&json_of(&rows)?])?;
     }
     Ok(())
 }
 
-fn task_row(task: &Task, done: &BTreeSet<TaskId>) -> Value {
+fn task_row<'t>(task: &'t Task, done: &BTreeSet<TaskId>) -> impl Serialize + use<'t> {
     let fields = &task.fields;
     let open_deps = fields.depends_on.iter().filter(|on| !done.contains(*on)).count();
-    json!([
+    (
         task.id.as_str(),
-        fields.title,
-        fields.body,
+        &fields.title,
+        &fields.body,
         task.state.status().as_str(),
         fields.role.as_ref().map(Role::as_str),
         fields.lane.as_ref().map(LaneName::as_str),
         fields.parent.as_ref().map(TaskId::as_str),
         fields.priority,
         join_domains(fields),
-        task.branch,
-        task.commit,
+        &task.branch,
+        &task.commit,
         open_deps,
         task.created_at.millis(),
         task.updated_at.millis(),
         task.state.closed_at().map(Timestamp::millis),
-    ])
+    )
 }

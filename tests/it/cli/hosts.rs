@@ -133,3 +133,47 @@ fn release_of_a_host_frees_its_claims_once_it_is_silent_and_leaves_its_sessions(
     let again = world.transcript(&["fairway release --host build1"]);
     assert!(again.contains("unchanged: no claim of a session of that host"), "{again}");
 }
+
+#[test]
+fn message_to_a_session_that_a_person_has_ended_is_no_item_and_is_named_at_once() {
+    let world = TestProject::new();
+    let sessions = ["retired", "forgotten", "ended", "crashed", "itself", "failed"];
+    for id in sessions {
+        world.run(["session", "upsert", "--id", id, "--role", "worker"]).exits(0);
+        world.run(["prompt", id, "rebase onto main"]).exits(0);
+    }
+    world.write_rows("UPDATE agent_sessions SET host = 'build1/1', host_id = 'b/1' WHERE id = 'retired'");
+    world.write_rows("UPDATE agent_sessions SET host = 'build2/1', host_id = 'b/2' WHERE id = 'forgotten'");
+    let on_purpose: [&[&str]; 3] = [
+        &["host", "retire", "build1", "--force", "--reason", "it is gone"],
+        &["session", "forget", "forgotten", "--force", "--reason", "it is gone"],
+        &["session", "end", "ended"],
+    ];
+    for (number, line) in on_purpose.iter().enumerate() {
+        let told = world.run(*line).exits(0).stderr;
+        let named = format!("prompt {} was not delivered and has expired: fairway outbox --all", number + 1);
+        assert!(told.contains(&named), "{told}");
+    }
+    for line in [
+        &["session", "end", "crashed", "--exit-code", "1"][..],
+        &["--session", "itself", "session", "end", "itself"],
+        &["session", "end", "failed", "--status", "failed"],
+    ] {
+        world.run(line).exits(0);
+    }
+    let board = world.json(["status"]);
+    let items = board["needs_you"].as_array().unwrap().iter().filter(|need| need["kind"] == "prompt");
+    let lines: Vec<&str> = items.map(|need| need["line"].as_str().unwrap()).collect();
+    assert_eq!(
+        lines,
+        [
+            "message 4 expired before crashed read it",
+            "message 5 expired before itself read it",
+            "message 6 expired before failed read it"
+        ]
+    );
+    for id in sessions {
+        world.run(["prompt", id, "again", "--json"]).refuses(4, "session_final");
+        world.run(["message", "send", "again", "--to-session", id, "--json"]).refuses(4, "session_final");
+    }
+}

@@ -97,6 +97,7 @@ fn prompt_has_a_receipt() {
     [exit 6]
     $ fairway session end s1
     s1 has ended
+    prompt 5 was not delivered and has expired: fairway outbox --all
     $ fairway outbox list --all --to s1 --limit 1
     ID  TO          PRIORITY  STATUS   WAY  COUNT  AGE
     6   session s1  normal    expired  -    1      2s

@@ -231,3 +231,29 @@ fn work_of_a_machine_that_dies_goes_on_at_another_one() {
     let log = b.world.git(&remote, &["log", "--format=%s", "main"]);
     assert!(log.contains("work of ui") && log.contains("work of api"), "{log}");
 }
+
+/// A container that shares the file of the store is another host, and what its processes do is known there alone.
+#[test]
+fn container_with_the_store_in_a_file_is_given_up_once_it_is_silent() {
+    if !soak::is_on() || !require::root() || !require::program("unshare") || !require::program("ip") {
+        return;
+    }
+    let mut container = Machine::start(TestProject::new(), 3, "box");
+    container.run(&["session", "upsert", "--id", "inside", "--role", "worker", "--pid", "1"]).exits(0);
+    container.run(&["task", "add", "--id", "work", "work"]).exits(0);
+    container.run(&["claim", "work", "--session", "inside"]).exits(0);
+    let outside = |line: &[&str]| container.world.run([line, &["--json"]].concat());
+    let report = outside(&["session", "reconcile"]).exits(0).json();
+    assert_eq!(report["skipped"][0]["session_id"], "inside", "{report:#}");
+    assert_eq!(outside(&["session", "show", "inside"]).exits(0).json()["status"], "running");
+    let hint = outside(&["session", "stop", "inside"]).refuses(4, "session_mismatch").error()["hint"].clone();
+    assert!(hint.as_str().unwrap().contains("ssh box fairway session stop inside"), "{hint}");
+    let retire = ["host", "retire", "box", "--reason", "it is gone"];
+    outside(&retire).refuses(4, "host_alive");
+    container.die();
+    container.world.advance_clock(3_600);
+    let outside = |line: &[&str]| container.world.run([line, &["--json"]].concat());
+    let retired = outside(&retire).exits(0).json();
+    assert_eq!((&retired["sessions"][0], &retired["released"][0]), (&"inside".into(), &"work".into()), "{retired:#}");
+    assert_eq!(outside(&["session", "show", "inside"]).exits(0).json()["status"], "failed");
+}

@@ -31,6 +31,10 @@ impl<'f> Links<'f> {
         self.incoming.insert(&one.task.id, one);
     }
 
+    pub(super) fn is_incoming(&self, id: &TaskId) -> bool {
+        self.incoming.contains_key(id)
+    }
+
     /// Asks which of the tasks outside of the file there are.
     pub(super) fn find_absent(&mut self, tx: &ReadTx<'_>) -> Result<()> {
         let is_known = |id: &TaskId| self.incoming.contains_key(id) || self.existing.contains_key(id);

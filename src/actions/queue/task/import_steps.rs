@@ -49,6 +49,15 @@ pub(super) fn intent_of(text: &str) -> String {
     format!("{INTENT_PREFIX}{}", sha256_hex(text.as_bytes()).get(..DIGEST_CHARS).unwrap_or_default())
 }
 
+/// Records that the import of a file has begun, which adds so many tasks.
+fn begin(tx: &WriteTx<'_>, intent: &str, tasks: usize) -> Result<()> {
+    let facts = ImportIntent { tasks, host: host::name() };
+    let text = serde_json::to_string(&facts).map_err(errors::internal)?;
+    requests::delete_open(tx, intent)?;
+    requests::upsert(tx, intent, &text, None)?;
+    Ok(())
+}
+
 /// Records that the import of a file is complete.
 pub(super) fn complete(tx: &WriteTx<'_>, intent: &str) -> Result<()> {
     Ok(requests::delete_open(tx, intent)?)
@@ -99,7 +108,6 @@ pub(super) fn insert(tx: &WriteTx<'_>, fresh: &[&ImportedTask]) -> Result<()> {
 pub(super) struct Steps<'p, 'f> {
     fresh: &'p [&'f ImportedTask],
     links: &'p Links<'f>,
-    intent: &'p str,
     /// The newest event that was looked at.
     seen: i64,
     /// The tasks that others have added meanwhile.
@@ -116,11 +124,11 @@ impl<'p, 'f> Steps<'p, 'f> {
         app: &App,
         fresh: &'p [&'f ImportedTask],
         links: &'p Links<'f>,
-        intent: &'p str,
+        intent: &str,
         seen: i64,
         answer: impl FnOnce(&BTreeSet<TaskId>) -> Result<Answer>,
     ) -> Result<Answer> {
-        let mut steps = Self { fresh, links, intent, seen, taken: BTreeSet::new() };
+        let mut steps = Self { fresh, links, seen, taken: BTreeSet::new() };
         let mut written = 0;
         loop {
             let rest = fresh.get(written..).unwrap_or_default();
@@ -138,20 +146,20 @@ impl<'p, 'f> Steps<'p, 'f> {
                 return last.map_err(stopped);
             }
             let step = fresh.get(written..end).unwrap_or_default();
-            app.mutate_step(|tx| steps.step(tx, step)).map_err(stopped)?;
+            let is_first = written == 0;
+            let written_now = app.mutate_step(|tx| {
+                if is_first {
+                    begin(tx, intent, fresh.len())?;
+                }
+                steps.step(tx, step)
+            });
+            written_now.map_err(stopped)?;
             written = end;
         }
     }
 
     fn step(&mut self, tx: &WriteTx<'_>, step: &[&'f ImportedTask]) -> Result<()> {
         self.look(tx)?;
-        let is_first = step.first().zip(self.fresh.first()).is_some_and(|(one, first)| one.task.id == first.task.id);
-        if is_first && step.len() < self.fresh.len() {
-            let intent = ImportIntent { tasks: self.fresh.len(), host: host::name() };
-            let text = serde_json::to_string(&intent).map_err(errors::internal)?;
-            requests::delete_open(tx, self.intent)?;
-            requests::upsert(tx, self.intent, &text, None)?;
-        }
         let step: Vec<_> = step.iter().copied().filter(|one| !self.taken.contains(&one.task.id)).collect();
         insert(tx, &step)?;
         self.seen = events::last_seq(tx)?;
@@ -171,8 +179,7 @@ impl<'p, 'f> Steps<'p, 'f> {
             }
         }
         // An id that is taken now was free before.
-        let pending = self.fresh.iter().map(|one| &one.task.id).filter(|id| changed.contains(*id));
-        self.taken.extend(pending.cloned().collect::<Vec<_>>());
+        self.taken.extend(changed.iter().filter(|id| self.links.is_incoming(id)).cloned());
         self.links.check_cycles(tx, &changed, &changed)
     }
 }

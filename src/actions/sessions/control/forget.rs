@@ -7,7 +7,7 @@ use super::stop::claimed_tasks;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, inside_session, lookup, session_process},
+        core::{force_reason::ForceReason, inside_session, lookup, message_state, session_process},
         sessions::{finish::status_verb, give_up::give_up},
     },
     domain::{Refusal, SessionId},
@@ -31,8 +31,10 @@ pub fn forget(app: &App, id: &SessionId, why: Option<&str>, force: Option<&Force
             let why = "it is a session of this host".to_owned();
             return Err(Refusal::SessionAlive { session: id.clone(), why }.into());
         }
+        let unread = message_state::unread_of(tx, id)?;
         let given_up = give_up(app, tx, &session, why, force.is_some())?;
         let answer = Answer::new(&SessionView::from(&given_up), id, format!("gave up {id}"))?;
+        let answer = message_state::undelivered_note(&unread).into_iter().fold(answer, Answer::note);
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");
             answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))

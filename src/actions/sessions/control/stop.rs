@@ -8,7 +8,7 @@ use super::stop_from_inside;
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
+        core::{lookup, message_state},
         sessions::{
             adapter_endpoint,
             finish::{finish, status_verb},
@@ -17,7 +17,7 @@ use crate::{
     adapters::Tristate,
     domain::{
         Event, EventKind, SessionId, TaskId,
-        message::{MessageStatus, Recipient},
+        message::MessageStatus,
         session::{self, Activity, Session, SessionStatus},
     },
     env::vars,
@@ -54,7 +54,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }
-    let waiting = app.read(|tx| waiting_prompts(tx, id))?;
+    let waiting = app.read(|tx| message_state::unread_of(tx, id))?;
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session, &["session", "stop", id.as_str()])?;
         // The supervisor sees the program end first, and must not record that as a failure.
@@ -94,28 +94,15 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         for prompt in &waiting {
             let now = messages::find(tx, *prompt)?;
             if now.is_some_and(|message| message.status == MessageStatus::Expired) {
-                expired.push(prompt.to_string());
+                expired.push(*prompt);
             }
         }
-        let answer = match expired.as_slice() {
-            [] => answer,
-            [one] => answer.note(format!("prompt {one} was not delivered and has expired: fairway outbox --all")),
-            several => answer.note(format!(
-                "prompts {} were not delivered and have expired: fairway outbox --all",
-                several.join(", ")
-            )),
-        };
+        let answer = message_state::undelivered_note(&expired).into_iter().fold(answer, Answer::note);
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");
             answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))
         }))
     })
-}
-
-/// The prompts that wait for a session: they expire with it. Typed ones have arrived as far as anything can tell.
-fn waiting_prompts(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<i64>> {
-    let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
-    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
 /// The tasks that a session has claimed.

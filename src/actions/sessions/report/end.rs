@@ -5,12 +5,12 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
+        core::{lookup, message_state},
         sessions::finish::{finish, status_verb},
     },
     domain::{
         SessionId,
-        session::{Session, SessionStatus},
+        session::{END_SOURCE, Session, SessionStatus},
         text_limits,
     },
     wire::SessionView,
@@ -45,9 +45,15 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
             Some(_) => SessionStatus::Failed,
         };
         let status = end.status.unwrap_or(by_code);
+        // A report of a program's end has its exit code, and a failure is no intention.
+        let is_on_purpose = app.actor.session.is_none() && end.exit_code.is_none() && status == SessionStatus::Ended;
+        let activity_source = if is_on_purpose { Some(END_SOURCE.to_owned()) } else { session.activity_source.clone() };
+        let session = Session { activity_source, ..session };
+        let unread = message_state::unread_of(tx, id)?;
         let finished = finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
-        answer(&finished, format!("{id} has {}{code}", status_verb(status)))
+        let ended = answer(&finished, format!("{id} has {}{code}", status_verb(status)))?;
+        Ok(message_state::undelivered_note(&unread).into_iter().fold(ended, Answer::note))
     })
 }
 

@@ -11,7 +11,7 @@ use crate::{
         Answer, App,
         core::{
             dead_session::DeadSession,
-            inside_session, launch_parts, lookup, other_host,
+            inside_session, launch_parts, lookup, message_state, other_host,
             session_process::{self, RunProcesses},
         },
         queue::{lane::bring_here, task::claim},
@@ -127,16 +127,18 @@ fn bring_here(app: &App, of: &Session) -> Result<Vec<String>> {
         Ok(open)
     })?;
     let notes = of.lane.as_ref().map(|lane| bring_here::bring_here(app, lane)).transpose()?.unwrap_or_default();
-    app.transaction(|tx| {
+    let unread = app.transaction(|tx| {
+        let mut unread = Vec::new();
         for session in &open {
             let session = lookup::session(tx, &session.id)?;
             if is_elsewhere(&session) {
+                unread.extend(message_state::unread_of(tx, &session.id)?);
                 give_up::give_up(app, tx, &session, Some("its work was brought to another host"), false)?;
             }
         }
-        Ok::<_, anyhow::Error>(())
+        Ok::<_, anyhow::Error>(unread)
     })?;
-    Ok(notes)
+    Ok(notes.into_iter().chain(message_state::undelivered_note(&unread)).collect())
 }
 
 /// Proves that a session and its relaunches are over. Returns those whose end is not recorded.
