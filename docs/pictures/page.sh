@@ -126,5 +126,5 @@ picture() {
 }
 origin=$(printf '%s' "${url}" | cut -d/ -f1-3)
 picture "${url}" 1280 1090 live page.png
-picture "${origin}/review" 1280 620 "each piece" review.png
+picture "${origin}/review" 1280 620 total_counts review.png
 picture "${origin}/tasks" 1280 800 "Gift wrap" tasks.png
