@@ -68,7 +68,9 @@ agent refund qwen "Refunds in two currencies" "rounds half up, as agreed" 12
 agent report claude "Report of the month" "the sums agree" 64
 agent deploy claude "Publish the packages" "the packages are built" 9
 jq --null-input '{ tool_name: "Bash", tool_use_id: "t1", tool_input: { command: "npm publish --access public" } }' >"${scratch}/call"
-event deploy-1 PermissionRequest "${PWD}/.fairway/worktrees/deploy" "$(cat "${scratch}/call")" | hook claude deploy-1 PermissionRequest &
+call=$(cat "${scratch}/call")
+event deploy-1 PermissionRequest "${PWD}/.fairway/worktrees/deploy" "${call}" >"${scratch}/request"
+hook claude deploy-1 PermissionRequest <"${scratch}/request" &
 started+=("$!")
 
 # One came back: its work waits for a review.
@@ -92,7 +94,7 @@ event cart-1 Stop "${PWD}/${cart}" | hook claude cart-1 Stop
 # What waits to be claimed.
 for title in "Gift wrap" "Faster start page" "Names of colours"; do fw task add "${title}"; done
 fw task add "Prices with tax" --depends-on T-2
-fw overlap >/dev/null || true
+"${fairway}" overlap >/dev/null || true
 
 env -u BROWSER -u DISPLAY -u WAYLAND_DISPLAY "${fairway}" serve --open --for 120s >"${scratch}/serve" &
 started+=("$!")
@@ -113,11 +115,13 @@ browser=http://127.0.0.1:${port}/session/${id}
 
 # The page at this address, so wide and so high, once this text is on it.
 picture() {
-  local path=$1 width=$2 height=$3 text=$4 name=$5
+  local path=$1 width=$2 height=$3 text=$4 name=$5 body
   post "${browser}/goog/cdp/execute" "{\"cmd\":\"Emulation.setDeviceMetricsOverride\",\"params\":{\"width\":${width},\"height\":${height},\"deviceScaleFactor\":1,\"mobile\":false}}" >/dev/null
-  post "${browser}/url" "$(jq --null-input --arg url "${path}" '{ url: $url }')" >/dev/null
+  body=$(jq --null-input --arg url "${path}" '{ url: $url }')
+  post "${browser}/url" "${body}" >/dev/null
   for _ in $(seq 100); do
-    if post "${browser}/execute/sync" '{"script":"return document.body.innerText","args":[]}' | grep -q -- "${text}"; then break; fi
+    post "${browser}/execute/sync" '{"script":"return document.body.innerText","args":[]}' >"${scratch}/shown"
+    if grep -q -- "${text}" "${scratch}/shown"; then break; fi
     sleep 0.2
   done
   sleep 1

@@ -56,7 +56,6 @@ fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
     let is_choice = way == AnswerWay::Window
         && source == HOOK_SOURCE
-        && session.adapter_script.is_some()
         && RecordedDialogs::of(app, session).choice.is_some()
         && dialog::has_choices(question);
     if is_choice {

@@ -37,7 +37,8 @@ pub(in crate::actions) struct RecordedDialogs {
 impl RecordedDialogs {
     pub(in crate::actions) fn of(app: &App, session: &Session) -> Self {
         let profile = question::profile(app, session);
-        let is_usable = |dialog: &DialogProfile| session.has_terminal() && dialog.shape().is_some();
+        let has_screen = session.has_terminal() && session.adapter_script.is_some();
+        let is_usable = |dialog: &DialogProfile| has_screen && dialog.shape().is_some();
         Self {
             permission: profile.permission_dialog.filter(is_usable),
             choice: profile.choice_dialog.filter(is_usable),
