@@ -10,8 +10,9 @@ use crate::{actions::sessions::answer, domain::question::QuestionId};
 /// Answer a question of a session
 ///
 /// The id is that of an item of `fairway status`. An answer goes in at once, or is refused with the reason: also when the
-/// session asks another question by now. A dialog of the agent's program is answered in its own window (`fairway session attach`), and a
-/// permission request by `fairway approvals answer`.
+/// session asks another question by now. Of a question with choices, the number or the words of one are the answer. Another dialog
+/// of the agent's program is answered in its own window (`fairway session attach`), and a permission request by `fairway approvals
+/// answer`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Question, such as question:s1:3

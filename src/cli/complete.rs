@@ -21,6 +21,7 @@ use crate::{
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
         message::Priority,
+        notification::NotifySink,
         provider_event::ProviderState,
         review::Verdict,
         session::{Activity, SessionStatus},
@@ -134,6 +135,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (Some("mode"), ..) => Ok(set(Mode::ALL.iter().map(|one| one.as_str()))),
         (Some("kind"), "events" | "event", _) => Ok(set(EventKind::ALL.iter().map(|one| one.as_str()))),
         (Some("by"), ..) => Ok(set(UsageBy::ALL.iter().map(|one| one.as_str()))),
+        (Some("test"), "notify", _) => sinks(ctx),
         (Some(_), ..) => Ok(BTreeSet::new()),
         (None, "approvals", _) if arg.get_id() == "decision" => Ok(set(Decision::ALL.iter().map(|one| one.as_str()))),
         (None, "approvals", _) => {
@@ -246,6 +248,13 @@ fn providers(ctx: &Context) -> Result<BTreeSet<String>> {
     providers.extend(crate::config::built_in_profiles().into_keys());
     providers.extend(ctx.app()?.settings.providers.keys().cloned());
     Ok(providers)
+}
+
+/// The built-in sinks of notifications and those of the configuration.
+fn sinks(ctx: &Context) -> Result<BTreeSet<String>> {
+    let mut sinks = set(NotifySink::ALL.iter().map(|sink| sink.as_str()));
+    sinks.extend(ctx.app()?.settings.notify.per_sink.keys().cloned());
+    Ok(sinks)
 }
 
 fn backends(ctx: &Context) -> Result<BTreeSet<String>> {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{
     AcpProfile, AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConsequenceRule, ContextSettings,
-    HookSettings, IdentitySettings, JobSettings, LandSettings, NotifySettings, OneSink, OverlapSettings,
+    DialogProfile, HookSettings, IdentitySettings, JobSettings, LandSettings, NotifySettings, OneSink, OverlapSettings,
     ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings,
     SandboxSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
     guard::{RawRole, RawRule, RawSection},
@@ -43,6 +43,8 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("providers.*", SetupSettings::KEYS),
     ("providers.*", ProviderProfile::KEYS),
     ("providers.*.acp", AcpProfile::KEYS),
+    ("providers.*.permission_dialog", DialogProfile::KEYS),
+    ("providers.*.choice_dialog", DialogProfile::KEYS),
     ("backends.*", Backend::KEYS),
     ("sandbox", SandboxSettings::KEYS),
     ("review_routes[]", ReviewRoute::KEYS),

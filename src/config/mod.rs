@@ -3,6 +3,7 @@
 mod agent_proof;
 mod agents;
 mod backend;
+mod dialog_profile;
 mod duration;
 mod error;
 mod guard;
@@ -33,6 +34,7 @@ mod values;
 pub use agent_proof::{AgentProof, AgentSetup, newest_proof};
 pub use agents::{ContextSettings, HookSettings, IdentitySettings};
 pub use backend::{Backend, Setup};
+pub use dialog_profile::DialogProfile;
 pub use duration::{format as show_duration, parse as parse_duration};
 pub use error::ConfigError;
 pub use in_force::{check_text, load_in_force};

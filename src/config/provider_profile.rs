@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toml::Value;
 
 use super::{
-    AcpProfile,
+    AcpProfile, DialogProfile,
     section::{Reader, layered_section},
 };
 
@@ -58,6 +58,10 @@ layered_section! {
     parts {
         /// How it runs without a terminal.
         pub acp: Option<AcpProfile>,
+        /// The dialog in which it asks for a permission.
+        pub permission_dialog: Option<DialogProfile>,
+        /// The dialog in which the agent asks a question of its own with choices.
+        pub choice_dialog: Option<DialogProfile>,
     }
 }
 
@@ -72,9 +76,12 @@ pub(super) fn built_in_values() -> Vec<(String, Value)> {
     let all: toml::Table = toml::from_str(BUILT_IN).unwrap_or_default();
     let of_one = |(name, keys): (String, Value)| {
         let mut keys = keys.try_into::<toml::Table>().unwrap_or_default();
-        let acp = keys.remove("acp").and_then(|acp| acp.try_into::<toml::Table>().ok()).unwrap_or_default();
-        let acp = acp.into_iter().map(|(key, value)| (format!("acp.{key}"), value));
-        keys.into_iter().chain(acp).map(|(key, value)| (format!("providers.{name}.{key}"), value)).collect::<Vec<_>>()
+        let parts = ["acp", "permission_dialog", "choice_dialog"].map(|part| {
+            let own = keys.remove(part).and_then(|own| own.try_into::<toml::Table>().ok()).unwrap_or_default();
+            own.into_iter().map(move |(key, value)| (format!("{part}.{key}"), value))
+        });
+        let all = keys.into_iter().chain(parts.into_iter().flatten());
+        all.map(|(key, value)| (format!("providers.{name}.{key}"), value)).collect::<Vec<_>>()
     };
     all.into_iter().flat_map(of_one).collect()
 }

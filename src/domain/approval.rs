@@ -37,7 +37,7 @@ pub struct Approval {
     pub tool: String,
     /// The tool's input as JSON: masked and shortened.
     pub input: String,
-    /// Whether an answer from here reaches the provider.
+    /// Whether a hook waits for the answer.
     pub answerable: bool,
     /// Whether it was answered, and how.
     pub status: ApprovalStatus,
@@ -52,6 +52,17 @@ pub struct Approval {
 }
 
 impl Approval {
+    /// Refuses one that is answered or has lapsed.
+    pub fn check_pending(&self) -> Result<(), Refusal> {
+        match self.status {
+            ApprovalStatus::Pending => Ok(()),
+            ApprovalStatus::Lapsed => Err(Refusal::ApprovalLapsed { id: self.id, why: self.reason.clone() }),
+            status @ (ApprovalStatus::Allowed | ApprovalStatus::Denied) => {
+                Err(Refusal::AlreadyAnswered { noun: "approval", id: self.id, status: status.as_str() })
+            }
+        }
+    }
+
     /// Whether the session `by`, or a person, may answer with this. `Ok(false)`: it already has this answer.
     ///
     /// # Errors
@@ -60,19 +71,15 @@ impl Approval {
         if by == Some(&self.session) {
             return Err(Refusal::SelfApproval { id: self.id, session: self.session.clone() });
         }
-        match self.status {
-            status if status == decision.status() => Ok(false),
-            ApprovalStatus::Pending if !self.answerable => Err(Refusal::NotAnswerable {
-                id: self.id,
-                session: self.session.clone(),
-                provider: self.provider.clone(),
-            }),
-            ApprovalStatus::Pending => Ok(true),
-            ApprovalStatus::Lapsed => Err(Refusal::ApprovalLapsed { id: self.id, why: self.reason.clone() }),
-            status @ (ApprovalStatus::Allowed | ApprovalStatus::Denied) => {
-                Err(Refusal::AlreadyAnswered { noun: "approval", id: self.id, status: status.as_str() })
-            }
+        if self.status == decision.status() {
+            return Ok(false);
         }
+        self.check_pending()?;
+        if self.answerable {
+            return Ok(true);
+        }
+        let why = format!("{} asks in its own window", self.provider);
+        Err(Refusal::NotAnswerable { id: self.id, session: self.session.clone(), why })
     }
 }
 

@@ -22,7 +22,7 @@ pub struct ApprovalView {
     pub tool: String,
     /// The tool's input, masked and shortened; a cut text if it was very long.
     pub input: Value,
-    /// Whether an answer from here reaches the provider.
+    /// Whether a hook waits for the answer.
     pub answerable: bool,
     /// Whether it was answered, and how.
     #[cfg_attr(test, schemars(with = "crate::domain::approval::ApprovalStatus"))]

@@ -63,6 +63,13 @@ pub fn is_cut(input: &Value) -> bool {
     }
 }
 
+/// The command of a stored call, if it is stored whole: nothing of it is cut or masked.
+pub fn exact_command(stored: &str) -> Option<String> {
+    let input: Value = serde_json::from_str(stored).ok()?;
+    let command = ["command", "cmd"].iter().find_map(|name| input.get(*name)?.as_str())?;
+    (!is_cut(&input) && !command.contains(secrets::MASK)).then(|| command.to_owned())
+}
+
 /// Whether [`summary`] tells the whole call: nothing is cut, masked or joined, and no other field says what it does.
 pub fn is_whole_in_summary(input: &Value) -> bool {
     /// Fields that change nothing of what a call does.
@@ -176,6 +183,22 @@ mod tests {
             (0..100).fold(json!(1), |inside, _| json!({ "a": inside })),
         ] {
             assert!(is_cut(&stored(cut.clone())), "{cut}");
+        }
+    }
+
+    #[test]
+    fn command_is_exact_only_if_it_is_stored_whole() {
+        let stored = |input: Value| exact_command(&for_log(&input, 8 * 1024));
+        assert_eq!(stored(json!({"command": "ls\nrm x", "description": "y"})).as_deref(), Some("ls\nrm x"));
+        assert_eq!(stored(json!({"cmd": "ls"})).as_deref(), Some("ls"));
+        for other in [
+            json!({"command": "x".repeat(2_001)}),
+            json!({"command": "API_KEY=abc123 ./x"}),
+            json!({"command": ["ls"]}),
+            json!({"file_path": "/a"}),
+            json!("ls"),
+        ] {
+            assert_eq!(stored(other.clone()), None, "{other}");
         }
     }
 

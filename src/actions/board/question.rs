@@ -2,12 +2,19 @@
 
 use super::{facts::Facts, need::Need};
 use crate::{
-    actions::{App, sessions::prompt::listener},
+    actions::{
+        App,
+        sessions::{control::dialog::RecordedDialogs, prompt::listener},
+    },
     domain::{
         SessionId,
         need::NeedKind,
         question::QuestionId,
-        rules::answering::{self, AnswerWay},
+        rules::{
+            answering::{self, AnswerWay},
+            dialog,
+        },
+        session::HOOK_SOURCE,
         session_facts::SessionOverview,
     },
 };
@@ -47,6 +54,13 @@ fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let need =
         Need::new(NeedKind::Question, &id.key(), session.activity_at, question.to_owned(), evidence).session(one);
     let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
+    let is_choice = way == AnswerWay::Window
+        && source == HOOK_SOURCE
+        && RecordedDialogs::of(app, session).choice.is_some()
+        && dialog::has_choices(question);
+    if is_choice {
+        return Some(in_window(need.then("choose by number or words", format!("fairway answer {id} TEXT")), one));
+    }
     let takes_text = way == AnswerWay::Text
         && (session.adapter_script.is_some() || listener::has_kind(app, &session.id, listener::ListenerKind::Stream));
     Some(match (takes_text, session.adapter_script.is_some()) {

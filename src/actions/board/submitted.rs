@@ -30,11 +30,17 @@ fn item(facts: &Facts, held: &HeldTask) -> Need {
             if all.len() > 1 { need.then("see every gate", merge_ready()) } else { need }
         }
         known => {
-            let what = if known.is_some() { "no blocker is known without git" } else { "its gates were not evaluated" };
+            let what = if known.is_some() {
+                "no unmet gate is known; merge-ready also asks git"
+            } else {
+                "its gates were not evaluated"
+            };
             let line = format!("submitted: {}", held.title);
             let review = "fairway review record";
-            let need = about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned()))
-                .then("approve it, or --verdict changes", format!("{review} {task} --verdict approve --notes TEXT"));
+            let need = about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned())).then(
+                "approve it, or send it back with --verdict changes",
+                format!("{review} {task} --verdict approve --notes TEXT"),
+            );
             let need = match &held.lane {
                 Some(lane) => need.then("see the changes", format!("fairway lane diff {lane}")),
                 None => need,

@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 
 /// The document of these facts.
 pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> BoardView {
-    let mut needs_you: Vec<need::Need> = approval::items(facts);
+    let mut needs_you: Vec<need::Need> = approval::items(app, facts);
     needs_you.extend(question::items(app, facts));
     needs_you.extend(guard::items(app, facts, hook_providers));
     needs_you.extend(program::items(facts));

@@ -24,11 +24,27 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
         let why = match tool {
             Some(_) => "the tool was used",
             None if session.status.is_final() => "the session is over",
-            None => "the session went on",
+            None => WENT_ON,
         };
-        let approval = approvals::resolve(tx, approval, ApprovalStatus::Lapsed, Some(why))?;
-        tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
+        expire(tx, approval, why)?;
     }
+    Ok(())
+}
+
+/// Expires the pending approval requests of a session for which no hook waits. To be called when a new turn begins: a person has
+/// answered in the agent's window, and no hook tells of a denial there.
+pub(in crate::actions) fn expire_unanswerable(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    for approval in approvals::pending_of(tx, &session.id)?.into_iter().filter(|approval| !approval.answerable) {
+        expire(tx, approval, WENT_ON)?;
+    }
+    Ok(())
+}
+
+const WENT_ON: &str = "the session went on";
+
+fn expire(tx: &WriteTx<'_>, approval: Approval, why: &str) -> Result<()> {
+    let approval = approvals::resolve(tx, approval, ApprovalStatus::Lapsed, Some(why))?;
+    tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
     Ok(())
 }
 

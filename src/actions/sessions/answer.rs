@@ -1,11 +1,11 @@
 //! Answering a question of a session. The answer goes to the question that it names: at once, or not at all.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use super::{
     control::{
+        answer_lock,
+        dialog::{self, RecordedDialogs},
         question,
         running_session::{self, RunningSession},
     },
@@ -19,29 +19,28 @@ use crate::{
         queue::checkpoint,
     },
     adapters::AdapterError,
+    config::DialogProfile,
     domain::{
         EventKind, Refusal, SessionId, TaskId,
         checkpoint::CheckpointState,
+        excerpt::excerpt,
         question::{QuestionId, QuestionNumber},
-        rules::answering::{self, AnswerWay},
+        rules::{
+            answering::{self, AnswerWay},
+            dialog::Dialog,
+        },
         secrets,
-        session::{ANSWER_SOURCE, Activity},
+        session::{ANSWER_SOURCE, Activity, HOOK_SOURCE},
         session_facts::SessionOverview,
         text_limits::{self, MAX_LINE_BYTES},
     },
-    os::{files, lock::FileLock},
+    os::lock::FileLock,
     store::{ReadTx, WriteTx, approvals, checkpoints, overview, session_reports},
     wire::SessionView,
 };
 
-/// The lock of an answer that is on its way: a second one must see whether the first has settled the question.
-const LOCK: &str = "answer.lock";
-
 /// Why a question is not asked now.
 const SETTLED: &str = "it is settled, or was never asked";
-
-/// How long an answer waits for another one: longer than a call of a backend.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A question that is asked now.
 struct OpenQuestion {
@@ -54,11 +53,13 @@ struct OpenQuestion {
 }
 
 /// Answers a question of a session. It is typed into the session's terminal, after the same look as a prompt, unless the session
-/// takes messages: then it is a message that names its question. The question is settled on every board with that.
+/// takes messages: then it is a message that names its question. In a dialog whose shape is recorded it is the choice of this number
+/// or of these words. The question is settled on every board with that.
 ///
 /// # Errors
-/// `not_found` when this is not the question that is asked now; `session_asks` for a dialog of the provider; `not_answerable` when the
-/// answer cannot go in at once; `invalid_value`; those of [`RunningSession::find`]; as the backend call fails.
+/// `not_found` when this is not the question that is asked now; `session_asks` for a dialog of the provider whose keys are not
+/// recorded; `not_answerable` when the answer cannot go in at once; `invalid_value`; those of [`RunningSession::find`]; as the
+/// backend call fails.
 pub fn answer(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -76,17 +77,15 @@ pub fn answer(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
     let _ = idle_screen::look(app, id);
     let open = app.read(|tx| find(tx, item))?;
     match way(app, item, &open)? {
+        Way::Chosen(profile) => chosen(app, item, &open.text, &profile, &text),
         Way::Typed => typed(app, item, &text),
         Way::Message => by_message(app, item, &text),
     }
 }
 
 fn lock(app: &App, item: &QuestionId) -> Result<FileLock> {
-    files::private_dir(&app.project.state).map_err(errors::internal)?;
-    let runtime = app.project.runtime_dir();
-    files::private_dir(&runtime).map_err(errors::internal)?;
-    let lock = FileLock::acquire_within(&runtime.join(LOCK), LOCK_TIMEOUT).map_err(errors::internal)?;
-    lock.ok_or_else(|| unanswerable(item, "another answer is on its way", "try again: fairway status"))
+    answer_lock::acquire(app)?
+        .ok_or_else(|| unanswerable(item, "another answer is on its way", "try again: fairway status"))
 }
 
 /// The question of this id, if it is asked now.
@@ -126,6 +125,8 @@ fn find(tx: &ReadTx<'_>, item: &QuestionId) -> Result<OpenQuestion> {
 
 /// How an answer goes in.
 enum Way {
+    /// As the choice of a dialog.
+    Chosen(DialogProfile),
     /// It is typed into the session's terminal.
     Typed,
     /// It is a message, which names its question.
@@ -148,7 +149,12 @@ fn way(app: &App, item: &QuestionId, open: &OpenQuestion) -> Result<Way> {
     if open.task.is_none() {
         match answering::way(session) {
             AnswerWay::Text => {}
-            AnswerWay::Window => return Err(asks().into()),
+            AnswerWay::Window => {
+                let recorded = RecordedDialogs::of(app, session).choice;
+                // A dialog that was seen on a screen has no text of its own to know it by.
+                let recorded = recorded.filter(|_| session.activity_source.as_deref() == Some(HOOK_SOURCE));
+                return recorded.map(Way::Chosen).ok_or_else(|| asks().into());
+            }
             AnswerWay::Approval => return Err(approve()),
         }
     }
@@ -178,6 +184,38 @@ fn way(app: &App, item: &QuestionId, open: &OpenQuestion) -> Result<Way> {
 
 fn unanswerable(item: &QuestionId, why: &str, hint: &str) -> anyhow::Error {
     Refusal::Unanswerable { item: item.to_string(), why: why.to_owned(), hint: hint.to_owned() }.into()
+}
+
+/// Takes a choice of the dialog in which a question is asked, by its number or its words, and settles the question.
+fn chosen(app: &App, item: &QuestionId, question: &str, profile: &DialogProfile, text: &str) -> Result<Answer> {
+    let id = &item.session;
+    let attach = format!("answer it in its own window: fairway session attach {id}");
+    running_session::run_idempotent(
+        app,
+        id,
+        &["answer", &item.to_string(), "TEXT"],
+        |live| {
+            let choose = |shown: &Dialog| {
+                let count = shown.choices_of(question).ok_or("its screen shows another dialog")?;
+                let own = shown.choices.get(..count).unwrap_or_default();
+                choice_number(own, text).ok_or_else(|| {
+                    let numbered = own.iter().enumerate().map(|(at, choice)| format!("{} {choice}", at + 1));
+                    format!("'{}' is none of its choices: {}", excerpt(text), numbered.collect::<Vec<_>>().join(", "))
+                })
+            };
+            dialog::take(live, profile, choose, || Ok(()))?.map_err(|why| unanswerable(item, &why, &attach))?;
+            app.transaction(|tx| settle(tx, item, text))
+        },
+        |live| Some(live.event(EventKind::SessionNudged).with("bytes", 1)),
+        format!("answered {item}: {}", excerpt(text)),
+    )
+}
+
+/// The number of the choice that a text means: its number, or its words.
+fn choice_number(choices: &[String], text: &str) -> Option<usize> {
+    let text = text.trim();
+    let by_number = text.parse().ok().filter(|number| (1..=choices.len()).contains(number));
+    by_number.or_else(|| Some(choices.iter().position(|choice| choice.to_lowercase() == text.to_lowercase())? + 1))
 }
 
 /// Types the answer, and settles the question.

@@ -12,6 +12,11 @@ pub(super) fn class_of(shape: char) -> &'static str {
     }
 }
 
+/// The status of a task as a reader's words.
+pub(super) fn words_of(status: &str) -> String {
+    if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
+}
+
 /// The work of a session, in its own words.
 pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());

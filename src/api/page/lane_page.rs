@@ -8,6 +8,7 @@ use super::{
     board_html::{labelled, session},
     form::{Form, address},
     html::Html,
+    labels::words_of,
     page_frame::PageFrame,
     patch_html::{self, LineNotes},
     review_facts,
@@ -118,7 +119,7 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
     for held in &contents.lane.tasks {
         html.markup("<p class=\"facts\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));
         html.markup("><span class=\"id\">").text(&held.id).markup("</span> ").text(&held.title).markup("</a> ");
-        labelled(html, "state", held.status);
+        labelled(html, "state", &words_of(held.status));
         if held.status == "review" {
             html.markup("<a").attribute("href", &address("/review", &[("task", &held.id)])).markup(">review it</a>");
         }

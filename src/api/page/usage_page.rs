@@ -18,15 +18,17 @@ use crate::{
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The spans of the plots, in days. The first one is shown unless the address names another.
-const SPANS: &[u32] = &[14, 7, 30, 90];
+/// The spans of the plots, in days.
+const SPANS: &[u32] = &[7, 14, 30, 90];
+/// The span that is shown unless the address names another.
+const USUAL_SPAN: u32 = 14;
 /// The most rows of a table that is not by day.
 const MAX_ROWS: usize = 20;
 
 /// The page.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let wanted = query.get("days").parse().ok();
-    let days = *SPANS.iter().find(|days| Some(**days) == wanted).unwrap_or(&SPANS[0]);
+    let days = SPANS.iter().copied().find(|days| Some(*days) == wanted).unwrap_or(USUAL_SPAN);
     let since = app.env.now().start_of_day().minus(DAY * (days - 1));
     let by = |by| usage::usage(app, by, Some(since), &[]);
     let by_day = by(UsageBy::Day)?;

@@ -10,7 +10,8 @@ use crate::{
 
 /// Allow or deny permission requests
 ///
-/// The agent's hook waits for the answer. A session cannot answer its own request. Each request is answered by itself: the
+/// The agent's hook waits for the answer. Once it waits no more, the choice is taken in the dialog on the agent's screen, if that
+/// shows exactly this command. A session cannot answer its own request. Each request is answered by itself: the
 /// failure of one stops no other, and the exit code is that of the first failure. With --json, several ids are answered with
 /// an array.
 #[derive(Debug, clap::Args)]

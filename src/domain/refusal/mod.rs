@@ -659,11 +659,11 @@ refusals! {
     QuestionOver { item: String, why: String },
     /// The provider asks in its own window, and an answer from Fairway does not reach it; or an `answer` cannot go in
     /// at once, with the reason.
-    #[error("approval {id} cannot be answered from here: {provider} asks in its own window")]
+    #[error("approval {id} cannot be answered from here: {why}")]
     #[code(Refused, "not_answerable")]
     #[hint("answer in its terminal: fairway session attach {session}")]
     #[details("approval_id": id, "session_id": session)]
-    NotAnswerable { id: i64, session: SessionId, provider: String },
+    NotAnswerable { id: i64, session: SessionId, why: String },
     /// An answer that cannot go in at once. `hint`: a purpose with its command.
     #[error("{item} cannot be answered now: {why}")]
     #[code(Refused, "not_answerable")]

@@ -7,6 +7,7 @@ pub mod command_line;
 pub mod consequences;
 pub mod cycle;
 pub mod delivery;
+pub mod dialog;
 pub mod fencing;
 pub mod gate;
 pub mod globs;

@@ -24,7 +24,7 @@ pub struct IdleFacts<'a> {
     pub last_hook_at: Option<Timestamp>,
     /// How many of its tool calls have begun and not ended.
     pub open_calls: u32,
-    /// Whether an approval of it is pending.
+    /// Whether an approval of it is pending that the end of its turn does not answer.
     pub has_pending_approval: bool,
 }
 
@@ -83,7 +83,7 @@ mod tests {
             let expected = match state.as_str() {
                 "working" | "working_tool" => (true, false, false),
                 "trust" | "hooks_review" | "login" | "login_way" | "login_key" => (false, true, false),
-                "permission" | "permission_check" => (false, false, true),
+                "permission" | "permission_check" | "choices" => (false, false, true),
                 "idle" | "interrupted" | "refused" => (false, false, false),
                 other => panic!("{other}"),
             };

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use crate::{
     actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd},
-    domain::usage::{ToolUse, TranscriptSlice, Turn, Usage},
+    domain::{
+        rules::dialog::question_with_choices,
+        usage::{ToolUse, TranscriptSlice, Turn, Usage},
+    },
     hooks::{
         CANARY,
         hook_output::{HookOutput, describe_end},
@@ -89,6 +92,9 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
         "SessionStart" => HookEvent::SessionStart(start_kind(payload)),
         "UserPromptSubmit" => HookEvent::TurnStart,
         "PreToolUse" => HookEvent::BeforeTool(payload.tool_call(|tool| PROVIDER.neutral_names(tool), role)?),
+        "PermissionRequest" if payload.tool_name.as_deref() == Some("AskUserQuestion") => {
+            HookEvent::Waiting(questions_text(payload.tool_input.as_ref()))
+        }
         "PermissionRequest" => {
             HookEvent::PermissionRequest(payload.tool_call(|tool| PROVIDER.neutral_names(tool), role)?)
         }
@@ -113,6 +119,18 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
         }
         _ => HookEvent::Other,
     })
+}
+
+/// The questions of a call that asks the person, each with its choices.
+fn questions_text(input: Option<&Value>) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let one = |question: &Value| {
+        let choices: Vec<String> =
+            question["options"].as_array().into_iter().flatten().map(|choice| text(&choice["label"])).collect();
+        question_with_choices(&text(&question["question"]), &choices)
+    };
+    let all = input.and_then(|input| input["questions"].as_array()).into_iter().flatten();
+    all.map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// How a session starts. Codex uses the same values.

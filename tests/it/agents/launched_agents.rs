@@ -10,11 +10,14 @@ use std::{
 
 use fairway::{config, domain::rules::screen_question, os::poll_until::poll_until};
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::RULES;
 use crate::{
-    common::{agent_programs::Agent, mock_models::MockModels},
+    common::{
+        agent_programs::Agent,
+        mock_models::{ESCALATED, MockModels, ModelRequest},
+    },
     sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, marked, text},
 };
 
@@ -109,6 +112,37 @@ impl Lane {
             let denied = self.world.rows("SELECT rule FROM guard_decisions WHERE allowed = 0");
             Some(denied.iter().map(|row| row["rule"].clone()).collect::<Vec<_>>()).filter(|rules| !rules.is_empty())
         })
+    }
+
+    /// A prompt that has the model ask for a command. Codex asks a person only for what its sandbox does not allow.
+    fn asks_for(&self, command: &str) -> String {
+        let mark = if self.agent == Agent::Codex { ESCALATED } else { "" };
+        format!("RUN[[{command}{mark}]]")
+    }
+
+    /// A question of the model with choices is answered by one of them.
+    fn chooses(&self) {
+        let option = |label: &str| json!({ "label": label, "description": "one of two" });
+        let asked = json!({ "questions": [{
+            "question": "Which currency for refunds?", "header": "Currency", "multiSelect": false,
+            "options": [option("Euro"), option("Dollar")],
+        }] });
+        let prompt = format!("TOOL[[AskUserQuestion {asked}]]");
+        self.world.run(["session", "nudge", "s", "--force", &prompt]).exits(0);
+        self.shows("Enter to select");
+        let need = eventually("its question", || {
+            let needs = self.world.json(["status"])["needs_you"].clone();
+            needs.as_array().unwrap().iter().find(|need| need["kind"] == "question").cloned()
+        });
+        assert_eq!(need["line"], "Which currency for refunds? (Euro / Dollar)");
+        let id = text(&need["id"]);
+        self.world.run(["answer", &id, "Yen", "--json"]).refuses(5, "not_answerable");
+        self.world.run(["answer", &id, "Dollar"]).exits(0);
+        eventually("the model is told", || {
+            let is_told =
+                |request: &ModelRequest| request.count("Which currency for refunds?") > 1 && request.has_new("Dollar");
+            self.models.requests().iter().any(is_told).then_some(())
+        });
     }
 
     fn has(&self, name: &str) -> bool {
@@ -320,7 +354,6 @@ fn codex_in_its_sandbox_claims_and_commits_in_a_linked_worktree() {
     lane.stop(&session);
 }
 
-/// The question for a permission is known by its screen: nothing is typed into it.
 /// By the launch's permission profile Codex's own sandbox lets an agent in a lane commit and rebase, and keeps the files by which
 /// git finds the lane's repository and the programs to run.
 #[test]
@@ -368,8 +401,17 @@ fn codex_in_its_sandbox_cannot_write_gits_own_files_of_a_lane() {
     assert!(!lane.world.root().join("outside").exists());
 }
 
+/// The question for a permission is known by its screen: nothing is typed into it, and it is answered from here by its recorded
+/// dialog.
 fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
     let Some(lane) = Lane::of(agent) else { return };
+    // No hook waits: the agent asks in its own window.
+    lane.world.configure(&format!("[hooks]\napproval_wait = \"0s\"\n{RULES}"));
+    lane.world.run(["trust"]).exits(0);
+    if agent == Agent::Gemini {
+        // Its hooks come by no launch.
+        lane.world.run(["hook", "install", "gemini", "--user"]).exits(0);
+    }
     let args: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();
     let session = lane.launch(&["--lane", "l"], &args);
     lane.shows(ready);
@@ -382,14 +424,54 @@ fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
             std::thread::sleep(Duration::from_secs(2));
             signal(Signal::SIGCONT);
         });
-        lane.world.run(["session", "nudge", "s", "RUN[[touch asked]]"]).exits(0);
+        lane.world.run(["session", "nudge", "s", &lane.asks_for("touch asked")]).exits(0);
     });
     let signs = config::built_in_profiles()[agent.name()].permission_question.clone().unwrap();
     lane.screen_is("it asks", |screen| screen_question::find(screen, &signs).is_some());
     lane.world.run(["session", "nudge", "s", "yes", "--json"]).refuses(4, "session_asks");
     std::thread::sleep(Duration::from_secs(1));
     assert!(screen_question::find(&lane.screen(), &signs).is_some() && !lane.has("asked"), "{}", lane.screen());
+
+    // It is answered from here, in its dialog.
+    let need = || lane.world.json(["status"])["needs_you"][0].clone();
+    let asked = |command: &str| {
+        eventually("the request", || {
+            Some(need()).filter(|need| need["line"].as_str().is_some_and(|line| line.contains(command)))
+        });
+        lane.screen_is(command, |screen| screen_question::find(screen, &signs).is_some() && screen.contains(command));
+        text(&need()["id"]).split_once(':').unwrap().1.to_owned()
+    };
+    let id = asked("touch asked");
+    let allowed = lane.world.run(["approvals", "answer", &id, "allow"]).exits(0);
+    assert!(allowed.stdout.ends_with(", in its dialog\n"), "{allowed:?}");
+    eventually("the command ran", || lane.has("asked").then_some(()));
+    let status =
+        |id: &str| lane.world.rows(&format!("SELECT status FROM approvals WHERE id = {id}"))[0]["status"].clone();
+    lane.shows(ready_again(agent));
+    assert_eq!(status(&id), "allowed");
+    lane.world.run(["session", "nudge", "s", "--force", &lane.asks_for("touch denied-here")]).exits(0);
+    let id = asked("touch denied-here");
+    // Another dialog than the one that is meant is left alone.
+    let other = format!("UPDATE approvals SET input = '{{\"command\":\"touch other\"}}' WHERE id = {id}");
+    let before = lane.world.rows(&format!("SELECT input FROM approvals WHERE id = {id}"))[0]["input"].clone();
+    lane.world.write_rows(&other);
+    lane.world.run(["approvals", "answer", &id, "allow", "--json"]).refuses(5, "not_answerable");
+    lane.world.write_rows(&format!("UPDATE approvals SET input = '{before}' WHERE id = {id}"));
+    lane.world.run(["approvals", "answer", &id, "deny"]).exits(0);
+    lane.screen_is("its dialog is gone", |screen| screen_question::find(screen, &signs).is_none());
+    assert_eq!((status(&id).as_str(), lane.has("denied-here")), ("denied", false));
+    if agent == Agent::Claude {
+        lane.chooses();
+    }
     lane.stop(&session);
+}
+
+/// What its input line shows when it waits for a prompt again.
+fn ready_again(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude | Agent::Codex => "the mock has heard",
+        Agent::Gemini => "Type your message",
+    }
 }
 
 #[test]
@@ -400,4 +482,14 @@ fn permission_question_of_claude_code_is_known() {
 #[test]
 fn permission_question_of_gemini_cli_is_known() {
     permission_question_is_known(Agent::Gemini, "Type your message", &[]);
+}
+
+#[test]
+fn permission_question_of_codex_is_known() {
+    let args = Agent::Codex.unattended_args();
+    permission_question_is_known(
+        Agent::Codex,
+        "Ask Codex to do anything",
+        &args.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
 }

@@ -1,6 +1,6 @@
 //! Answers to questions: typed at once into the question that they name, into no other, and settled with that.
 
-use std::{fs, path::Path, thread};
+use std::{fs, io::Write, path::Path, process::Stdio, thread};
 
 use serde_json::{Value, json};
 
@@ -143,6 +143,156 @@ fn dialog_of_a_provider_takes_no_text() {
     let refused = world.run(["answer", "question:q3:2", "yes"]).exits(4);
     assert!(refused.stderr.contains("fairway session attach q3"), "{refused:?}");
     assert_eq!(typed(&world), ["the first"]);
+}
+
+/// A session of Claude Code whose screen is a file. A key that is pressed in it is kept, and ends what it shows.
+fn with_screen() -> Sessions {
+    let world = Sessions::new();
+    let script = "peek) cat \"${0%/*}/screen\" ;;
+send-keys) echo \"$3\" >>\"${0%/*}/keys\"; cp \"${0%/*}/next\" \"${0%/*}/screen\" ;;\n*) exit 2";
+    let backend = format!("exec:{}", world.script("shows", &BACKEND.replace("*) exit 2", script)).display());
+    world.configure("[hooks]\napproval_wait = \"0s\"\n[guard]\ndefault = \"allow\"\n");
+    world.run(["trust"]).exits(0);
+    for name in ["screen", "next"] {
+        fs::write(world.dir().join(name), "> \n").unwrap();
+    }
+    world.launch(&["--role", "r", "--backend", &backend, "--provider", "claude", "--name", "q6", "--", "true"]);
+    world
+}
+
+/// The screen shows a dialog that was recorded with the program.
+fn shows(world: &Sessions, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/screens").join(name);
+    fs::copy(path, world.dir().join("screen")).unwrap();
+}
+
+fn keys(world: &Sessions) -> Vec<String> {
+    let all = fs::read_to_string(world.dir().join("keys")).unwrap_or_default();
+    all.lines().map(str::to_owned).collect()
+}
+
+/// Claude Code asks for a tool by its hook, which does not wait.
+fn asks_for(world: &Sessions, tool: &str, input: &Value) {
+    let payload = json!({
+        "session_id": "c", "cwd": world.root(), "hook_event_name": "PermissionRequest", "tool_name": tool,
+        "tool_use_id": "t", "tool_input": input,
+    });
+    let mut hook = world.fairway(["hook", "claude", "PermissionRequest"]);
+    let mut running = hook.env("FAIRWAY_SESSION_ID", "q6").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    running.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    assert!(running.wait().unwrap().success());
+}
+
+#[test]
+fn permission_is_answered_in_the_recorded_dialog_while_it_shows_exactly_that_call() {
+    let world = with_screen();
+    let approvals = || world.json(["approvals", "list", "--all"]);
+    asks_for(&world, "Bash", &json!({ "command": "touch made-by-tool", "description": "say hello" }));
+    let needs = world.json(["status"])["needs_you"].clone();
+    let commands: Vec<String> =
+        needs[0]["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect();
+    let expected = ["fairway approvals answer 1 allow", "fairway approvals answer 1 deny", "fairway session attach q6"];
+    assert_eq!((text(&needs[0]["id"]).as_str(), &commands[..]), ("approval:1", &expected.map(str::to_owned)[..]));
+    // Another call, another dialog, and none.
+    for (screen, why) in [
+        ("claude-permission-80.txt", None),
+        ("claude-choices-80.txt", Some("does not show a dialog whose keys are recorded")),
+        ("claude-idle-80.txt", Some("does not show a dialog whose keys are recorded")),
+    ] {
+        shows(&world, screen);
+        let Some(why) = why else {
+            let path = world.dir().join("screen");
+            let other = fs::read_to_string(&path).unwrap().replace("touch made-by-tool", "rm made-by-tool");
+            fs::write(path, other).unwrap();
+            let refused =
+                world.run(["approvals", "answer", "1", "allow", "--json"]).refuses(5, "not_answerable").error();
+            assert!(text(&refused["message"]).contains("its screen shows another dialog"), "{refused}");
+            assert!(text(&refused["hint"]).contains("fairway session attach q6"), "{refused}");
+            continue;
+        };
+        let refused = world.run(["approvals", "answer", "1", "allow", "--json"]).refuses(5, "not_answerable").error();
+        assert!(text(&refused["message"]).contains(why), "{refused}");
+    }
+    assert_eq!((keys(&world), text(&approvals()[0]["status"])), (Vec::new(), "pending".to_owned()));
+    // The session that asks may not.
+    shows(&world, "claude-permission-80.txt");
+    world.run(["--session", "q6", "approvals", "answer", "1", "allow", "--json"]).refuses(5, "own_approval");
+    let said = world.run(["approvals", "answer", "1", "allow"]).exits(0).stdout;
+    assert_eq!((said.as_str(), keys(&world)), ("allowed Bash of q6, in its dialog\n", vec!["1".to_owned()]));
+    assert_eq!(world.session("q6")["activity"], "busy");
+    assert!(text(&approvals()[0]["answered_by"]).contains('@'), "{}", approvals());
+    // An answer is given once.
+    assert!(world.run(["approvals", "answer", "1", "allow"]).exits(0).stdout.starts_with("unchanged: "));
+    world.run(["approvals", "answer", "1", "deny", "--json"]).refuses(4, "already_answered");
+
+    asks_for(&world, "Bash", &json!({ "command": "touch made-by-tool" }));
+    shows(&world, "claude-permission-120.txt");
+    // The program takes no key.
+    fs::copy(world.dir().join("screen"), world.dir().join("next")).unwrap();
+    let refused = world.run(["approvals", "answer", "2", "deny", "--json"]).refuses(5, "not_answerable").error();
+    let message = text(&refused["message"]);
+    assert!(
+        message.ends_with("(4) were pressed, and the dialog is still there; the request is approval 3 now"),
+        "{message}"
+    );
+    fs::write(world.dir().join("next"), "> ").unwrap();
+    let denied = world.run(["approvals", "answer", "3", "deny", "--reason", "not now"]).exits(0);
+    assert!(denied.stderr.contains("the agent does not see the reason"), "{denied:?}");
+    assert_eq!((keys(&world).len(), text(&approvals()[2]["status"])), (3, "denied".to_owned()));
+
+    // A call that its dialog does not show whole is not offered.
+    asks_for(&world, "Write", &json!({ "file_path": "/a", "content": "x" }));
+    assert_eq!(world.json(["status"])["needs_you"][0]["commands"].as_array().unwrap().len(), 1);
+    shows(&world, "claude-permission-80.txt");
+    let refused = world.run(["approvals", "answer", "4", "allow", "--json"]).refuses(5, "not_answerable").error();
+    assert!(text(&refused["message"]).contains("does not show the whole call"), "{refused}");
+    // The next turn shows that it is settled.
+    let turn = json!({ "session_id": "c", "cwd": world.root(), "hook_event_name": "UserPromptSubmit", "prompt": "x" });
+    let mut hook = world.fairway(["hook", "claude", "UserPromptSubmit"]);
+    let mut running = hook.env("FAIRWAY_SESSION_ID", "q6").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    running.stdin.take().unwrap().write_all(turn.to_string().as_bytes()).unwrap();
+    assert!(running.wait().unwrap().success());
+    assert_eq!(text(&approvals()[3]["status"]), "lapsed");
+}
+
+#[test]
+fn question_with_choices_is_answered_by_number_or_words_in_the_recorded_dialog() {
+    let world = with_screen();
+    let option = |label: &str| json!({ "label": label, "description": "x" });
+    let ask = |choices: [&str; 2]| {
+        let question =
+            json!({ "question": "Which currency for refunds?", "header": "Currency", "options": choices.map(option) });
+        asks_for(&world, "AskUserQuestion", &json!({ "questions": [question] }));
+    };
+    ask(["Euro", "Dollar"]);
+    let need = questions(&world).pop().unwrap();
+    assert_eq!(
+        (text(&need["id"]).as_str(), &need["line"]),
+        ("question:q6:1", &json!("Which currency for refunds? (Euro / Dollar)"))
+    );
+    assert_eq!(need["commands"][0]["command"], "fairway answer question:q6:1 TEXT");
+    assert_eq!(need["commands"][1]["command"], "fairway session attach q6");
+    assert_eq!(world.json(["approvals", "list", "--all"]), json!([]));
+    // It is on the screen no more, or another one is.
+    world.run(["answer", "question:q6:1", "Euro", "--json"]).refuses(5, "not_answerable");
+    shows(&world, "claude-permission-80.txt");
+    world.run(["answer", "question:q6:1", "Euro", "--json"]).refuses(5, "not_answerable");
+    shows(&world, "claude-choices-80.txt");
+    // Neither what the program adds to the choices nor a text of one's own.
+    for words in ["Yen", "3", "0", "Type something."] {
+        let refused = world.run(["answer", "question:q6:1", words, "--json"]).refuses(5, "not_answerable").error();
+        assert!(text(&refused["message"]).contains("is none of its choices: 1 Euro, 2 Dollar"), "{refused}");
+    }
+    assert_eq!((keys(&world), typed(&world)), (Vec::new(), Vec::new()));
+    let answered = world.run(["answer", "question:q6:1", "dollar"]).exits(0).stdout;
+    assert_eq!((answered.as_str(), keys(&world)), ("answered question:q6:1: dollar\n", vec!["2".to_owned()]));
+    assert_eq!((ids(&world).len(), world.session("q6")["activity"].as_str()), (0, "busy"));
+    // The same question with other choices is another one.
+    ask(["Euro", "Pound"]);
+    shows(&world, "claude-choices-100.txt");
+    let refused = world.run(["answer", "question:q6:2", "1", "--json"]).refuses(5, "not_answerable").error();
+    assert!(text(&refused["message"]).contains("its screen shows another dialog"), "{refused}");
+    assert_eq!(keys(&world).len(), 1);
 }
 
 #[test]

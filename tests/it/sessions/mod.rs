@@ -30,6 +30,7 @@ mod provider_event_watcher;
 mod question;
 mod reconcile;
 mod reconcile_by_cron;
+mod recorded_dialogs;
 mod recorded_terminals;
 mod relaunch;
 mod repeated_launch;

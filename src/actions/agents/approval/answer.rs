@@ -1,8 +1,13 @@
-//! Answers an approval.
+//! Answers an approval: by the hook that waits for it, else in the dialog of the agent's program, where its shape is recorded.
+
+use std::cell::Cell;
 
 use anyhow::Result;
 
-use super::common::{find, mark_busy};
+use super::{
+    common::{find, mark_answered, mark_busy},
+    request,
+};
 use crate::{
     actions::{
         Answer, App,
@@ -11,15 +16,26 @@ use crate::{
             inside_session::{self, CallPlace},
             lookup,
         },
+        sessions::control::{
+            answer_lock,
+            dialog::{self, RecordedDialogs},
+            running_session,
+        },
     },
-    domain::{EventKind, Refusal, approval::Decision, text_limits},
+    config::DialogProfile,
+    domain::{
+        EventKind, Refusal,
+        approval::{Approval, ApprovalStatus, Decision},
+        rules::dialog::Dialog,
+        text_limits,
+    },
     store::approvals,
-    wire::ApprovalView,
+    wire::{ApprovalView, tool_input},
 };
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
-/// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. The same answer again
-/// changes nothing. An answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only
+/// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. Where no hook waits, the
+/// choice is taken in the agent's dialog, if that is recorded and shows exactly this call. The same answer again changes nothing. An answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only
 /// the roles of the trusted `[approvals] roles` may answer.
 ///
 /// # Errors
@@ -39,6 +55,13 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
         let why = format!("--always is for the agent of a structured session; {asking} is in a terminal");
         return Err(Refusal::Usage { why }.into());
     }
+    let asked = app.read(|tx| find(tx, id))?;
+    if !is_own && asked.status == ApprovalStatus::Pending && !asked.answerable {
+        let session = app.read(|tx| lookup::session(tx, &asking))?;
+        if let Some(profile) = RecordedDialogs::of(app, &session).permission {
+            return in_dialog(app, &asked, &profile, decision, reason.as_deref());
+        }
+    }
     app.mutate(|tx| {
         let approval = find(tx, id)?;
         let status = decision.status();
@@ -57,5 +80,74 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
         mark_busy(tx, &approval)?;
         let line = format!("{status} {} of {}", approval.tool, approval.session);
         Answer::new(&ApprovalView::from(&approval), id, line)
+    })
+}
+
+/// Answers in the dialog on the agent's screen.
+fn in_dialog(
+    app: &App,
+    asked: &Approval,
+    profile: &DialogProfile,
+    decision: Decision,
+    reason: Option<&str>,
+) -> Result<Answer> {
+    let id = asked.id;
+    let refused = |why: String| Refusal::NotAnswerable { id, session: asked.session.clone(), why };
+    let _alone = answer_lock::acquire(app)?.ok_or_else(|| refused("another answer is on its way".to_owned()))?;
+    let (number, word) = (id.to_string(), decision.as_str());
+    let words = ["approvals", "answer", &number, word];
+    let choose = |shown: &Dialog| {
+        let subject = tool_input::exact_command(&asked.input);
+        let subject = subject.ok_or("its dialog does not show the whole call as it is stored")?;
+        if !shown.is_about(&subject) {
+            return Err("its screen shows another dialog".to_owned());
+        }
+        let texts = match decision {
+            Decision::Allow => &profile.allow,
+            Decision::Deny => &profile.deny,
+        };
+        let number = shown.number_of(texts.as_deref().unwrap_or_default());
+        number.ok_or_else(|| format!("its dialog has no choice that is recorded as {word}"))
+    };
+    let is_recorded = Cell::new(false);
+    // Before the key: the agent goes on at once, and its hook would let the request lapse.
+    let record = || -> Result<()> {
+        app.transaction(|tx| {
+            let approval = find(tx, id)?;
+            approval.check_pending()?;
+            let approval = approvals::resolve(tx, approval, decision.status(), reason)?;
+            tx.record(
+                &event(EventKind::ApprovalAnswered, &approval)
+                    .with("answer", approval.status.as_str())
+                    .with("by", approval.answered_by.as_deref())
+                    .with("reason", reason),
+            )?;
+            mark_answered(tx, &approval)
+        })?;
+        is_recorded.set(true);
+        Ok(())
+    };
+    let act = |live: &running_session::RunningSession| -> Result<()> {
+        let why = match dialog::take(live, profile, choose, record) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(why)) => why,
+            Err(error) if !is_recorded.get() => return Err(error),
+            Err(error) => format!("{error:#}"),
+        };
+        if !is_recorded.get() {
+            return Err(refused(why).into());
+        }
+        // The agent asks still: that is another request.
+        let input = serde_json::from_str(&asked.input).unwrap_or_default();
+        let again = request(app, &live.session, &asked.provider, &asked.tool, &input, false)?;
+        Err(refused(format!("{why}; the request is approval {again} now")).into())
+    };
+    running_session::run_once(app, &asked.session, &words, act, |tx, _, note| {
+        let approval = find(tx, id)?;
+        let line = format!("{} {} of {}, in its dialog", approval.status, approval.tool, approval.session);
+        let mut answer = Answer::new(&ApprovalView::from(&approval), id, line)?;
+        answer.notes.extend(note);
+        answer.notes.extend(reason.map(|_| "the agent does not see the reason: its dialog takes none".to_owned()));
+        Ok(answer)
     })
 }

@@ -4,7 +4,11 @@ use anyhow::Result;
 
 use crate::{
     actions::{core::lookup, sessions::report::activity},
-    domain::{Refusal, approval::Approval, session::Activity},
+    domain::{
+        Refusal,
+        approval::Approval,
+        session::{ANSWER_SOURCE, Activity},
+    },
     store::{ReadTx, WriteTx, approvals},
     wire::tool_input,
 };
@@ -34,5 +38,15 @@ pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
         Some(other) => activity::set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), SOURCE)?,
         None => activity::set_activity(tx, &session, Activity::Busy, None, SOURCE)?,
     };
+    Ok(())
+}
+
+/// Sets the session to busy whose question was answered on its screen, unless it waits for another answer.
+pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
+    let session = lookup::session(tx, &approval.session)?;
+    let is_asking = session.activity == Activity::RequiresAction && approvals::pending_of(tx, &session.id)?.is_empty();
+    if is_asking && !session.status.is_final() && session.check_run_id(Some(&approval.run_id)).is_ok() {
+        activity::set_activity(tx, &session, Activity::Busy, None, ANSWER_SOURCE)?;
+    }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     actions::{
         App,
         agents::{approval, runtime},
-        core::lookup,
+        core::{approval_state, lookup},
         sessions::{
             finish, prompt,
             report::{own_program, telemetry},
@@ -31,6 +31,7 @@ use crate::{
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
+            approval_state::expire_unanswerable(tx, session)?;
             runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }

@@ -1,6 +1,8 @@
 //! Commands that act on a running session through its backend.
 
+pub(crate) mod answer_lock;
 pub mod attach;
+pub(crate) mod dialog;
 pub mod forget;
 pub mod interrupt;
 pub mod meta;

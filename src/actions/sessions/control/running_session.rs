@@ -11,7 +11,7 @@ use crate::{
     },
     adapters::{Adapter, AdapterError, Tristate},
     domain::{Event, Refusal, SessionId, session::Session},
-    store::requests,
+    store::{WriteTx, requests},
     wire::SessionView,
 };
 
@@ -81,6 +81,31 @@ pub(in crate::actions) fn run_idempotent(
     event: impl FnOnce(&RunningSession) -> Option<Event>,
     line: String,
 ) -> Result<Answer> {
+    run_once(app, id, words, act, |tx, live, note| {
+        if note.is_none()
+            && let Some(event) = event(live)
+        {
+            tx.record(&event)?;
+        }
+        let line = if note.is_none() { line } else { format!("unchanged: {id}") };
+        let mut answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
+        answer.notes.extend(note);
+        Ok(answer)
+    })
+}
+
+/// As [`run_idempotent`], with what is recorded and answered afterwards. `done` gets the note about an operation that the backend
+/// script does not know.
+///
+/// # Errors
+/// Those of [`run_idempotent`] and of `done`.
+pub(in crate::actions) fn run_once(
+    app: &App,
+    id: &SessionId,
+    words: &[&str],
+    act: impl FnOnce(&RunningSession) -> Result<()>,
+    done: impl FnOnce(&WriteTx<'_>, &RunningSession, Option<String>) -> Result<Answer>,
+) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -100,20 +125,12 @@ pub(in crate::actions) fn run_idempotent(
             }
         },
     };
-    let done = app.transaction(|tx| {
-        if note.is_none()
-            && let Some(event) = event(&live)
-        {
-            tx.record(&event)?;
-        }
-        let line = if note.is_none() { line } else { format!("unchanged: {id}") };
-        let mut answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
-        answer.notes.extend(note);
+    app.transaction(|tx| {
+        let answer = done(tx, &live, note)?;
         if let Some(request) = &app.idempotency_key {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
             requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;
         }
         Ok(answer)
-    })?;
-    Ok(done)
+    })
 }

@@ -9,7 +9,7 @@ use super::{activity, screen_dialog};
 use crate::{
     actions::{
         App,
-        core::{keepalive, lookup},
+        core::{approval_state, keepalive, lookup},
         sessions::{adapter_endpoint, control::question},
     },
     domain::{
@@ -126,7 +126,10 @@ pub(super) fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bo
         session,
         last_hook_at: reports.last_hook_at,
         open_calls: reports.open_calls,
-        has_pending_approval: !approvals::pending_of(tx, &session.id)?.is_empty(),
+        // One that no hook waits for is denied by the end of the turn.
+        has_pending_approval: approvals::pending_of(tx, &session.id)?
+            .iter()
+            .any(|one| one.answerable || !is_interrupted),
     };
     Ok(facts.judged_from(is_interrupted))
 }
@@ -171,6 +174,7 @@ fn record(
         if now < still_until {
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
         }
+        approval_state::expire_unanswerable(tx, &session)?;
         let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, now);
         keepalive::update_session(tx, &idle)?;
         activity::record_activity_change(tx, &session, &idle)?;

@@ -33,11 +33,15 @@ fn blocks(request: &Value, answer: &Answer) -> Vec<Value> {
             "input": { "command": command, "description": "as asked" },
         })
     };
-    // A server that a plugin brings has its tools under longer names.
+    // A server that a plugin brings has its tools under longer names. A tool of the agent's own has its plain name.
     let offered = |tool: &str| {
         let names = request["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
         let end = format!("fairway__{tool}");
-        names.into_iter().find(|name| name.starts_with("mcp__") && name.ends_with(&end)).unwrap_or("unknown").to_owned()
+        names
+            .into_iter()
+            .find(|name| *name == tool || (name.starts_with("mcp__") && name.ends_with(&end)))
+            .unwrap_or("unknown")
+            .to_owned()
     };
     let tools = answer.tools.iter().enumerate().map(|(at, tool)| {
         json!({

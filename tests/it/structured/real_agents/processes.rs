@@ -71,7 +71,8 @@ impl RealScene {
         assert_eq!(own["switches"], true);
         let before = self.row()["external_session_id"].clone();
         let words: &[&str] = if self.agent.reports_in_a_terminal() { &[] } else { &["--cancel-turn"] };
-        for round in 0..if soak::is_on() { 50 } else { 1 } {
+        // There and back are two.
+        for round in 0..soak::count("FAIRWAY_AGENT_SWITCHES", 100, 2).div_ceil(2) {
             self.world.run(["session", "terminal", &self.id()]).exits(0);
             assert_eq!(self.row()["backend"], "tmux");
             if round == 0 {
@@ -93,6 +94,7 @@ impl RealScene {
             self.world.run(["session", "structured", &self.id()].iter().chain(words)).exits(0);
             assert_eq!((&self.row()["backend"], &self.row()["external_session_id"]), (&"acp".into(), &before));
             self.remembers(&format!("the round {round}."));
+            println!("switches without a lost turn: {}", 2 * (round + 1));
         }
     }
 

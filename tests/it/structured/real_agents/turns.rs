@@ -77,7 +77,7 @@ impl RealScene {
     }
 
     pub(super) fn delivers(&self) {
-        let count = if soak::is_on() { 1_000 } else { 3 };
+        let count = soak::count("FAIRWAY_AGENT_PROMPTS", 1_000, 3);
         let open = || self.world.rows("SELECT id FROM messages WHERE status <> 'acknowledged'").len();
         for number in 0..count {
             self.prompt(&format!("word {number}."));

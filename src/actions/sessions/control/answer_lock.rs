@@ -1,0 +1,23 @@
+//! The lock of an answer that is on its way: a second one must see whether the first has settled the question.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::errors},
+    os::{files, lock::FileLock},
+};
+
+const LOCK: &str = "answer.lock";
+
+/// How long an answer waits for another one: longer than a call of a backend.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// `None` when another answer takes too long.
+pub(in crate::actions) fn acquire(app: &App) -> Result<Option<FileLock>> {
+    files::private_dir(&app.project.state).map_err(errors::internal)?;
+    let runtime = app.project.runtime_dir();
+    files::private_dir(&runtime).map_err(errors::internal)?;
+    FileLock::acquire_within(&runtime.join(LOCK), LOCK_TIMEOUT).map_err(errors::internal)
+}

@@ -1,0 +1,102 @@
+//! Taking a choice of a dialog on a session's screen: by its recorded shape, while exactly this dialog is shown.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{question, running_session::RunningSession};
+use crate::{
+    actions::App,
+    adapters::AdapterError,
+    config::DialogProfile,
+    domain::{
+        rules::dialog::{self, Dialog},
+        session::Session,
+    },
+    os::poll_until::poll_until,
+};
+
+/// How many lines are read where the script cannot tell the screen itself.
+const SCREEN_LINES: u32 = 60;
+/// How long the program may take to close the dialog. On a busy machine it reads nothing for a while.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(60);
+
+/// The reason why nothing was typed, or why what was typed changed nothing.
+pub(in crate::actions) type NotTaken = String;
+
+/// The recorded dialogs of a session's provider; those of a session that has a terminal here.
+#[derive(Debug)]
+pub(in crate::actions) struct RecordedDialogs {
+    /// That of a permission.
+    pub permission: Option<DialogProfile>,
+    /// That of a question with choices.
+    pub choice: Option<DialogProfile>,
+}
+
+impl RecordedDialogs {
+    pub(in crate::actions) fn of(app: &App, session: &Session) -> Self {
+        let profile = question::profile(app, session);
+        let has_screen = session.has_terminal() && session.adapter_script.is_some();
+        let is_usable = |dialog: &DialogProfile| has_screen && dialog.shape().is_some();
+        Self {
+            permission: profile.permission_dialog.filter(is_usable),
+            choice: profile.choice_dialog.filter(is_usable),
+        }
+    }
+}
+
+/// Takes the choice whose number `choose` names, and waits until the dialog is gone. `record` is called when nothing is left to do
+/// but to press the keys. The screen is looked at right before each key.
+///
+/// # Errors
+/// As the backend fails, and those of `record`.
+pub(in crate::actions) fn take(
+    live: &RunningSession,
+    profile: &DialogProfile,
+    choose: impl FnOnce(&Dialog) -> Result<usize, NotTaken>,
+    record: impl FnOnce() -> Result<()>,
+) -> Result<Result<(), NotTaken>> {
+    let Some(shown) = on_screen(live, profile)? else {
+        return Ok(Err("its screen does not show a dialog whose keys are recorded".to_owned()));
+    };
+    let keys = match choose(&shown) {
+        Ok(number) => profile.keys_of(number),
+        Err(why) => return Ok(Err(why)),
+    };
+    let Some(keys) = keys else { return Ok(Err("no keys are recorded for this choice".to_owned())) };
+    record()?;
+    for key in &keys {
+        if on_screen(live, profile)?.as_ref() != Some(&shown) {
+            return Ok(Err("its screen has just changed".to_owned()));
+        }
+        match live.adapter.send_keys(live.backend_name(), &[key.as_str()]) {
+            Err(AdapterError::Unsupported { .. }) => return Ok(Err("its backend cannot press keys".to_owned())),
+            pressed => pressed?,
+        }
+    }
+    let mut failed = None;
+    let closed = poll_until(CLOSE_TIMEOUT, POLL_INTERVAL, || match on_screen(live, profile) {
+        Ok(now) if now.as_ref() == Some(&shown) => None,
+        Ok(_) => Some(()),
+        Err(error) => {
+            failed = Some(error);
+            Some(())
+        }
+    });
+    match (failed, closed) {
+        // A program that ends with the answer has no screen any more.
+        (Some(_), _) | (None, Some(())) => Ok(Ok(())),
+        (None, None) => Ok(Err(format!("the keys ({}) were pressed, and the dialog is still there", keys.join(" ")))),
+    }
+}
+
+/// The recorded dialog at the end of the session's screen.
+fn on_screen(live: &RunningSession, profile: &DialogProfile) -> Result<Option<Dialog>> {
+    let Some(shape) = profile.shape() else { return Ok(None) };
+    match live.adapter.visible_screen(live.backend_name(), SCREEN_LINES) {
+        Ok(shown) => Ok(dialog::find(&shown, shape)),
+        Err(AdapterError::Unsupported { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
