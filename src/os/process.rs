@@ -353,11 +353,11 @@ mod tests {
         // About one plain read of sixty falls between two programs.
         let script = "[ $0 -eq 0 ] || exec sh -c \"$1\" $(($0 - 1)) \"$1\"";
         let start = ["-c", script, "600", script];
-        let mut child = std::process::Command::new("sh").args(start).env("FAIRWAY_TEST_MARK", "m").spawn().unwrap();
+        let mut child = std::process::Command::new("sh").args(start).env("MARK_OF_A_TEST", "m").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let mut reads = 0;
         while stat(pid).unwrap().is_some_and(|found| !found.is_zombie()) {
-            let found = has_variable(pid, &["FAIRWAY_TEST_MARK"]);
+            let found = has_variable(pid, &["MARK_OF_A_TEST"]);
             // Between the two looks it may have ended.
             let has_ended = read_stat(pid).map_or(true, |text| environ_range(&text) == EnvironRange::Over);
             assert!(found == Some(true) || has_ended, "{found:?} after {reads} reads");

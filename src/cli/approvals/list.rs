@@ -11,8 +11,8 @@ use crate::{
 
 /// List open permission requests, oldest first
 ///
-/// Secrets in the input are masked; --json shows more of it. HERE = no: the agent asks in its own window, and an answer
-/// from here does not reach it.
+/// Secrets in the input are masked; --json shows more of it. HERE = no: the agent asks in its own window. An answer is taken in
+/// the dialog there if that is known and shows exactly this command; else attach.
 #[derive(Debug, Default, clap::Args)]
 pub struct Args {
     /// Include answered and expired requests
