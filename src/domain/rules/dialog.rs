@@ -71,10 +71,15 @@ pub fn find(screen: &str, shape: DialogShape<'_>) -> Option<Dialog> {
 }
 
 impl Dialog {
-    /// Whether it is about exactly this text. Blanks and frames do not count, because the program breaks lines.
+    /// Whether it is about exactly this text. A line of the screen ends at a blank or amid a word, because the program breaks lines;
+    /// within a line a blank is a blank.
     pub fn is_about(&self, text: &str) -> bool {
-        let asked = squeezed(text);
-        !asked.is_empty() && asked == squeezed(&self.subject.concat())
+        let text = single_spaced(text);
+        let mut rest = Some(text.as_str());
+        for line in self.subject.iter().map(|line| single_spaced(line)).filter(|line| !line.is_empty()) {
+            rest = rest.and_then(|rest| rest.trim_start().strip_prefix(&line));
+        }
+        !text.is_empty() && rest.is_some_and(str::is_empty)
     }
 
     /// How many of its choices belong to this question, which ends with them as `question_with_choices` writes it. `None` when it asks
@@ -130,6 +135,12 @@ fn unframed(line: &str) -> &str {
     line.trim_matches(|character: char| character.is_whitespace() || matches!(character, '\u{2500}'..='\u{257f}'))
 }
 
+/// A text whose blanks are single ones, without the lines of frames.
+fn single_spaced(text: &str) -> String {
+    let words: Vec<String> = text.split_whitespace().map(squeezed).filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
 /// A text without blanks and without the lines of frames.
 fn squeezed(text: &str) -> String {
     text.chars()
@@ -142,6 +153,23 @@ fn squeezed(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn command_is_the_same_but_for_the_lines_of_the_screen() {
+        let is_about = |lines: &[&str], text: &str| {
+            let subject = lines.iter().map(|line| (*line).to_owned()).collect();
+            Dialog { subject, choices: Vec::new() }.is_about(text)
+        };
+        assert!(is_about(&["rm -rf a b"], "rm -rf a b"));
+        assert!(is_about(&["  rm -rf", "", "  a b  "], "rm -rf a b"));
+        assert!(is_about(&["│ cat <<E", "│   one", "│ E"], "cat <<E\n  one\nE"));
+        assert!(is_about(&["echo aaaa", "bbbb"], "echo aaaabbbb"));
+        for other in ["rm -rf ab", "rm -rf a b c", "rm -rf a", "rm  -rfa b", ""] {
+            assert!(!is_about(&["rm -rf a b"], other), "{other}");
+        }
+        assert!(!is_about(&[], ""));
+        assert!(!is_about(&["a"], ""));
+    }
 
     #[test]
     fn choice_that_is_there_twice_is_none() {
