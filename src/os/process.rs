@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     os::unix::fs::MetadataExt,
+    sync::LazyLock,
     time::Duration,
 };
 
@@ -122,9 +123,10 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
 /// The environment with which a process was started. While the kernel puts another program in its place it has none, and what is
 /// read ends early: that is waited for, so that no list by environment misses a process which has just been started.
 pub fn environ(pid: i32) -> io::Result<Vec<u8>> {
+    // Cached: it is asked for every process.
+    static IS_TOLD: LazyLock<bool> = LazyLock::new(tells_own_environ_range);
     let read = || fs::read(format!("/proc/{pid}/environ"));
-    // A kernel that is only like Linux may not tell where it is, also not of this process.
-    if environ_range(&read_stat(i32::try_from(std::process::id()).unwrap_or_default())?) == EnvironRange::BeingSet {
+    if !*IS_TOLD {
         return read();
     }
     let mut empty = 0;
@@ -145,7 +147,13 @@ pub fn environ(pid: i32) -> io::Result<Vec<u8>> {
     found.unwrap_or_else(read)
 }
 
-/// What the kernel tells about the environment of a process.
+/// Whether the kernel tells where the environment of a process is. One that is only like Linux may not, also not of this process.
+fn tells_own_environ_range() -> bool {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    read_stat(own).is_ok_and(|stat| environ_range(&stat) != EnvironRange::BeingSet)
+}
+
+/// The environment of a process, as far as the kernel tells.
 #[derive(Debug, PartialEq, Eq)]
 enum EnvironRange {
     /// The process exits, or is a thread of the kernel: it gets none.
