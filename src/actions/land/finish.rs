@@ -13,7 +13,10 @@ use crate::{
         App,
         queue::{
             review::memory,
-            task::transition::{self, Transition},
+            task::{
+                resume,
+                transition::{self, Transition},
+            },
         },
     },
     domain::{
@@ -21,7 +24,7 @@ use crate::{
         landing::{Landing, LandingState},
         landing_failure::StoppedLanding,
         rules::fencing::TaskWrite,
-        task::{Task, TaskState, TaskStatus},
+        task::{Task, TaskStatus},
     },
     env::Timestamp,
     os::host,
@@ -139,18 +142,8 @@ pub(super) fn sent_back(
             tx.record(
                 &described(Event::new(EventKind::TaskSentBack).task(&task.id), &task, landing).with("error", error),
             )?;
-            if let TaskState::Review(_) = &task.state
-                && task.epoch == member.task.epoch
-            {
-                let reason = format!("landing {} was sent back", landing.id);
-                let verb = Transition {
-                    kind: EventKind::TaskResumed,
-                    intent: TaskWrite::Override,
-                    past_tense: "resumed",
-                    reason: Some(&reason),
-                    force: None,
-                };
-                transition::apply(tx, &task, &task.resumed()?, &verb)?;
+            if task.epoch == member.task.epoch {
+                resume::send_back(tx, &task, &format!("landing {} was sent back", landing.id))?;
             }
         }
         sent_back::tell_sent_back(tx, unit, landing.id, error, hint)?;

@@ -6,18 +6,12 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    actions::{
-        App,
-        mail::send::send_system,
-        queue::task::transition::{self, Transition},
-    },
+    actions::{App, mail::send::send_system, queue::task::resume},
     domain::{
-        EventKind,
         message::{Priority, Recipient},
         review::{Review, Verdict},
         review_comment::ReviewComment,
-        rules::fencing::TaskWrite,
-        task::{Task, TaskState},
+        task::Task,
     },
     store::WriteTx,
 };
@@ -33,17 +27,7 @@ pub(super) fn send_back(
     review: &Review,
     comments: &[ReviewComment],
 ) -> Result<()> {
-    if let TaskState::Review(_) = &task.state {
-        let reason = format!("review {} refuses it", review.id);
-        let verb = Transition {
-            kind: EventKind::TaskResumed,
-            intent: TaskWrite::Override,
-            past_tense: "resumed",
-            reason: Some(&reason),
-            force: None,
-        };
-        transition::apply(tx, task, &task.resumed()?, &verb)?;
-    }
+    resume::send_back(tx, task, &format!("review {} refuses it", review.id))?;
     tell_author(app, tx, task, review, comments)
 }
 

@@ -8,9 +8,27 @@ use crate::{
         Answer, App,
         core::{force_reason::ForceReason, lookup},
     },
-    domain::{EventKind, Refusal, TaskId, review::Verdict, rules::fencing::TaskWrite},
-    store::reviews,
+    domain::{
+        EventKind, Refusal, TaskId,
+        review::Verdict,
+        rules::fencing::TaskWrite,
+        task::{Task, TaskState},
+    },
+    store::{WriteTx, reviews},
 };
+
+/// review → in_progress, of a task that is sent back to its author. A task in another state stays.
+pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
+    let TaskState::Review(_) = &task.state else { return Ok(()) };
+    let verb = Transition {
+        kind: EventKind::TaskResumed,
+        intent: TaskWrite::Override,
+        past_tense: "resumed",
+        reason: Some(reason),
+        force: None,
+    };
+    transition::apply(tx, task, &task.resumed()?, &verb)
+}
 
 /// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
 ///
