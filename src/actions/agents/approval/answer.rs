@@ -29,35 +29,36 @@ use crate::{
         rules::dialog::Dialog,
         text_limits,
     },
-    store::approvals,
+    store::{WriteTx, approvals},
     wire::{ApprovalView, tool_input},
 };
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
 /// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. Where no hook waits, the
-/// choice is taken in the agent's dialog, if that is recorded and shows exactly this call. The same answer again changes nothing. An answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only
-/// the roles of the trusted `[approvals] roles` may answer.
+/// choice is taken in the agent's dialog, if that is recorded and shows exactly this call. A repeated answer changes nothing. An
+/// answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only the roles of the
+/// trusted `[approvals] roles` may answer.
 ///
 /// # Errors
 /// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for one that lasts
 /// where the agent is asked by a hook.
 pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text_limits::check_line("reason", reason)).transpose()?;
-    let asking = app.read(|tx| Ok(find(tx, id)?.session))?;
-    let is_own = app.actor.session.as_ref() == Some(&asking);
+    let asked = app.read(|tx| find(tx, id))?;
+    let asking = &asked.session;
+    let is_own = app.actor.session.as_ref() == Some(asking);
     if !is_own {
         if inside_session::place(app) == CallPlace::Inside(Some(asking.clone())) {
-            return Err(Refusal::SelfApproval { id, session: asking }.into());
+            return Err(Refusal::SelfApproval { id, session: asking.clone() }.into());
         }
         inside_session::refuse_unless_role(app, "approvals answer", &app.settings.approvals.roles)?;
     }
-    if lasts && !app.read(|tx| lookup::session(tx, &asking))?.is_structured() {
+    if lasts && !app.read(|tx| lookup::session(tx, asking))?.is_structured() {
         let why = format!("--always is for the agent of a structured session; {asking} is in a terminal");
         return Err(Refusal::Usage { why }.into());
     }
-    let asked = app.read(|tx| find(tx, id))?;
     if !is_own && asked.status == ApprovalStatus::Pending && !asked.answerable {
-        let session = app.read(|tx| lookup::session(tx, &asking))?;
+        let session = app.read(|tx| lookup::session(tx, asking))?;
         if let Some(profile) = RecordedDialogs::of(app, &session).permission {
             return in_dialog(app, &asked, &profile, decision, reason.as_deref());
         }
@@ -69,18 +70,30 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
             let line = format!("unchanged: approval {id} is {status} already");
             return Answer::new(&ApprovalView::from(&approval), id, line);
         }
-        let approval = approvals::resolve(tx, approval, status, reason.as_deref())?;
-        tx.record(
-            &event(EventKind::ApprovalAnswered, &approval)
-                .with("answer", status.as_str())
-                .with("by", approval.answered_by.as_deref())
-                .with(LASTS, lasts.then_some(true))
-                .with("reason", reason.as_deref()),
-        )?;
+        let approval = resolve(tx, approval, decision, lasts, reason.as_deref())?;
         mark_busy(tx, &approval)?;
         let line = format!("{status} {} of {}", approval.tool, approval.session);
         Answer::new(&ApprovalView::from(&approval), id, line)
     })
+}
+
+/// Records the answer.
+fn resolve(
+    tx: &WriteTx<'_>,
+    approval: Approval,
+    decision: Decision,
+    lasts: bool,
+    reason: Option<&str>,
+) -> Result<Approval> {
+    let approval = approvals::resolve(tx, approval, decision.status(), reason)?;
+    tx.record(
+        &event(EventKind::ApprovalAnswered, &approval)
+            .with("answer", approval.status.as_str())
+            .with("by", approval.answered_by.as_deref())
+            .with(LASTS, lasts.then_some(true))
+            .with("reason", reason),
+    )?;
+    Ok(approval)
 }
 
 /// Answers in the dialog on the agent's screen.
@@ -115,13 +128,7 @@ fn in_dialog(
         app.transaction(|tx| {
             let approval = find(tx, id)?;
             approval.check_pending()?;
-            let approval = approvals::resolve(tx, approval, decision.status(), reason)?;
-            tx.record(
-                &event(EventKind::ApprovalAnswered, &approval)
-                    .with("answer", approval.status.as_str())
-                    .with("by", approval.answered_by.as_deref())
-                    .with("reason", reason),
-            )?;
+            let approval = resolve(tx, approval, decision, false, reason)?;
             mark_answered(tx, &approval)
         })?;
         is_recorded.set(true);
