@@ -91,7 +91,7 @@ cargo clippy --locked --all-targets --features bench,postgres --quiet -- -D warn
 # One build for all: releases have both engines, too.
 say "tests"
 export FAIRWAY_REQUIRE_ALL=1
-# On a busy machine a process may be slower than a test allows. What passes only when it is repeated is named `FLAKY` at the end: a bug.
+# On a busy machine a process may be slower than a test allows. One that passes only when it is repeated is named `FLAKY` at the end: a bug.
 export NEXTEST_RETRIES=2
 cargo nextest run --locked --features postgres --no-run
 tests/copy-programs.sh

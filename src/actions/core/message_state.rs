@@ -64,7 +64,7 @@ pub fn unread_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<i64>> {
     Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
-/// What the caller who ends sessions is told about the messages that expired with them.
+/// The note for a caller who ends sessions, about the messages that expired with them.
 pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     match ids {
         [] => None,

@@ -1,5 +1,5 @@
-//! A dialog with numbered choices at the end of an agent's screen, known by its recorded shape. What the shape does not say is no such
-//! dialog: a key that is pressed there would mean something else.
+//! A dialog with numbered choices at the end of an agent's screen, known by its recorded shape. A screen that differs from
+//! the shape shows no such dialog: a key that is pressed there would mean something else.
 
 /// The shape of a dialog, as it was recorded with the provider's program.
 #[derive(Debug, Clone, Copy)]

@@ -287,7 +287,7 @@ fn question_with_choices_is_answered_by_number_or_words_in_the_recorded_dialog()
     let answered = world.run(["answer", "question:q6:1", "dollar"]).exits(0).stdout;
     assert_eq!((answered.as_str(), keys(&world)), ("answered question:q6:1: dollar\n", vec!["2".to_owned()]));
     assert_eq!((ids(&world).len(), world.session("q6")["activity"].as_str()), (0, "busy"));
-    // The same question with other choices is another one.
+    // A question with other choices is another one.
     ask(["Euro", "Pound"]);
     shows(&world, "claude-choices-100.txt");
     let refused = world.run(["answer", "question:q6:2", "1", "--json"]).refuses(5, "not_answerable").error();

@@ -71,7 +71,7 @@ fn command_that_imitates_a_dialog_is_told_whole() {
     // The program puts a bar before each line of a command that has several.
     let framed = in_claude(&forged(&format!(" │ rm -rf /\n │ {rule}\n │ touch made-by-tool\n │ {rule}\n"))).unwrap();
     assert!(!framed.is_about("touch made-by-tool"), "{framed:?}");
-    // What stands above the command, such as its description, changes nothing.
+    // Lines above the command, such as its description, change nothing.
     let described = screen.replace(" say hello\n", &format!(" x\n{rule}\n ls\n{rule}\n Do you want to proceed?\n"));
     assert!(in_claude(&described).unwrap().is_about("touch made-by-tool"));
     // Its top has gone off the screen.

@@ -32,7 +32,7 @@ pub(crate) struct Work {
     pub(crate) is_claimed: bool,
 }
 
-/// What runs, for which work.
+/// The program of a launch and its work: role, provider, backend, id.
 pub(super) struct Choice {
     pub work: Work,
     /// The settings of the role.

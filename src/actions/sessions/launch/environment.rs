@@ -41,7 +41,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What the agent's profile, the provider, the role and the request set; a later one overrides.
+/// The variables that the agent's profile, the provider, the role and the request set; a later one overrides.
 ///
 /// # Errors
 /// `usage` for a name that is invalid or reserved.

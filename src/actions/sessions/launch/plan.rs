@@ -172,7 +172,7 @@ impl<'a> Launch<'a> {
         self.request.id.as_ref().filter(|requested| **requested != self.session.id)
     }
 
-    /// What the caller should know about the work and the place.
+    /// Notes for the caller about the work and the place.
     fn notes(&self) -> Result<Vec<String>> {
         let (app, session, work) = (self.app, &self.session, &self.choice.work);
         let of_id = |old: &SessionId| format!("session {old} has ended; the new session is {}", session.id);
