@@ -16,10 +16,7 @@ use nix::{
     unistd::dup2_stdin,
 };
 
-use super::{
-    call::{catch_panic, message_with_hint, one_line},
-    context,
-};
+use super::call::{self, catch_panic, message_with_hint, one_line};
 use crate::{
     actions::agents::guard,
     config::{Project, project::git_dir},
@@ -140,7 +137,7 @@ fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), 
     let run = env.var(vars::FAIRWAY_RUN_ID).filter(|_| env.var(vars::FAIRWAY_SESSION_ID).is_some()).map(RunId::parse);
     let run = run.ok_or_else(|| format!("{what}, and the environment names no session"))?;
     let project = Project::discover(env, None).map_err(|error| message_with_hint(&error.into()))?;
-    let app = context::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
+    let app = call::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
     let decision = guard::authorize_push(&app, &run, remote, &kinds, &refs);
     if decision.allowed {
         return Ok(());

@@ -9,11 +9,12 @@ use std::{
 
 use serde_json::Value;
 
-use super::{hook_output::HookOutput, payload::Payload};
+use super::payload::Payload;
 use crate::{
     actions::agents::hook::{HookEvent, Reply},
     domain::usage::TranscriptSlice,
     env::Env,
+    os::exit_reason::ExitReason,
 };
 
 /// The variable in which Claude Code names its entry point, and its value in a terminal.
@@ -203,4 +204,24 @@ impl Provider {
 /// the guard.
 pub fn is_tool_event(event: &str) -> bool {
     matches!(event, "PreToolUse" | "BeforeTool")
+}
+
+/// The result of a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookOutput {
+    /// How the process ended.
+    pub end: ExitReason,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+/// The end of a hook that is not a denial.
+pub(super) fn describe_end(end: ExitReason) -> String {
+    match end {
+        ExitReason::Code(code) => format!("exit code {code}"),
+        ExitReason::Signal(signal) => format!("killed by signal {signal}"),
+        ExitReason::TimedOut => "it exceeded its timeout".to_owned(),
+    }
 }

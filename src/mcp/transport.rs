@@ -17,8 +17,7 @@ use serde_json::Value;
 use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
 
 use super::{
-    batch::InFlight,
-    envelope::{self, Incoming, MAX_BATCH, MAX_MESSAGE_BYTES, Outgoing, Read},
+    json_rpc::{self, InFlight, Incoming, MAX_BATCH, MAX_MESSAGE_BYTES, Outgoing, Read},
     stdio::{Line, Output, read_lines},
 };
 
@@ -53,7 +52,7 @@ impl StdioTransport {
     }
 
     fn write_error(&self, code: ErrorCode, why: impl Into<String>) {
-        self.write(&envelope::document(&envelope::error(code, why, None)));
+        self.write(&json_rpc::document(&json_rpc::error(code, why, None)));
     }
 
     fn accept(&mut self, line: &[u8]) {
@@ -84,7 +83,7 @@ impl StdioTransport {
     }
 
     fn accept_message(&mut self, message: Value, batch: Option<u64>) {
-        match envelope::read(message) {
+        match json_rpc::read(message) {
             Read::Ignored => {}
             Read::Answer(answer) => self.answer_at_once(&answer, batch),
             Read::Message(message, Some(id)) => {
@@ -92,7 +91,7 @@ impl StdioTransport {
                     self.ready.push_back(*message);
                 } else {
                     let why = "another request with this id is being answered";
-                    let answer = envelope::error(ErrorCode::INVALID_REQUEST, why, Some(id));
+                    let answer = json_rpc::error(ErrorCode::INVALID_REQUEST, why, Some(id));
                     self.answer_at_once(&answer, batch);
                 }
             }
@@ -109,7 +108,7 @@ impl StdioTransport {
     }
 
     fn answer_at_once(&mut self, answer: &Outgoing, batch: Option<u64>) {
-        let answer = envelope::document(answer);
+        let answer = json_rpc::document(answer);
         match batch {
             Some(batch) => self.in_flight.push(batch, answer),
             None => self.write(&answer),

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{elsewhere, find, finish, queue_waiter, recover, scheduler};
+use super::{find, finish, queue_waiter, recover, scheduler, supervision};
 use crate::{
     actions::{
         Answer, App,
@@ -45,7 +45,7 @@ pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration
     }
     let first = app.read(|tx| find::of_actor(app, tx, job))?;
     if !first.status.is_final() {
-        elsewhere::refuse(app, &first, &["exec", "kill"])?;
+        supervision::refuse_elsewhere(app, &first, &["exec", "kill"])?;
     }
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + SUPERVISOR_TIMEOUT;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{find, view::JobReader};
+use super::{find, output::JobReader};
 use crate::{actions::App, domain::RoutingKey, store::jobs, wire::JobView};
 
 /// The default maximum number of jobs.

@@ -4,7 +4,10 @@ use std::{io, time::Duration};
 
 use anyhow::Result;
 
-use super::{elsewhere, find, supervision::supervisor_alive};
+use super::{
+    find,
+    supervision::{self, supervisor_alive},
+};
 use crate::{
     actions::{
         Answer, App,
@@ -47,7 +50,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     }
     let job = app.read(|tx| find::of_actor(app, tx, job))?;
     check_accepts_input(&job)?;
-    elsewhere::refuse(app, &job, &WORDS)?;
+    supervision::refuse_elsewhere(app, &job, &WORDS)?;
     if let Some(answer) = app.record_intent("it is not known whether the job received the input")? {
         return Ok(answer);
     }

@@ -10,14 +10,11 @@ use std::{
 
 use anyhow::Result;
 
-use super::{
-    event, find, launch_supervisor, notify, own_process, poll, queue_waiter, sandboxed, scheduler, stuck_queue, wait,
-};
+use super::{event, find, notify, own_process, poll, queue_waiter, sandboxed, scheduler, wait};
 use crate::{
     actions::{
         Answer, App,
         core::{errors, keepalive, lookup, open_store},
-        jobs::path_limits,
     },
     domain::{
         EventKind, Refusal, RoutingKey,
@@ -26,7 +23,7 @@ use crate::{
         watcher::Watcher,
     },
     env::{Timestamp, vars},
-    os::{host, lock::InheritableLock},
+    os::{files, host, lock::InheritableLock},
     render::escape_controls,
     store::{StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
@@ -152,7 +149,7 @@ pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
     }
     match taken {
         Some(job) => {
-            let is_started = launch_supervisor::start_supervisor(app, &job, &start, lock)?;
+            let is_started = own_process::start_supervisor(app, &job, &start, lock)?;
             queue_waiter::wake(app);
             if is_started { answer } else { app.read(|tx| self::answer(&find::job(tx, &job.id.to_string())?)) }
         }
@@ -163,7 +160,7 @@ pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
                 Ok(()) => answer?,
                 Err(error) => answer?.note(format!("warning: {error:#}")),
             };
-            Ok(stuck_queue::note(app, &draft)?.into_iter().fold(answer, Answer::note))
+            Ok(scheduler::stuck_queue_note(app, &draft)?.into_iter().fold(answer, Answer::note))
         }
     }
 }
@@ -282,7 +279,9 @@ fn has_nul(text: &OsStr) -> bool {
 /// The directory that the command runs in.
 fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     let dir = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    path_limits::check_path("cwd", &dir)?;
+    if !files::is_path_length_valid(&dir) {
+        return Err(Refusal::invalid("cwd", "has a name that is too long"));
+    }
     if has_nul(dir.as_os_str()) || !dir.is_dir() {
         return Err(Refusal::invalid("cwd", format!("{} is not a directory", escape_controls(&dir.to_string_lossy()))));
     }

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 use anyhow::Result;
 
 use super::{
-    event, finish, gc, moved_project::KeptRoot, notification_format, notify, own_process, queue_waiter, scheduler,
+    event, finish, gc, notification_format, notify,
+    own_process::{self, KeptRoot},
+    queue_waiter, scheduler,
 };
 use crate::{
     actions::{App, core::errors},

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{finish, gc, moved_project::KeptRoot, notify, queue_waiter, recover, scheduler};
+use super::{finish, gc, notify, own_process::KeptRoot, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::{

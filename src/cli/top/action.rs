@@ -1,6 +1,6 @@
-//! The command behind each key: argv as one types it.
+//! The command behind each key and each aspect of a row: argv as one types it.
 
-use super::{aspect::Aspect, rows::Subject};
+use super::rows::Subject;
 use crate::wire::{BoardView, HeldTaskView, NeedView};
 
 /// The lines of a session's screen that are read beside the list.
@@ -298,4 +298,45 @@ fn held<'a>(board: &'a BoardView, task: &str) -> Option<&'a HeldTaskView> {
     let of_sessions = board.sessions.iter().flat_map(|one| &one.holds);
     let mut all = in_lanes.chain(of_sessions).chain(&board.claims);
     all.find(|held| held.task_id == task)
+}
+
+/// What a pane shows of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aspect {
+    Screen,
+    Messages,
+    Changes,
+    Evidence,
+}
+
+impl Aspect {
+    pub(super) const ALL: [Self; 4] = [Self::Screen, Self::Messages, Self::Changes, Self::Evidence];
+
+    /// The aspect of a key.
+    pub(super) fn of_key(key: char) -> Option<Self> {
+        Self::ALL.into_iter().find(|aspect| aspect.key() == key)
+    }
+
+    pub(super) const fn key(self) -> char {
+        match self {
+            Self::Screen => '1',
+            Self::Messages => '2',
+            Self::Changes => '3',
+            Self::Evidence => '4',
+        }
+    }
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Screen => "screen",
+            Self::Messages => "messages",
+            Self::Changes => "changes",
+            Self::Evidence => "evidence",
+        }
+    }
+
+    /// Whether its last lines are the news.
+    pub(super) const fn is_read_from_end(self) -> bool {
+        matches!(self, Self::Screen | Self::Messages)
+    }
 }

@@ -7,8 +7,7 @@ use ratatui_core::{
 };
 
 use super::{
-    action::{ROW_KEYS, typed},
-    aspect::Aspect,
+    action::{Aspect, ROW_KEYS, typed},
     editor::Editor,
     mode::{Mode, View},
     rows::{Part, RowText, count, dollars},

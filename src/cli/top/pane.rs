@@ -1,8 +1,7 @@
 //! The pane beside the list: the selected row's screen, messages, changes or evidence.
 
 use super::{
-    action::{self, Action},
-    aspect::Aspect,
+    action::{self, Action, Aspect},
     rows::Subject,
     text::wrap,
 };

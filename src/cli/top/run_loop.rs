@@ -15,14 +15,13 @@ use ratatui_core::{layout::Position, terminal::Terminal};
 
 use super::{
     action::Action,
-    background_command::BackgroundCommand,
     draw::{Look, draw},
     input::{Effect, Input},
     key::KeyDecoder,
     pane::{Pane, Request},
     screen::{self, Ansi, Screen},
     state::State,
-    viewer::{PEEK_INTERVAL, Viewer},
+    viewer::{BackgroundCommand, PEEK_INTERVAL, Viewer},
 };
 use crate::{
     actions::{

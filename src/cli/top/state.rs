@@ -1,8 +1,7 @@
 //! The state machine: `(state, input) -> effects`. No input and no output, and no clock.
 
 use super::{
-    action::{self, Action, TextFor, Wish},
-    aspect::Aspect,
+    action::{self, Action, Aspect, TextFor, Wish},
     editor::Editor,
     input::{Effect, Input},
     key::Key,

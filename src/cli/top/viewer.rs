@@ -1,4 +1,4 @@
-//! The viewer: a command whose output is shown over the board, or a session's screen, which is read again when it changes.
+//! The commands that `top` runs beside itself: one whose result is a line under the board, and viewers, whose output is shown.
 
 use std::{
     io,
@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::action::Action;
-use crate::os::{file_watch::FileWatch, piped_child::PipedChild};
+use super::{action::Action, input::Input};
+use crate::os::{exit_reason::ExitReason, file_watch::FileWatch, piped_child::PipedChild};
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);
@@ -134,4 +134,47 @@ impl Viewer {
         let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
         Some(Printed { lines, is_whole, has_ended })
     }
+}
+
+/// A running command.
+#[derive(Debug)]
+pub(super) struct BackgroundCommand {
+    action: Action,
+    child: PipedChild,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl BackgroundCommand {
+    /// A command that was started.
+    pub(super) const fn new(action: Action, child: PipedChild) -> Self {
+        Self { action, child, stdout: Vec::new(), stderr: Vec::new() }
+    }
+
+    /// The files that are readable when the command has printed or ended.
+    pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.child.fds().into_iter()
+    }
+
+    /// Takes its output; once it has ended, its result as an input of the state machine.
+    pub(super) fn result(&mut self) -> Option<Input> {
+        let arrived = match self.child.look() {
+            Ok(arrived) => arrived,
+            Err(error) => {
+                return Some(Input::Ended { is_ok: false, said: format!("{}: {error}", self.action.typed()) });
+            }
+        };
+        self.stdout.extend(arrived.stdout);
+        self.stderr.extend(arrived.stderr);
+        let is_ok = arrived.exit? == ExitReason::Code(0);
+        let said = one_line(if is_ok { &self.stdout } else { &self.stderr });
+        Some(Input::Ended { is_ok, said: if said.is_empty() { self.action.typed() } else { said } })
+    }
+}
+
+/// The lines that a command printed, as one.
+fn one_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("   ")
 }

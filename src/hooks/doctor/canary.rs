@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     env::{Env, vars},
-    hooks::{CANARY, Provider, hook_output::HookOutput},
+    hooks::{CANARY, Provider, provider::HookOutput},
     os::{
         capture::{Call, capture},
         executable,

@@ -12,11 +12,10 @@ use crate::{
     domain::usage::{ToolUse, TranscriptSlice, Turn, Usage},
     hooks::{
         CANARY,
-        hook_output::{HookOutput, describe_end},
         install::shell_command,
         payload::Payload,
-        provider::{EventSpec, Provider, ProviderSpec},
-        transcripts::line::{non_empty_text, parse_if_contains, timestamp, token_count},
+        provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end},
+        transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count},
     },
     os::exit_reason::ExitReason,
 };

@@ -1,8 +1,6 @@
 //! The tools. Each is one file: its arguments, from which its schema is made, and the use case that it calls.
 
-mod arguments;
 mod ask;
-mod claimed;
 mod finish;
 mod inbox;
 mod next;

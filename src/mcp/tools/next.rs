@@ -5,10 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    claimed,
-    tool::{Outcome, ToolCall, tool},
-};
+use super::tool::{Outcome, ToolCall, tool};
 use crate::{
     actions::{
         App,
@@ -16,7 +13,7 @@ use crate::{
             review::comments,
             task::{
                 claim::{ClaimRequest, LaneScope},
-                list,
+                claimed, list,
                 ready::{self, ReadyFor},
             },
         },

@@ -6,9 +6,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
-    arguments,
     next::one_line,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{self, Effect, Outcome, Tool, ToolCall},
 };
 use crate::{
     domain::{
@@ -16,7 +15,7 @@ use crate::{
         quote::{Mark, quote},
         terminal_input::TerminalInput,
     },
-    mcp::{child::Printed, guard_check, reply::Reply},
+    mcp::{calls::Printed, reply::Reply},
     wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand},
 };
 
@@ -31,7 +30,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Run a command. Without an action: run it now and answer with its output, at most a minute. spawn: start a \
                   background job and answer with its run_id. poll: state and new output of a job. log: its output. wait, kill, \
                   send_keys: as they say. list: the jobs. rm, gc: delete ended ones.",
-    schema: arguments::schema::<ExecDocument>,
+    schema: tool::arguments_schema::<ExecDocument>,
     effect: Effect::Runs,
     call,
 };
@@ -60,7 +59,7 @@ fn call(call: &ToolCall<'_>) -> Result<Outcome> {
     if !is_reading {
         let session = call.session(TOOL.name)?;
         if let Some((command, cwd)) = guarded(&request) {
-            guard_check::authorize(call.app, session, TOOL.name, json!(command), cwd)?;
+            call.check_guard(session, TOOL.name, json!(command), cwd)?;
         }
     }
     let args = ["exec", "call", "--file", "-"].map(Into::into);

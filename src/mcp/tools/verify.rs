@@ -6,7 +6,6 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
-    claimed,
     next::one_line,
     tool::{Outcome, ToolCall, tool},
 };
@@ -17,7 +16,7 @@ use crate::{
         quote::{Mark, quote},
         text_limits::MAX_BODY_BYTES,
     },
-    mcp::{child::Printed, guard_check, reply::Reply},
+    mcp::{calls::Printed, reply::Reply},
 };
 
 /// The command's note on stderr for evidence without a commit.
@@ -53,7 +52,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let session = call.session(TOOL.name)?;
-    let task = claimed::or_only(call.app, asked.task.as_deref())?;
+    let task = call.task(asked.task.as_deref())?;
     if asked.timeout_seconds.is_some_and(|seconds| !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds)) {
         return Err(Refusal::invalid("timeout_seconds", format!("must be from 1 to {MAX_TIMEOUT_SECONDS}")).into());
     }
@@ -68,7 +67,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     match (asked.check, asked.command) {
         (Some(check), None) => option("check", Some(Label::parse(&check)?.to_string())),
         (None, Some(command)) if !command.is_empty() => {
-            guard_check::authorize(call.app, session, TOOL.name, json!(command), None)?;
+            call.check_guard(session, TOOL.name, json!(command), None)?;
             args.push("--".into());
             args.extend(command.into_iter().map(OsString::from));
         }

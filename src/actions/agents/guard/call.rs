@@ -22,6 +22,21 @@ pub struct ToolCall {
     pub context: Map<String, Value>,
 }
 
+impl ToolCall {
+    /// A call without aliases, role and context, and with an unknown directory.
+    pub fn new(tool: impl Into<String>, input: Value) -> Self {
+        Self {
+            tool: tool.into(),
+            aliases: Vec::new(),
+            input,
+            cwd: None,
+            role: None,
+            runs_own_program: false,
+            context: Map::new(),
+        }
+    }
+}
+
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardDecision {

@@ -6,8 +6,7 @@ use serde_json::{Map, json};
 use super::{
     authorize::record_or_deny,
     call::{EntryPoint, GuardDecision, ToolCall},
-    rules::LoadedRules,
-    short_timeout::{error_message, with_short_timeout},
+    decide::{LoadedRules, error_message, with_short_timeout},
 };
 use crate::{
     actions::App,

@@ -1,13 +1,16 @@
-//! A hook event and its caller.
+//! A hook event, its caller and the reply.
 
-use std::path::PathBuf;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::{
-    actions::agents::guard::ToolCall,
+    actions::{agents::guard::ToolCall, sessions::prompt::DeliveryBatch},
     domain::{
         id::Label,
         session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session},
-        usage::ToolUse,
+        usage::{ToolUse, Turn},
     },
     os::process::ProcessKey,
 };
@@ -108,3 +111,56 @@ pub enum HookEvent {
     /// Any other event.
     Other,
 }
+
+/// The reply to a hook event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// No reply; the guard abstains.
+    Nothing,
+    /// Context for the agent.
+    Context(String),
+    /// The tool is denied, with the reason.
+    Deny(String),
+    /// The tool is allowed without asking a person, with the reason.
+    Allow(String),
+    /// The turn continues with this prompt.
+    Continue(String),
+}
+
+/// A reply, and the prompts in it, which are confirmed after the reply is written.
+#[derive(Debug)]
+pub struct HookOutcome {
+    pub reply: Reply,
+    pub(super) delivered: Option<(Session, DeliveryBatch)>,
+}
+
+impl HookOutcome {
+    pub(super) const fn of(reply: Reply) -> Self {
+        Self { reply, delivered: None }
+    }
+
+    /// The prompts in the reply.
+    pub fn batch(&self) -> Option<&DeliveryBatch> {
+        self.delivered.as_ref().map(|(_, batch)| batch)
+    }
+
+    pub(super) fn delivering(session: Session, batch: DeliveryBatch, reply: impl FnOnce(String) -> Reply) -> Self {
+        Self { reply: reply(batch.text.clone()), delivered: Some((session, batch)) }
+    }
+}
+
+/// Usage read from a transcript.
+#[derive(Debug, Clone, Default)]
+pub struct TranscriptUsage {
+    /// The model's turns.
+    pub turns: Vec<Turn>,
+    /// The offset up to which the transcript was read, in bytes.
+    pub offset: u64,
+    /// Context usage from 0 to 1, if the transcript has it.
+    pub context: Option<f64>,
+    /// Whether the agent's shell finds `fairway`, if the transcript tells.
+    pub finds_program: Option<bool>,
+}
+
+/// Reads a transcript from an offset on.
+pub type TranscriptReader<'a> = &'a dyn Fn(&Path, u64) -> io::Result<TranscriptUsage>;

@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    event::HookCaller,
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookOutcome, Reply},
     resolve_session,
 };
 use crate::{

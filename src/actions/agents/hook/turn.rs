@@ -5,10 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{
-    event::HookCaller,
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookOutcome, Reply, TranscriptReader, TranscriptUsage},
     resolve_session,
-    transcript_usage::{TranscriptReader, TranscriptUsage},
 };
 use crate::{
     actions::{

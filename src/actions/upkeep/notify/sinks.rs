@@ -8,10 +8,17 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Result;
+
+use super::document;
 use crate::{
-    actions::App,
+    actions::{App, core::trust},
     config::SinkSettings,
-    domain::notification::NotifySink,
+    domain::{
+        Refusal,
+        id::SinkName,
+        notification::{NotifySink, ReceiptState},
+    },
     env::{Env, vars},
     os::{
         capture::{Call, capture},
@@ -19,7 +26,7 @@ use crate::{
         exit_reason::ExitReason,
     },
     render::strip_controls,
-    wire::NotificationView,
+    wire::{NotificationView, SentView},
 };
 
 /// The time limit of `notify-send`.
@@ -131,6 +138,36 @@ fn run(app: &App, program: &Path, args: &[OsString], stdin: &[u8], limit: Durati
         ExitReason::TimedOut => format!("took longer than {} s", limit.as_secs_f32()),
     };
     Err(SinkError { why, output: [done.stdout, done.stderr].concat() })
+}
+
+/// Sends a sample to a sink. No receipt is written, and the quiet window does not hold it. Also returns the program's messages.
+///
+/// # Errors
+/// `usage` for a sink that is neither built in nor configured; `untrusted` for one that runs a program of the configuration.
+pub fn test(app: &App, name: &SinkName, terminal: Option<&mut dyn Write>) -> Result<(SentView, Vec<u8>)> {
+    let sink = app.settings.notify.sink(name);
+    if sink.way == NotifySink::Command {
+        if NotifySink::parse(name.as_str()).is_none() && sink.command.is_none() {
+            let known: Vec<&str> = NotifySink::ALL.iter().map(|one| one.as_str()).collect();
+            let why = format!("no sink '{name}': name {} or one of notify.per_sink", known.join(", "));
+            return Err(Refusal::Usage { why }.into());
+        }
+        trust::require(app)?;
+    }
+    let document = document::of_test(app);
+    let failure = deliver(app, &sink, &document, terminal).err();
+    let state = if failure.is_none() { ReceiptState::Sent } else { ReceiptState::Failed };
+    let (error, output) = failure.map(|failure| (failure.why, failure.output)).unzip();
+    let view = SentView {
+        sink: name.to_string(),
+        state: state.as_str(),
+        items: Vec::new(),
+        title: document.title,
+        attempt: 1,
+        error,
+        retry_at: None,
+    };
+    Ok((view, output.unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     env::{Env, vars},
     os::{digest::sha256_hex, socket},
@@ -54,4 +56,28 @@ pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
 fn short_digest(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     sha256_hex(path.as_os_str().as_bytes()).chars().take(16).collect()
+}
+
+const MAX_BYTES: u64 = 16 << 10;
+
+/// The page of a running server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownPage {
+    /// The name of its host on this machine.
+    pub host: String,
+    /// Its origin on this machine.
+    pub origin: String,
+    /// Its origin in the network.
+    pub network: Option<String>,
+    /// The SHA-256 fingerprint of its certificate there.
+    pub fingerprint: Option<String>,
+}
+
+impl ShownPage {
+    /// The page of the server of this runtime directory; `None` without one. A server that was killed may have left it.
+    pub fn read(runtime: &Path) -> Option<Self> {
+        let mut text = String::new();
+        File::open(runtime.join(PAGE_FILE)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
 }

@@ -2,14 +2,17 @@
 
 use std::{io::ErrorKind, time::Duration};
 
-use super::{
-    answer_tokens,
-    certificate_file::{self, StoredCertificate},
-    device_file::{self, DeviceFile},
-    findings::display_path,
-};
+use super::findings::display_path;
 use crate::{
-    actions::{App, core::errors},
+    actions::{
+        App,
+        core::errors,
+        upkeep::{
+            answer_tokens,
+            certificate_file::{self, StoredCertificate},
+            devices::{self, DeviceFile},
+        },
+    },
     domain::finding::{Finding, Severity},
 };
 
@@ -19,7 +22,7 @@ const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Whether a file of the state directory is judged here: another mode alone does not mend one that others could have read or
 /// written.
 pub(super) fn judges(name: &str) -> bool {
-    [device_file::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
+    [devices::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
         || name == certificate_file::FILE
 }
 
