@@ -16,7 +16,6 @@ use crate::{
     os::{lock, process, socket, user},
 };
 
-/// A connection to the server of a project.
 #[derive(Debug)]
 pub struct ApiClient {
     stream: UnixStream,
@@ -47,7 +46,6 @@ impl ApiClient {
             && process::has_variable(pid, SUSPECT) == Some(false)
     }
 
-    /// Posts a JSON document.
     pub fn post(&mut self, route: &str, body: &[u8]) -> Result<HttpResponse, ApiClientError> {
         let head = format!(
             "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -57,7 +55,7 @@ impl ApiClient {
         self.send([head.as_bytes(), body].concat())
     }
 
-    /// Gets a JSON document. Not for event streams, which do not end.
+    /// Requests a JSON document. Event streams cannot be read so: they do not end.
     pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
         let _span = tracing::debug_span!("server", method = "GET", route).entered();
         self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
@@ -77,16 +75,12 @@ fn remaining(deadline: Instant) -> Result<Duration, ApiClientError> {
     if left.is_zero() { Err(ApiClientError::TimedOut) } else { Ok(left) }
 }
 
-/// Why there is no response.
 #[derive(Debug, Error)]
 pub enum ApiClientError {
-    /// The server did not respond in time.
     #[error("the server did not respond in time")]
     TimedOut,
-    /// The connection broke.
     #[error("the connection to the server was lost: {0}")]
     Disconnected(io::Error),
-    /// The response is not valid HTTP.
     #[error("invalid response from the server: {0}")]
     InvalidResponse(&'static str),
 }
@@ -100,9 +94,7 @@ impl From<io::Error> for ApiClientError {
     }
 }
 
-/// The maximum body, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// The maximum head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,10 +24,9 @@ pub const PORT_FILE: &str = "worker.port";
 /// The file with the bearer token for that port.
 pub const TOKEN_FILE: &str = "worker.token";
 
-/// The file that says where the page is.
+/// The file with the address of the page.
 pub const PAGE_FILE: &str = "worker.page";
 
-/// The maximum size of the pointer file, in bytes.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
 /// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
@@ -60,16 +59,15 @@ fn short_digest(path: &Path) -> String {
 
 const MAX_BYTES: u64 = 16 << 10;
 
-/// The page of a running server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownPage {
-    /// The name of its host on this machine.
+    /// The host name in the origin on this machine.
     pub host: String,
-    /// Its origin on this machine.
+    /// The origin for browsers on this machine.
     pub origin: String,
-    /// Its origin in the network.
+    /// The origin for other machines, if the page is in the network.
     pub network: Option<String>,
-    /// The SHA-256 fingerprint of its certificate there.
+    /// The SHA-256 fingerprint of the certificate for the network.
     pub fingerprint: Option<String>,
 }
 

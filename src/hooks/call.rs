@@ -31,20 +31,16 @@ use crate::{
     render,
 };
 
-/// How many bytes are read from stdin.
 const MAX_STDIN_BYTES: u64 = 8 << 20;
-/// How many characters of a reason are printed.
 const MAX_REASON_CHARS: usize = 1_000;
 
 #[derive(Debug)]
 pub struct HookCall<'a> {
-    /// The calling provider.
     pub provider: Provider,
-    /// The event's name from the command line.
     pub event: &'a str,
     /// The project's root from `--root`.
     pub root: Option<&'a Path>,
-    /// Whether the launch brought this entry, and not the provider's other settings.
+    /// Whether the hook was started by an entry of the launch, and not of the provider's other settings.
     pub by_launch: bool,
 }
 

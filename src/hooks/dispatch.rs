@@ -175,7 +175,6 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     Ok(())
 }
 
-/// Checks that the event of the command line is the event of the payload.
 fn check_event_name(event: &str, payload: &Payload) -> Result<(), String> {
     let named = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
     if named == event {

@@ -21,10 +21,8 @@ use crate::{
     os::executable,
 };
 
-/// The facts about the hooks of every supported provider.
 pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 
-/// The providers' hooks, for launches.
 #[derive(Debug)]
 pub struct KnownHooks;
 
@@ -147,13 +145,12 @@ fn writable_roots(provider: Provider, place: HookPlace<'_>) -> Option<Vec<PathBu
     Some(roots.iter().filter_map(toml::Value::as_str).map(PathBuf::from).collect())
 }
 
-/// Settings of a user's own that say what the sandbox allows. A profile would replace them.
+/// Settings of a user that say what the sandbox allows. A profile would replace them.
 const OWN_SETTINGS: [&str; 5] = ["sandbox_mode", "default_permissions", "permissions", "profile", "profiles"];
-/// Parts of words of a command line that say the same.
+/// Parts of command-line words that set the sandbox.
 const OWN_WORDS: [&str; 7] = ["sandbox", "permissions", "profile", "yolo", "full-auto", "add-dir", "trust_level"];
-/// The longest configuration of a user that is read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
-/// Where an administrator says which profiles are allowed.
+/// The directory in which an administrator restricts the profiles.
 const MANAGED: &str = "/etc/codex";
 
 /// The arguments of the permission profile `fairway`, for Codex in a linked worktree: git's directories can be written, but not
@@ -193,7 +190,7 @@ fn table(file: &Path) -> Option<::toml::Table> {
     is_small.then(|| fs::read_to_string(file).ok()?.parse().ok()).flatten()
 }
 
-/// Whether the settings say nothing of a sandbox but which directories it may write.
+/// Whether the settings say nothing about a sandbox except which directories it may write.
 fn is_plain(settings: &::toml::Table) -> bool {
     let only_roots =
         |value: &::toml::Value| value.as_table().is_some_and(|keys| keys.keys().all(|key| key == "writable_roots"));
@@ -201,7 +198,7 @@ fn is_plain(settings: &::toml::Table) -> bool {
         && settings.get("sandbox_workspace_write").is_none_or(only_roots)
 }
 
-/// Whether a person trusted the worktree or its repository, and said otherwise of neither.
+/// Whether a person has trusted the worktree or its repository, and has distrusted neither.
 fn is_trusted(settings: &::toml::Table, worktree: &Path) -> bool {
     let Some(git) = GitDir::around(worktree) else { return false };
     let levels: Vec<&str> = [Some(worktree), Some(git.top.as_path()), git.common.parent()]

@@ -82,10 +82,9 @@ fn wait_for_prompt(hook: &HookCall<'_>, env: impl FnOnce() -> Env) -> Result<u8,
 /// The name on the command line: `fairway hook PROVIDER deliver`.
 pub(super) const DELIVER_EVENT: &str = "deliver";
 
-/// How long the delivery may take.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts the delivery when prompts wait for the session of the environment. A failure leaves them queued.
+/// Starts the delivery if prompts wait for the acting session. If that fails they stay queued.
 pub(super) fn start_delivery(app: &App, provider: Provider) {
     let Some(session) = app.actor.session.clone() else { return };
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
@@ -97,7 +96,7 @@ pub(super) fn start_delivery(app: &App, provider: Provider) {
     }
 }
 
-/// Delivers the prompts to the session that the environment names. Returns the exit code.
+/// Delivers the waiting prompts of the session that the environment names. Returns the exit code.
 pub(super) fn run_delivery(provider: Provider, env: impl FnOnce() -> Env) -> u8 {
     let limited = exit_on_signal::install(&ON_STOP).and_then(|()| exit_on_signal::set_deadline(DELIVERY_TIMEOUT));
     let limited = limited.map_err(|error| error.to_string());

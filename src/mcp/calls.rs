@@ -22,7 +22,7 @@ use crate::{
     wire::Failure,
 };
 
-/// Makes the context of each call, as the command line makes that of a command.
+/// Makes the context of each call, as the command line makes the context of a command.
 pub trait Calls: Send + Sync + 'static {
     /// The context of one call; nothing is open yet.
     ///
@@ -33,36 +33,30 @@ pub trait Calls: Send + Sync + 'static {
     /// The failure that the command line would print.
     fn failure(&self, error: &Error) -> Failure;
 
-    /// A command of this program as a child, for commands that run programs.
+    /// The flags, environment and directory for a command of this program that runs as a child.
     fn command(&self) -> OwnCommand;
 }
 
 /// The global flags, the environment and the directory of every command of this program as a child.
 #[derive(Debug, Clone)]
 pub struct OwnCommand {
-    /// The global flags.
     pub flags: Vec<OsString>,
-    /// The environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// The working directory.
     pub cwd: PathBuf,
 }
 
-/// The longest time of a command. The program that it runs has a limit of its own.
+/// The time limit of a command. The program that the command runs has a limit of its own.
 const LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
-/// The most output of a command, in bytes.
 const MAX_OUTPUT_BYTES: usize = 32 << 20;
 
-/// The children of this server.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Children(Arc<Mutex<HashSet<i32>>>);
 
-/// The output of a command.
 #[derive(Debug)]
 pub(super) enum Printed {
-    /// Its document, and its stderr.
+    /// The document on stdout, and the text on stderr.
     Document(Value, String),
-    /// Its error document, as it stands.
+    /// The unchanged error document of a command that failed.
     Error(Value),
 }
 
@@ -71,7 +65,6 @@ impl Children {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a command of this program with `--json`.
     pub(super) fn run(&self, own: OwnCommand, args: &[OsString], stdin: &[u8]) -> Result<Printed> {
         let program = executable::current_executable().context("cannot find the program of this server")?;
         let args: Vec<OsString> = own.flags.into_iter().chain(["--json".into()]).chain(args.iter().cloned()).collect();

@@ -9,7 +9,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-/// The longest message, in bytes. The longest document that a command takes is a quarter of it.
+/// The longest message, in bytes: four times the longest document that a command accepts.
 pub(super) const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// The most messages of a batch.
 pub(super) const MAX_BATCH: usize = 1_000;
@@ -17,23 +17,21 @@ pub(super) const MAX_BATCH: usize = 1_000;
 pub(super) type Incoming = RxJsonRpcMessage<RoleServer>;
 pub(super) type Outgoing = TxJsonRpcMessage<RoleServer>;
 
-/// The outcome of reading one message.
+/// What is to be done with a message.
 #[derive(Debug)]
 pub(super) enum Read {
-    /// It is dispatched. A request has an id.
+    /// Dispatch it; a request has an id, a notification has none.
     Message(Box<Incoming>, Option<RequestId>),
-    /// It is answered at once.
     Answer(Box<Outgoing>),
-    /// It needs no answer.
     Ignored,
 }
 
-/// An error without an id: of a message whose id is unknown.
+/// An error response; `id` is `None` when the id of the message is unknown.
 pub(super) fn error(code: ErrorCode, message: impl Into<String>, id: Option<RequestId>) -> Outgoing {
     Outgoing::error(ErrorData::new(code, message.into(), None), id)
 }
 
-/// An error as a document. An unknown id is null, as JSON-RPC has it.
+/// A response as JSON. An unknown id becomes null, as JSON-RPC demands.
 pub(super) fn document(answer: &Outgoing) -> Value {
     let mut document = serde_json::to_value(answer).unwrap_or_default();
     if let Value::Object(fields) = &mut document {
@@ -84,18 +82,17 @@ pub(super) struct InFlight {
 
 #[derive(Debug, Default)]
 struct Batch {
-    /// How many of its requests are without an answer, and one for the reader while it is being read.
+    /// The number of requests without an answer, plus one while the batch is still being read.
     open: usize,
     answers: Vec<Value>,
 }
 
 impl InFlight {
-    /// Whether every request has its answer.
     pub(super) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Begins a batch; [`InFlight::finish_reading`] ends its reading.
+    /// Begins a batch. The caller must [`close`](InFlight::close) it once more after it has read the whole batch.
     pub(super) fn begin_batch(&mut self) -> u64 {
         self.newest += 1;
         self.batches.insert(self.newest, Batch { open: 1, answers: Vec::new() });
@@ -114,12 +111,12 @@ impl InFlight {
         true
     }
 
-    /// The batch of a request that is answered now or was cancelled.
+    /// Forgets a request that is answered now or was cancelled, and returns its batch.
     pub(super) fn remove(&mut self, id: &RequestId) -> Option<u64> {
         self.requests.remove(id).flatten()
     }
 
-    /// Adds an answer to a batch that was made while it was read.
+    /// Adds an answer that was made while the batch was still being read.
     pub(super) fn push(&mut self, batch: u64, answer: Value) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.answers.push(answer);

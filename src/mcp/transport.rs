@@ -26,7 +26,7 @@ const END_GRACE: Duration = Duration::from_secs(15);
 /// How long the last answers may take to be written.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The pipes of this process.
+/// The transport over stdin and stdout.
 #[derive(Debug)]
 pub(super) struct StdioTransport {
     input: UnboundedReceiver<Line>,
@@ -37,7 +37,6 @@ pub(super) struct StdioTransport {
 }
 
 impl StdioTransport {
-    /// Starts to read and write.
     pub(super) fn start() -> std::io::Result<Self> {
         let (sender, input) = read_lines(MAX_MESSAGE_BYTES)?;
         let output = Output::start(sender)?;
@@ -115,7 +114,7 @@ impl StdioTransport {
         }
     }
 
-    /// A cancelled request gets no answer.
+    /// Forgets a cancelled request, which gets no answer. Sends the answers of its batch if it was the last open one.
     fn forget(&mut self, id: &RequestId) {
         if let Some(batch) = self.in_flight.remove(id)
             && let Some(answers) = self.in_flight.close(batch, None)

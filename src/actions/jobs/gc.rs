@@ -23,7 +23,6 @@ const BATCH_SIZE: usize = 100;
 /// The garbage collection is considered at the end of every 32nd job.
 const GC_EVERY_JOBS: i64 = 32;
 
-/// The jobs that were deleted, or would be.
 #[derive(Debug, Default)]
 pub struct GcReport {
     pub jobs: Vec<JobId>,
@@ -100,7 +99,7 @@ fn plan(app: &App) -> Result<GcReport> {
     })
 }
 
-/// A younger directory may still be in creation.
+/// The minimum age of an orphaned directory: a younger one may belong to a job that is being spawned.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
 /// Removes the start files of final jobs and the directories that belong to no job. A directory that cannot be removed does

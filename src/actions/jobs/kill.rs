@@ -59,7 +59,7 @@ pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration
     if app.idempotency_key.is_some() { app.mutate_unattributed(|_| Ok(answer)) } else { Ok(answer) }
 }
 
-/// One attempt; `None` while the job changes between processes.
+/// Tries once; `None` while the job changes between processes.
 fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, left: Duration) -> Result<Option<Job>> {
     let read = || app.read(|tx| find::job(tx, &first.id.to_string()));
     let job = read()?;
@@ -112,8 +112,8 @@ fn cancel_queued(app: &App, job: &Job) -> Result<()> {
     let known = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?;
     if let Some(job) = known.filter(|job| job.status == JobStatus::Queued) {
         let why = "it was killed on request, before it started".to_owned();
-        let ending = JobResult::without_exit(JobStatus::Canceled, why);
-        finish::finish_unsupervised(app, &job, &ending)?;
+        let result = JobResult::without_exit(JobStatus::Canceled, why);
+        finish::finish_unsupervised(app, &job, &result)?;
     }
     drop(hold);
     queue_waiter::wake(app);

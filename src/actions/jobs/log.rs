@@ -27,16 +27,12 @@ const MAX_ITEMS: usize = 500;
 /// No more items are added to an answer after this much text.
 const TEXT_LIMIT_BYTES: usize = 1 << 20;
 
-/// A request for output items.
 #[derive(Debug, Clone)]
 pub struct LogRequest {
-    /// The job: an id or a part of it.
     pub job: String,
     /// Only items after this sequence number.
     pub since_seq: i64,
-    /// The maximum number of items.
     pub limit: Option<usize>,
-    /// Only items of this type.
     pub stream: Option<ItemType>,
 }
 

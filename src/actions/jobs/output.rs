@@ -18,7 +18,6 @@ use crate::{
     wire::JobView,
 };
 
-/// Maximum length of the snippet.
 const MAX_SNIPPET_CHARS: usize = 2_000;
 /// How much output is read for the snippet. It is more than the snippet shows, so that a secret that begins before it is still
 /// masked.
@@ -27,7 +26,6 @@ const SNIPPET_SCAN_ITEMS: [i64; 2] = [16, 4_096];
 /// Maximum reads of one page, if output is dropped between reading the rows and the bytes.
 const MAX_ROUNDS: usize = 10;
 
-/// A page of items.
 pub(super) struct Page {
     pub items: Vec<DecodedItem>,
     /// The last sequence number that was read.
@@ -67,7 +65,6 @@ pub(super) fn page(
     }
 }
 
-/// The end of a job's output.
 pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) -> Result<String> {
     let mut newest = Vec::new();
     for most in SNIPPET_SCAN_ITEMS {
@@ -94,7 +91,6 @@ pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) ->
     Ok(text.get(from..).unwrap_or_default().to_owned())
 }
 
-/// Builds views of jobs; opens the output store once, on first use.
 #[derive(Debug, Default)]
 pub struct JobReader {
     output: Option<OutputStore>,
@@ -127,14 +123,12 @@ impl JobReader {
         })
     }
 
-    /// The view of a job.
     pub fn view(&mut self, app: &App, job: &Job) -> JobView {
         let (bytes, truncated) = self.output_size(app, job);
         JobView::new(job, is_supervised(app, job), bytes, truncated)
     }
 }
 
-/// The view of one job.
 pub fn view(app: &App, job: &Job) -> JobView {
     JobReader::new().view(app, job)
 }

@@ -23,13 +23,11 @@ const MAX_PREFIX_BYTES: i64 = 3;
 /// An item as text, with secrets not yet masked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedItem {
-    /// Its sequence number.
     pub seq: i64,
     pub kind: ItemType,
     pub text: String,
     /// Details of an event.
     pub meta: Value,
-    /// When it was written.
     pub created_at: Timestamp,
 }
 
@@ -45,7 +43,6 @@ impl From<&DecodedItem> for JobItemView {
     }
 }
 
-/// Decodes the output of one job.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     output: &'a OutputStore,

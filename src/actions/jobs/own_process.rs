@@ -71,8 +71,8 @@ pub(super) fn start_supervisor(app: &App, job: &Job, start: &StartSpec, hold: In
     let _kept = file.try_clone();
     let Err(error) = launch_detached(app, &args, marked, Some(file)) else { return Ok(true) };
     let why = format!("cannot start its supervisor: {error}");
-    let ending = JobResult::without_exit(JobStatus::Failed, why);
-    finish::finish_unsupervised(app, job, &ending)?;
+    let result = JobResult::without_exit(JobStatus::Failed, why);
+    finish::finish_unsupervised(app, job, &result)?;
     Ok(false)
 }
 

@@ -22,14 +22,11 @@ use crate::{
 const MAX_ITEMS: usize = 256;
 const TEXT_LIMIT_BYTES: usize = 256 << 10;
 
-/// A request for a job's state.
 #[derive(Debug, Clone)]
 pub struct PollRequest {
-    /// The job: an id or a part of it.
     pub job: String,
     /// Only items after this sequence number.
     pub since_seq: i64,
-    /// How long to wait.
     pub wait: Option<Duration>,
     /// The condition that ends the wait; by default any item or the end.
     pub until: Option<Until>,
@@ -64,7 +61,7 @@ pub fn poll(app: &App, request: &PollRequest) -> Result<JobPollView> {
     view(app, &job, request.since_seq, &mut reader)
 }
 
-/// Whether the wait is over.
+/// Whether the awaited item is there, or the job has ended or lost its supervisor.
 fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobReader) -> Result<bool> {
     if job.status.is_final() || !is_supervised(app, job) {
         return Ok(true);

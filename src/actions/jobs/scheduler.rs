@@ -18,12 +18,10 @@ pub fn schedule(app: &App) -> Result<()> {
     queue_waiter::ensure_running(app)
 }
 
-/// The result of [`start_eligible`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Started {
-    /// The number of started jobs.
     pub count: usize,
-    /// The next job may start, but another process has its lock.
+    /// Whether the next job may start but is locked by another process.
     pub is_blocked: bool,
 }
 
@@ -58,7 +56,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
         let Some(start) = start.filter(|_| !dir.has_started()) else {
             // A restored store may list jobs as queued that have run since the backup.
             match dir.read_result() {
-                Some(ending) => finish::finish_unsupervised(app, &job, &ending)?,
+                Some(result) => finish::finish_unsupervised(app, &job, &result)?,
                 None => mark_lost(app, &job, "its start file is missing; it may have run before")?,
             };
             continue;
@@ -93,8 +91,8 @@ fn is_queued(app: &App, job: &Job) -> Result<bool> {
 }
 
 fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
-    let ending = JobResult::without_exit(JobStatus::Lost, why);
-    finish::finish_unsupervised(app, job, &ending)
+    let result = JobResult::without_exit(JobStatus::Lost, why);
+    finish::finish_unsupervised(app, job, &result)
 }
 
 /// The note for a job whose queue stands still: the running job of the queue belongs to another host or container, and no

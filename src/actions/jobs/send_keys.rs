@@ -32,10 +32,8 @@ use crate::{
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for the supervisor of a starting job to open its control socket.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The command.
 const WORDS: [&str; 2] = ["exec", "send-keys"];
 
 /// Types input into a job's terminal, in order; returns when the terminal has accepted all of it.

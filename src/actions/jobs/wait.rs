@@ -93,7 +93,6 @@ fn refresh(app: &App, jobs: &mut [Job]) -> Result<()> {
 /// failed: the process that claimed the job may outlive a supervisor that died.
 const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A waiter for changes of one job.
 #[derive(Debug)]
 pub struct JobWaiter {
     waiter: ChangeWaiter,

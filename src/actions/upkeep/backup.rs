@@ -148,10 +148,8 @@ pub fn accept_loss(app: &App) -> Result<Vec<Finding>> {
     Ok(finding.into_iter().collect())
 }
 
-/// The number of lost events that are named.
 const MAX_NAMED: usize = 20;
 
-/// The snapshots of this project's store, newest first.
 pub fn list_snapshots(app: &App) -> Vec<SnapshotView> {
     let found = app.project.outside_dir().map(|outside| snapshots::list(&outside)).unwrap_or_default();
     found.iter().map(snapshot_view).collect()
@@ -160,7 +158,7 @@ pub fn list_snapshots(app: &App) -> Vec<SnapshotView> {
 /// Restores the newest snapshot. The answer says which events are missing since.
 ///
 /// # Errors
-/// `not_found` without a snapshot; as [`restore`].
+/// `not_found` without a snapshot; the errors of [`restore`].
 pub fn restore_latest(app: &App) -> Result<Answer> {
     refuse_on_server(app)?;
     let outside = app.project.outside_dir();

@@ -53,7 +53,6 @@ fn json(written: &str) -> serde_json::Value {
     value.and_then(|value: Value| serde_json::to_value(value).ok()).unwrap_or_else(|| written.into())
 }
 
-/// The permissions of a new configuration file.
 const NEW_FILE_MODE: u32 = 0o644;
 
 /// A copy of a configuration file that is being edited. Dropping it removes the copy.
@@ -61,7 +60,7 @@ const NEW_FILE_MODE: u32 = 0o644;
 pub struct ConfigDraft {
     /// The file, without links.
     pub path: PathBuf,
-    /// Its text when the edit began; `None` if there was no file.
+    /// The file's text when the edit began; `None` if there was no file.
     pub original: Option<String>,
     copy: PathBuf,
 }
@@ -81,13 +80,13 @@ impl ConfigDraft {
         Ok(Self { path, original, copy })
     }
 
-    /// Lets the person's editor work on the copy, and returns its text.
+    /// Opens the copy in the person's editor and returns the edited text.
     pub fn edit(&self, env: &Env) -> Result<String> {
         editor::run(env, &self.copy, &env.cwd).map_err(|error| anyhow!("{error}; nothing was changed"))?;
         Ok(read(&self.copy)?.unwrap_or_default())
     }
 
-    /// Checks a text as if it were in the file.
+    /// Checks `text` as the new content of the file.
     pub fn check(&self, env: &Env, project: &Project, text: &str) -> Result<()> {
         Ok(check_text(project, env, &self.path, text)?)
     }

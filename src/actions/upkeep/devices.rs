@@ -22,26 +22,23 @@ use crate::{
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The facts of a device that is to be paired.
 #[derive(Debug, Clone)]
 pub struct PairingRequest {
     pub access: DeviceAccess,
-    /// Its name; `None` if the device itself says one.
+    /// The name of the device; `None` if the browser chooses it.
     pub name: Option<DeviceName>,
-    /// How long it stays paired.
     pub lifetime: Duration,
-    /// The device from which the code is made; `None` for the terminal.
+    /// The paired device that makes the code; `None` for the terminal.
     pub paired_from: Option<String>,
 }
 
-/// A new code, in both spellings.
+/// A new pairing code, for a link and for typing.
 #[derive(Debug)]
 pub struct NewCode {
-    /// The code of a link.
+    /// The code in a link.
     pub link: String,
     /// The code that is typed.
     pub typed: String,
-    /// When the device ends.
     pub expires_at: crate::env::Timestamp,
 }
 
@@ -90,7 +87,7 @@ pub fn make_code(app: &App, host: &str, request: &PairingRequest) -> Result<NewC
     Ok(NewCode { link, typed, expires_at })
 }
 
-/// Makes a code for a browser, with its links at the server that runs.
+/// Makes a pairing code, with links to the running server.
 ///
 /// # Errors
 /// `inside_session`; `no_page_server`; `devices_unreadable`.
@@ -144,7 +141,6 @@ pub fn revoke(app: &App, name: &DeviceName) -> Result<Answer> {
     Answer::new(&DeviceRevokedView { name: own.clone(), revoked: gone.clone() }, own, line)
 }
 
-/// The file's name, in the state directory.
 pub(super) const NAME: &str = "devices";
 
 /// Reads the paired devices, and changes them under a lock.
@@ -152,7 +148,6 @@ pub(super) const NAME: &str = "devices";
 pub struct DeviceFile(PrivateJson);
 
 impl DeviceFile {
-    /// The file of a project.
     pub fn of(project: &Project) -> Self {
         Self(PrivateJson::new(&project.state, NAME))
     }

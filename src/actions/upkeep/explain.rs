@@ -35,7 +35,7 @@ use crate::{
     wire::ExplainView,
 };
 
-/// Former claimants in an explanation.
+/// The maximum number of former claimants in an explanation.
 const MAX_FORMER_CLAIMANTS: usize = 10;
 
 /// Explains a task's status, why it is not ready, and its claims.
@@ -47,7 +47,7 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     app.read_together(|tx| task_in(app, tx, id, now))
 }
 
-/// As [`task`], in a read.
+/// Like [`task`], inside a read transaction.
 fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<ExplainView> {
     let task = lookup::task(tx, id)?;
     let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
@@ -69,7 +69,6 @@ fn source(event: &LoggedEvent) -> String {
     format!("event {}", event.seq)
 }
 
-/// The text of a transition event.
 fn describe_transition(event: &LoggedEvent) -> String {
     let verb = event.kind.trim_start_matches("task.");
     format!("{verb} by {}{}", event.actor, transition_detail(&event.data))
@@ -150,7 +149,7 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
     Ok(probed(app, read, now))
 }
 
-/// An explanation of a session with what its process and its backend say. They are asked while no transaction is open.
+/// Adds what the process and the backend of a session report. They are probed outside of a transaction.
 fn probed(app: &App, (session, mut view): (Session, ExplainView), now: Timestamp) -> ExplainView {
     if !session.status.is_final() {
         probes(app, &session, now, &mut view);
@@ -158,7 +157,7 @@ fn probed(app: &App, (session, mut view): (Session, ExplainView), now: Timestamp
     view
 }
 
-/// As [`session`], in a read, without its process and its backend.
+/// Like [`session`], inside a read transaction and without probes of its process and backend.
 fn session_in(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Session, ExplainView)> {
     let session = lookup::session(tx, id)?;
     let mut view = ExplainView::new("session", id, session.status.as_str(), now);
@@ -320,7 +319,6 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
     })
 }
 
-/// What an id names.
 enum Found {
     Task(ExplainView),
     Session(Box<(Session, ExplainView)>),

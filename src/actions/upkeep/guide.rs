@@ -7,9 +7,7 @@ use std::{
 
 use crate::{config::Project, domain::Refusal, env::Env, os::digest::sha256_hex};
 
-/// The contract of this version.
 pub const CONTRACT: &str = include_str!("agents.md");
-/// The contract's file in the state directory.
 pub const CONTRACT_FILE: &str = "AGENTS.md";
 /// The longest contract that is read from a file, in bytes.
 const MAX_CONTRACT_BYTES: u64 = 256 << 10;
@@ -24,7 +22,6 @@ const EARLIER: &[&str] = &[
     "e08c8b3d14eee58b95ab2ac6d12d564b406248c05f9d9c823ce2a9499d330ee8",
 ];
 
-/// A contract, and its file if a person has changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guide {
     pub text: String,
@@ -56,7 +53,7 @@ pub fn is_earlier(text: &str) -> bool {
 
 #[derive(Debug)]
 pub struct GuidePage {
-    /// Its topic: the page's file without the extension.
+    /// The name of the page's file without the extension.
     pub topic: &'static str,
     /// The page, with comments for those who edit it.
     source: &'static str,
@@ -71,7 +68,6 @@ macro_rules! pages {
     };
 }
 
-/// Every guide, by topic.
 pub const PAGES: &[GuidePage] = pages![
     "approvals",
     "backend-scripts",
@@ -121,7 +117,7 @@ pub fn find_page(topic: &str) -> Result<&'static GuidePage, Refusal> {
     })
 }
 
-/// The topic that a word most likely means: it is one of the topic's words, or it has few typing errors.
+/// The topic that most resembles a name: one of its words is the name, or the name has few typing errors.
 fn near(name: &str) -> Option<&'static str> {
     let is_word_of = |page: &&GuidePage| !name.is_empty() && page.topic.split('-').any(|word| word == name);
     let distance = |topic: &str| strsim::damerau_levenshtein(name, topic);
@@ -132,7 +128,6 @@ fn near(name: &str) -> Option<&'static str> {
 }
 
 impl GuidePage {
-    /// The page's heading.
     pub fn title(&self) -> &'static str {
         self.source.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
@@ -155,5 +150,4 @@ impl GuidePage {
     }
 }
 
-/// The skill of this version.
 pub const SKILL: &str = include_str!("skill.md");

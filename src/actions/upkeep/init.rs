@@ -35,15 +35,16 @@ const TRUST_UNREADABLE: &str = "cannot read what was trusted of this project";
 const PASTE_TEXT: &str =
     "This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.";
 
-/// Where the store is to be.
 enum Place {
-    /// In the project's file.
     File,
-    /// On a server; with its address where a person gave it for this project.
-    Server { url: String, is_new: bool },
+    /// On a server; `is_new` says whether the address must be written to the configuration.
+    Server {
+        url: String,
+        is_new: bool,
+    },
 }
 
-/// Where the store of a project is to be: as the command says, else as the configuration does.
+/// The place of a project's store: as the command line says, else as the configuration says.
 fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
     if let Some(url) = asked {
         store_config::check_argument(url)?;
@@ -69,7 +70,7 @@ fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
     }
 }
 
-/// Why an engine without an address cannot be used.
+/// The refusal of a server engine without an address.
 fn no_address() -> anyhow::Error {
     if cfg!(feature = "postgres") { StoreError::NoAddress.into() } else { StoreError::NoPostgres.into() }
 }

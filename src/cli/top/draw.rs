@@ -23,22 +23,19 @@ const HIGH: usize = 30;
 /// The least width of the column that takes what is left.
 const MIN_REST: usize = 18;
 
-/// The most lines of a message.
 const MAX_MESSAGE_LINES: usize = 4;
 
-/// How a frame is drawn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub now: Timestamp,
     pub has_colour: bool,
 }
 
-/// A column of a part.
 struct Column {
     most: usize,
     /// Columns of the highest rank go first when there is no room; those of rank 0 stay.
     rank: u8,
-    /// It takes the width that is left.
+    /// Whether it takes the width that is left.
     is_rest: bool,
 }
 
@@ -48,7 +45,7 @@ const fn column(most: usize, rank: u8) -> Column {
 
 const REST: Column = Column { most: usize::MAX, rank: 0, is_rest: true };
 
-/// Draws a frame. Returns the place of the cursor of a text that is typed.
+/// Draws a frame. Returns the position of the cursor of a text that is typed.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
     let area = buffer.area;
     let is_current = state.as_of.is_none();
@@ -86,7 +83,6 @@ struct Canvas<'a> {
     is_current: bool,
 }
 
-/// A line of the list.
 enum Line {
     Blank,
     Heading(Part),
@@ -210,7 +206,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws so many of these lines as there is room for, from `top` on, with the line of the cursor among them.
+    /// Draws the part of the lines that fits into `height` rows from `top` on and contains the line of the cursor.
     fn lines(
         &mut self,
         state: &State,
@@ -382,7 +378,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// The pane at the right of a list that is so wide.
+    /// Draws the pane to the right of the list, which is `list` columns wide.
     fn pane(&mut self, state: &State, list: usize) {
         let (Some(pane), Some(request)) = (&state.pane, state.pane_request()) else { return };
         let faint = self.style(Meaning::Faint);

@@ -11,10 +11,9 @@ use crate::os::{exit_reason::ExitReason, file_watch::FileWatch, piped_child::Pip
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);
-/// A selection that moves on is not read.
+/// The delay before a new selection is read: one that moves on is not read.
 const SETTLE: Duration = Duration::from_millis(120);
 
-/// A command whose output is shown.
 #[derive(Debug)]
 pub(super) struct Viewer {
     action: Action,
@@ -29,12 +28,11 @@ pub(super) struct Viewer {
 struct Peek {
     watch: FileWatch,
     is_changed: bool,
-    /// It is read again no earlier.
+    /// The earliest time at which it is read again.
     due: Instant,
     interval: Duration,
 }
 
-/// What a command has printed since the last look.
 #[derive(Debug)]
 pub(super) struct Printed {
     pub lines: Vec<String>,
@@ -57,7 +55,6 @@ impl Viewer {
         Self { action, child: None, rest: Vec::new(), peek: Some(peek) }
     }
 
-    /// Ends the command.
     pub(super) fn close(self) {
         if let Some(child) = self.child {
             child.kill();
@@ -74,7 +71,7 @@ impl Viewer {
         self.peek.as_ref().filter(|peek| !peek.is_changed)?.watch.fd()
     }
 
-    /// Takes the news of the watched file, if there are any.
+    /// Notes a change of the watched file, if there is one.
     pub(super) fn drain_watch(&mut self) {
         if let Some(peek) = &mut self.peek {
             peek.is_changed |= peek.watch.drain();
@@ -136,7 +133,6 @@ impl Viewer {
     }
 }
 
-/// A running command.
 #[derive(Debug)]
 pub(super) struct BackgroundCommand {
     action: Action,
@@ -146,7 +142,6 @@ pub(super) struct BackgroundCommand {
 }
 
 impl BackgroundCommand {
-    /// A command that was started.
     pub(super) const fn new(action: Action, child: PipedChild) -> Self {
         Self { action, child, stdout: Vec::new(), stderr: Vec::new() }
     }
@@ -156,7 +151,7 @@ impl BackgroundCommand {
         self.child.fds().into_iter()
     }
 
-    /// Takes its output; once it has ended, its result as an input of the state machine.
+    /// Reads the command's output. Once the command has ended, returns its result as an input of the state machine.
     pub(super) fn result(&mut self) -> Option<Input> {
         let arrived = match self.child.look() {
             Ok(arrived) => arrived,
@@ -172,7 +167,7 @@ impl BackgroundCommand {
     }
 }
 
-/// The lines that a command printed, as one.
+/// The lines that a command printed, joined to one.
 fn one_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -40,13 +40,10 @@ pub use worktree::{MissingHooks, missing};
 
 /// The name under which the hooks of a plugin call this program.
 const PROGRAM: &str = "fairway";
-/// How many characters of a hook's output are quoted.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// The surroundings of the check.
 #[derive(Debug)]
 pub struct DoctorContext<'a> {
-    /// The environment of this process.
     pub env: &'a Env,
     /// The project's root; `None` outside of a project.
     pub root: Option<&'a Path>,
@@ -58,11 +55,9 @@ pub struct DoctorContext<'a> {
     pub lanes: Vec<LaneWorktree>,
 }
 
-/// The worktree of a lane.
 #[derive(Debug, Clone)]
 pub struct LaneWorktree {
     pub lane: String,
-    /// The worktree's directory.
     pub directory: PathBuf,
 }
 
@@ -111,7 +106,8 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
     Ok(findings)
 }
 
-/// The plugin that brings hooks: beside installed ones each event runs two, and without this program in PATH none.
+/// A finding about the plugin that brings hooks: with installed hooks each event runs two, and without this program in PATH no
+/// hook runs.
 fn check_plugin(provider: Provider, plugin: &EnabledPlugin, has_entries: bool, env: &Env) -> Finding {
     let (label, id) = (provider.label(), &plugin.id);
     if has_entries {
@@ -322,7 +318,6 @@ fn check_version(env: &Env, cwd: &Path, program: &str, proven: &str) -> Option<F
     Some(Finding::new("unproven_version", Severity::Note, message))
 }
 
-/// The version that the program prints.
 fn printed_version(program: &Path, env: &Env, cwd: &Path) -> Option<String> {
     let args = ["--version".into()];
     let call =

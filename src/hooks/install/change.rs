@@ -21,10 +21,8 @@ use crate::{
     hooks::Provider,
 };
 
-/// The result of a change, or of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The settings file.
     pub path: PathBuf,
     /// Whether the file's bytes differ.
     pub is_changed: bool,

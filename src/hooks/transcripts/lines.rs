@@ -66,12 +66,10 @@ pub(in crate::hooks) fn token_count(from: &Value, name: &str) -> u64 {
     from[name].as_u64().unwrap_or(0)
 }
 
-/// A text that is not empty.
 pub(in crate::hooks) fn non_empty_text(from: &Value) -> Option<String> {
     from.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The time of the line.
 pub(in crate::hooks) fn timestamp(from: &Value) -> Option<Timestamp> {
     from["timestamp"].as_str().and_then(Timestamp::parse)
 }

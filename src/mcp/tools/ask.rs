@@ -9,7 +9,7 @@ use crate::{
     mcp::reply::Reply,
 };
 
-/// The owner of the next step.
+/// The owner of the next step while the question is open.
 const OWNER: &str = "person";
 
 tool! {

@@ -52,7 +52,7 @@ tool! {
 }
 
 impl Arguments {
-    /// Refuses an argument that this way to end does not have.
+    /// Refuses an argument that does not belong to `how`, and a handoff without a receiver or a summary.
     fn check(&self) -> Result<(), Refusal> {
         let (is_commit, is_handoff, is_release) = match self.how {
             How::Done | How::Submit => (true, false, false),

@@ -137,7 +137,7 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
     Ok(Reply::new(text, json!({ "claimed": [], "ready": ready, "waiting": reasons })))
 }
 
-/// The title, the beginning of the description and the checks, each behind its mark.
+/// The quoted title, beginning of the description and names of the checks of a task.
 pub(super) fn about(task: &TaskView) -> String {
     let mut text = quote(&one_line(&task.title), Mark::Work);
     for line in task.body.lines().filter(|line| !line.trim().is_empty()).take(3) {

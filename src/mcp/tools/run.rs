@@ -21,7 +21,7 @@ use crate::{
 
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 10;
-/// The word that ends a text on stdin, as the guard reads it.
+/// The delimiter of the here-document in which the guard sees a command's stdin.
 const STDIN_END: &str = "END_OF_THE_INPUT";
 
 pub(super) const TOOL: Tool = Tool {
@@ -38,7 +38,7 @@ pub(super) const TOOL: Tool = Tool {
 /// Fields of `spawn` that change how its command runs.
 const SPAWN_ONLY: [&str; 5] = ["env", "stdin", "pty", "queue", "yield_ms"];
 
-/// Refuses a field of `spawn` for a command that runs now, which would run without it: `exec call` ignores it.
+/// Refuses a field of `spawn` without that action: `exec call` would run the command now and ignore the field.
 fn check(document: &Value) -> Result<(), Refusal> {
     let is_given =
         |name: &str| document.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
@@ -69,7 +69,8 @@ fn call(call: &ToolCall<'_>) -> Result<Outcome> {
     })
 }
 
-/// The shell text that the guard judges: with the variables and the stdin of the command, which may be a script.
+/// The shell text that the guard judges, with the command's variables and stdin, and its directory. `None` for a request that
+/// runs nothing.
 fn guarded(request: &ExecRequest) -> Option<(String, Option<&str>)> {
     match request {
         ExecRequest::Foreground { what, cwd, .. } => Some((typed(what), cwd.as_deref())),

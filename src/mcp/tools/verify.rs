@@ -21,7 +21,7 @@ use crate::{
 
 /// The command's note on stderr for evidence without a commit.
 const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";
-/// The longest word of a command line: the kernel's limit, with the NUL byte at its end.
+/// The longest word of a command line: the kernel's limit without the NUL byte.
 const MAX_WORD_BYTES: usize = (128 << 10) - 1;
 /// The longest time that a caller may ask for: a child of the server ends after a day.
 const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
@@ -81,7 +81,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     })
 }
 
-/// Refuses what the kernel cannot hand to a program.
+/// Refuses arguments that the kernel cannot pass to a program.
 fn can_be_passed(args: &[OsString]) -> Result<(), Refusal> {
     if args.iter().any(|word| word.as_bytes().contains(&0)) {
         return Err(Refusal::Usage { why: "a word of the command contains a NUL byte".into() });

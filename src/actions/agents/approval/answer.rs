@@ -74,7 +74,6 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
     })
 }
 
-/// Records the answer.
 fn resolve(
     tx: &WriteTx<'_>,
     approval: Approval,

@@ -19,9 +19,7 @@ use crate::{
     wire::{ApprovalView, tool_input},
 };
 
-/// Maximum stored size of a tool's input.
 const MAX_INPUT_BYTES: usize = 8 * 1024;
-/// Maximum length of a tool's name.
 const MAX_TOOL_NAME_BYTES: usize = 256;
 
 /// Records that a provider asks whether `tool` may be used with `input`, and sets the session to `requires_action`. Returns
@@ -95,7 +93,7 @@ pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     Ok(())
 }
 
-/// Sets the session to busy whose question was answered on its screen, unless it waits for another answer.
+/// Sets a session to busy after its question was answered on its screen, unless it waits for another answer.
 pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_asking = session.activity == Activity::RequiresAction && approvals::pending_of(tx, &session.id)?.is_empty();

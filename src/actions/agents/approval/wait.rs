@@ -30,18 +30,16 @@ const TERMINAL_PAUSE: Duration = Duration::from_secs(5);
 /// How long a permission request waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalWait {
-    /// Always; zero waits never.
+    /// The time that every request waits; with zero none waits at all.
     pub usual: Duration,
-    /// While a person watches, or no terminal is attached to the session. No more than the provider lets its hook run.
+    /// The time while a person watches or no terminal is attached to the session. The provider must let its hook run as long.
     pub longest: Duration,
 }
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalDecision {
-    /// Whether the tool may be used.
     pub allow: bool,
-    /// The reason, if given.
     pub reason: Option<String>,
 }
 
@@ -64,7 +62,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
     wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || None)
 }
 
-/// As [`wait`], but the longer time while a person watches, or while no terminal is attached to the session. An attached
+/// Like [`wait`], but for the longer time while a person watches or no terminal is attached to the session. An attached
 /// terminal ends it: the person is at the agent's window then.
 ///
 /// # Errors
@@ -106,7 +104,7 @@ fn has_terminal_attached(app: &App, session: &Session) -> bool {
     asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
 }
 
-/// Waits for the usual time, and then as long as `worth_waiting` says, which is asked again after each span that it names.
+/// Waits for the usual time, and then for each span that `worth_waiting` returns, up to the longest time.
 fn wait_while(
     app: &App,
     id: i64,

@@ -29,11 +29,9 @@ use crate::{
     wire::{LoggedDecisionView, tool_input},
 };
 
-/// Maximum logged input.
 const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
 /// The longest time between the decision before a tool call and its permission request.
 const SAME_CALL_WINDOW: Duration = Duration::from_secs(30);
-/// Maximum logged reason.
 const MAX_REASON_CHARS: usize = 500;
 
 /// Decides on a call and records the decision. If it cannot be recorded, the call is denied.
@@ -127,7 +125,6 @@ pub fn record(
     Ok(())
 }
 
-/// The row of a decision.
 fn logged_decision(
     at: Timestamp,
     entry_point: EntryPoint,

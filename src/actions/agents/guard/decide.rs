@@ -30,15 +30,15 @@ use crate::{
 
 /// Maximum evaluation time. The steps of an evaluation are limited, so that only a machine at a standstill needs as long.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
-/// The most evaluations at a time: one that takes too long is answered, and goes on until it is done.
+/// The maximum number of evaluations at a time. One that exceeds its time is answered, but goes on in its thread.
 const MAX_EVALUATIONS: usize = 64;
 /// Stack size of an evaluation, for the deepest text that is parsed.
 const STACK_BYTES: usize = 64 << 20;
 
-/// One of the evaluations that are at work.
+/// Counts one running evaluation until it is dropped.
 struct AtWork;
 
-/// How many of them there are.
+/// The number of running evaluations.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
 impl AtWork {
@@ -185,7 +185,6 @@ pub struct LoadedRules {
 }
 
 impl LoadedRules {
-    /// The rules of the project's settings.
     pub fn load(app: &App) -> Self {
         let trust = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
         Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone(), digest: None }

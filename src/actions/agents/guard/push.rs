@@ -16,7 +16,7 @@ use crate::{
     store::sessions,
 };
 
-/// The name of such a push in the log.
+/// The name of a push in the decision log.
 const TOOL: &str = "git push";
 
 /// Decides on a push that does these things to these refs of a remote, and records the decision. A push of an unknown session
@@ -44,7 +44,7 @@ pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind
 /// Refuses a push forward of a branch that a rule denies to the calling session. Outside of sessions no rule holds.
 ///
 /// # Errors
-/// `guard_denied`; as the store fails.
+/// `guard_denied`; errors of the store.
 pub fn refuse_denied_push(app: &App, remote: &str, branch: &str) -> Result<()> {
     let Some(id) = &app.actor.session else { return Ok(()) };
     let session = app.read(|tx| Ok(sessions::find(tx, id)?))?;

@@ -39,7 +39,6 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     deliver(app, caller, session, Channel::TurnStart, Reply::Context)
 }
 
-/// Delivers waiting prompts by `channel`.
 pub(super) fn deliver(
     app: &App,
     caller: &HookCaller,

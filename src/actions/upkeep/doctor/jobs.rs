@@ -20,7 +20,7 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Findings of one kind that are listed.
+/// The maximum number of findings of one kind.
 const MAX_PER_KIND: usize = 20;
 
 /// Findings about jobs, and their number.
@@ -66,7 +66,6 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Checks the integrity of the job output file.
 fn check_output(app: &App, found: &mut Vec<Finding>) {
     let faults = match OutputStore::open_for_reading(&app.project.output_file()) {
         Ok(None) => return,

@@ -74,7 +74,6 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Findings of the store.
 fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
     for fault in integrity::integrity_errors(tx)? {
@@ -141,7 +140,6 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
     cycle::find(next.keys().copied(), branches).unwrap_or_default()
 }
 
-/// Findings of the files around the store.
 fn check_files(app: &App, findings: &mut Vec<Finding>) {
     for (path, mode, expected) in insecure_modes(app) {
         let message = format!(
@@ -178,7 +176,7 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The files of the state directory and of the store that other users can access, with their mode and the expected one.
+/// The files of the state directory and the store that other users can access, with their mode and the expected mode.
 fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
     let mut paths = vec![state.clone(), app.project.runtime_dir()];

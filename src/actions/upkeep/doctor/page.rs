@@ -16,7 +16,7 @@ use crate::{
     domain::finding::{Finding, Severity},
 };
 
-/// The end of a certificate is told so long before it.
+/// How long before its end a certificate becomes a finding.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// Whether a file of the state directory is judged here: another mode alone does not mend one that others could have read or
@@ -26,7 +26,7 @@ pub(super) fn judges(name: &str) -> bool {
         || name == certificate_file::FILE
 }
 
-/// The findings about these files.
+/// Findings about the paired devices and the certificate.
 pub(super) fn find(app: &App) -> Vec<Finding> {
     let devices = DeviceFile::of(&app.project).read().err().map(|error| {
         let failure = errors::classify(&error);

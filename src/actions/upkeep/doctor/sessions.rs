@@ -1,4 +1,5 @@
-//! Findings of `doctor` about programs of this host that work on although their session was recorded as failed.
+//! Findings of `doctor` about sessions: dead ones with claims, failed ones whose program works on, and ones whose shell does not
+//! find `fairway`.
 
 use anyhow::Result;
 
@@ -19,7 +20,7 @@ use crate::{
     store::{ReadTx, overview, session_reports, sessions},
 };
 
-/// A finding for each session of this host that has failed, by the word of another host or of a person, and whose process is alive.
+/// A finding for each session of this host whose process is alive although another host or a person has recorded it as failed.
 pub(super) fn failed_and_alive(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for session in sessions::failed_with_process(tx, &host::boot_id())? {

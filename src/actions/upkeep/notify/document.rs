@@ -20,12 +20,12 @@ use crate::{
 
 /// The version of the document's form.
 const VERSION: u32 = 1;
-/// A summary names so many items.
+/// The maximum number of items that a summary names.
 const MAX_LINES: usize = 10;
 /// The longest line of an item in a text, in characters; the document has the whole line.
 const MAX_LINE_CHARS: usize = 200;
 
-/// The key of an item in the store. A session or task can ask another question under the same id: that is another item.
+/// The key of an item in the store. A session or task can ask another question under the same id, which is another item.
 pub(super) fn key(need: &NeedView) -> String {
     let has_words = [NeedKind::Question, NeedKind::Blocked].iter().any(|kind| kind.as_str() == need.kind);
     if !has_words {
@@ -64,7 +64,6 @@ pub(super) fn of_items(app: &App, sink: &SinkSettings<'_>, needs: &[&NeedView]) 
     }
 }
 
-/// The document of a test.
 pub(super) fn of_test(app: &App) -> NotificationView {
     let title = format!("{}: test", app.settings.project.name);
     document(app, "test", title, "a test of fairway notify; nothing needs you".to_owned(), Vec::new())
@@ -86,7 +85,7 @@ fn document(app: &App, kind: &'static str, title: String, text: String, items: V
     }
 }
 
-/// The address at which a paired device finds the only item, or the board: in the network where the server is there.
+/// The link for a paired device to the only item, or to the board. It is in the network if the server is.
 fn link(app: &App, items: &[NeedView]) -> Option<String> {
     let page = ShownPage::read(&app.project.runtime_dir())?;
     let origin = page.network.unwrap_or(page.origin);
@@ -99,12 +98,12 @@ fn link(app: &App, items: &[NeedView]) -> Option<String> {
     Some(format!("{origin}/{place}"))
 }
 
-/// The item without what looks like a secret: it leaves this machine.
+/// The item with secrets masked: it leaves this machine.
 fn masked(need: &NeedView) -> NeedView {
     NeedView { line: mask(&need.line), evidence: mask(&need.evidence), ..need.clone() }
 }
 
-/// A line that a phone shows, without line breaks.
+/// A line without line breaks, of at most [`MAX_LINE_CHARS`] characters.
 fn short(line: &str) -> String {
     let line = line.replace(['\n', '\t'], " ");
     match line.char_indices().nth(MAX_LINE_CHARS) {

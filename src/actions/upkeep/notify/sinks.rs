@@ -34,12 +34,11 @@ const DESKTOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest text in an escape sequence, in characters.
 const MAX_OSC_CHARS: usize = 240;
 
-/// A notification that was not sent.
 #[derive(Debug)]
 pub(super) struct SinkError {
-    /// The reason. It quotes no output: an address in it may be a secret.
+    /// The reason. It quotes no output of the program: an address in the output may be a secret.
     pub why: String,
-    /// The program's messages, for the terminal of a person who tests it.
+    /// The program's output, for a person who tests the sink.
     pub output: Vec<u8>,
 }
 
@@ -49,7 +48,7 @@ impl SinkError {
     }
 }
 
-/// The longest time that a delivery at a sink takes, with the time in which a program that does not end is killed.
+/// The longest time that a delivery to a sink takes, including the time to kill a program that does not end.
 pub(super) fn time_limit(sink: &SinkSettings<'_>) -> Duration {
     const KILL: Duration = Duration::from_secs(10);
     match sink.way {

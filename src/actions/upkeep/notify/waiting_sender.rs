@@ -31,12 +31,12 @@ use crate::{
     store::sessions,
 };
 
-/// After a wake-up, so long is waited for further changes, which one round then covers.
+/// The limits of the delay after a wake-up, in which further changes are collected for one round.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The part of a core that rounds may use while changes come without a pause: one in so many.
+/// While changes come without a pause, rounds use at most one part in this many of a core.
 const SHARE: u32 = 40;
-/// No wait for a time is longer than this: clocks are set, and computers sleep.
+/// The longest wait for a time: clocks are set, and computers sleep.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The delay after the store could not be used for a moment.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ const BUSY_DELAY: Duration = Duration::from_secs(5);
 /// something is due. Never polls. The configuration is read again in each round. `report` is called after each round.
 ///
 /// # Errors
-/// `usage`, `untrusted`; as the configuration, the store or `report` fails.
+/// `usage`, `untrusted`; errors of the configuration, the store and `report`.
 pub fn follow(
     app: &App,
     hook_providers: &[&str],
@@ -56,7 +56,7 @@ pub fn follow(
     follow_with(&app.waiter("notify")?, app, hook_providers, outlets, report)
 }
 
-/// [`follow`] without its check, woken by a waiter of the caller.
+/// Like [`follow`], without its check and with a waiter of the caller.
 pub(super) fn follow_with(
     waiter: &ChangeWaiter,
     app: &App,
@@ -87,7 +87,7 @@ pub(super) fn follow_with(
     }
 }
 
-/// The time until `next`, and a millisecond, so that it is past afterwards.
+/// The time until `next`, plus a millisecond, so that `next` is over afterwards.
 fn time_left(next: Timestamp, now: Timestamp) -> Duration {
     next.since(now).saturating_add(Duration::from_millis(1)).min(MAX_WAIT)
 }

@@ -18,24 +18,18 @@ use crate::{
 mod hit;
 mod transcripts;
 
-/// The largest number of hits.
 pub const MAX_LIMIT: usize = 100_000;
 
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
-    /// The text, or a regular expression.
     pub text: String,
-    /// Whether it is a regular expression.
     pub is_regex: bool,
     /// The kinds of hits; empty for all.
     pub kinds: Vec<SearchKind>,
-    /// The conditions.
     pub scope: SearchScope,
-    /// The maximum number of hits.
     pub limit: usize,
 }
 
-/// The hits of a search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchResult {
     /// The hits, newest first.
@@ -48,7 +42,7 @@ pub struct SearchResult {
 /// session either.
 ///
 /// # Errors
-/// `invalid_value` for the text or the limit; as the store fails.
+/// `invalid_value` for the text or the limit; errors of the store.
 pub fn search(app: &App, query: &SearchQuery) -> Result<SearchResult> {
     let matcher = TextMatcher::new(&query.text, query.is_regex).map_err(|why| Refusal::invalid("text", why))?;
     if query.limit == 0 || query.limit > MAX_LIMIT {

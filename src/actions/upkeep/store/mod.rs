@@ -20,7 +20,7 @@ pub mod copy;
 /// The store of this project. Writes nothing.
 ///
 /// # Errors
-/// As the store fails. A server without the project's schema, or with another version of it, is no error.
+/// Errors of the store. A server without the project's schema, or with another version of it, is no error.
 pub fn show(app: &App) -> Result<StoreView> {
     let facts = store_facts::facts(app.store_for_reading()?)?;
     let view = StoreView {
@@ -59,7 +59,7 @@ pub fn show(app: &App) -> Result<StoreView> {
 /// here and by `init`, because other hosts use it too.
 ///
 /// # Errors
-/// `not_found` while there is no store file; as the store fails.
+/// `not_found` while there is no store file; errors of the store.
 pub fn migrate(app: &App) -> Result<Answer> {
     let before = store_facts::facts(app.with_fresh_store().store_for_reading()?)?.schema_version;
     #[cfg(feature = "postgres")]
@@ -81,7 +81,7 @@ pub fn migrate(app: &App) -> Result<Answer> {
 /// Makes every epoch that was given out before invalid, and lifts the number of the newest event by a leap.
 ///
 /// # Errors
-/// `not_found` while there is no store; as the store fails.
+/// `not_found` while there is no store; errors of the store.
 pub fn restored(app: &App) -> Result<Answer> {
     let store = app.store_for_reading()?;
     if store.is_missing() {
