@@ -16,7 +16,7 @@ use crate::actions::{
 };
 use crate::{
     domain::{
-        Actor, LaneName, Role, SessionId, TaskId,
+        LaneName, Role, SessionId, TaskId,
         actor::is_same_claimant,
         age,
         handoff::{Handoff, HandoffStatus},
@@ -80,7 +80,14 @@ impl Subject {
                 task: None,
                 session: Some(session.clone()),
             },
-            None => Self::from_actor(&app.actor),
+            None => Self {
+                name: app.actor.name.clone(),
+                session: None,
+                unregistered: app.actor.session.clone(),
+                role: app.actor.role.clone(),
+                lane: app.actor.lane.clone(),
+                task: None,
+            },
         }
     }
 
@@ -91,17 +98,6 @@ impl Subject {
 
     fn has_claimed(&self, task: &Task) -> bool {
         task.state.claim().is_some_and(|claim| is_same_claimant(&claim.claimant, &self.name))
-    }
-
-    fn from_actor(actor: &Actor) -> Self {
-        Self {
-            name: actor.name.clone(),
-            session: None,
-            unregistered: actor.session.clone(),
-            role: actor.role.clone(),
-            lane: actor.lane.clone(),
-            task: None,
-        }
     }
 }
 

@@ -315,16 +315,11 @@ impl StoreSink {
     }
 
     fn tool_call(&self, call: &AgentCall) -> ToolCall {
-        let mut context = Map::new();
-        context.insert("call_id".to_owned(), json!(call.id));
         let mut tool = ToolCall {
-            tool: call.tool(),
             aliases: call.alias().into_iter().collect(),
-            input: call.input(),
             cwd: self.cwd.clone(),
-            role: None,
-            runs_own_program: false,
-            context,
+            context: Map::from_iter([("call_id".to_owned(), json!(call.id))]),
+            ..ToolCall::new(call.tool(), call.input())
         };
         tool.runs_own_program = guard::is_own_verb(&self.app.env, &tool);
         tool

@@ -8,7 +8,7 @@ use crate::{
     actions::App,
     domain::{
         EventKind,
-        job::{ItemType, Job, JobResult},
+        job::{ItemType, Job, JobResult, JobStatus},
         job_output::{Content, Totals},
         secrets,
     },
@@ -58,6 +58,11 @@ pub fn finish_unsupervised(app: &App, job: &Job, result: &JobResult) -> Result<b
         let _ = notify::send_pending(app, output, job);
     }
     Ok(done)
+}
+
+/// Like [`finish_unsupervised`], for a job without an exit code.
+pub(super) fn finish_without_exit(app: &App, job: &Job, status: JobStatus, why: impl Into<String>) -> Result<bool> {
+    finish_unsupervised(app, job, &JobResult::without_exit(status, why))
 }
 
 /// Appends the end event, unless the supervisor did so before it died.

@@ -16,7 +16,7 @@ use crate::{
     },
     domain::{
         Refusal,
-        job::{Job, JobResult, JobStatus},
+        job::{Job, JobStatus},
     },
     os::{host, poll_until},
     store::jobs,
@@ -112,8 +112,7 @@ fn cancel_queued(app: &App, job: &Job) -> Result<()> {
     let known = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?;
     if let Some(job) = known.filter(|job| job.status == JobStatus::Queued) {
         let why = "it was killed on request, before it started".to_owned();
-        let result = JobResult::without_exit(JobStatus::Canceled, why);
-        finish::finish_unsupervised(app, &job, &result)?;
+        finish::finish_without_exit(app, &job, JobStatus::Canceled, why)?;
     }
     drop(hold);
     queue_waiter::wake(app);

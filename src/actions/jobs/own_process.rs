@@ -13,7 +13,7 @@ use super::finish;
 use crate::{
     actions::App,
     config::Project,
-    domain::job::{Job, JobResult, JobStatus},
+    domain::job::{Job, JobStatus},
     env::vars,
     os::{lock::InheritableLock, opened_dir::OpenedDir, process::ProcessKey, spawn_detached},
     store::jobs::PidAndStart,
@@ -71,8 +71,7 @@ pub(super) fn start_supervisor(app: &App, job: &Job, start: &StartSpec, hold: In
     let _kept = file.try_clone();
     let Err(error) = launch_detached(app, &args, marked, Some(file)) else { return Ok(true) };
     let why = format!("cannot start its supervisor: {error}");
-    let result = JobResult::without_exit(JobStatus::Failed, why);
-    finish::finish_unsupervised(app, job, &result)?;
+    finish::finish_without_exit(app, job, JobStatus::Failed, why)?;
     Ok(false)
 }
 

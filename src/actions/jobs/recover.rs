@@ -104,8 +104,7 @@ pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Resul
     let found = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?.filter(|job| !job.status.is_final());
     let Some(job) = &found else { return Ok(false) };
     let left = kill_orphans(job, grace)?;
-    let result = JobResult::without_exit(JobStatus::Canceled, with_orphans(why, &left));
-    let done = finish::finish_unsupervised(app, job, &result);
+    let done = finish::finish_without_exit(app, job, JobStatus::Canceled, with_orphans(why, &left));
     drop(lock);
     done
 }
@@ -137,7 +136,7 @@ pub fn give_up_elsewhere(app: &App, job: &Job, why: Option<&str>) -> Result<()> 
     };
     heard.refuse_recent(app, why.is_some(), subject)?;
     let reason = heard.reason(app, why);
-    finish::finish_unsupervised(app, job, &JobResult::without_exit(JobStatus::Lost, reason))?;
+    finish::finish_without_exit(app, job, JobStatus::Lost, reason)?;
     drop(lock);
     dir.notify_waiters();
     queue_waiter::wake(app);

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use super::{finish, own_process, queue_waiter};
 use crate::{
     actions::{App, core::last_heard::LastHeard},
-    domain::job::{Job, JobResult, JobStatus},
+    domain::job::{Job, JobStatus},
     os::host,
     render::escape_controls,
     store::{ReadTx, WriteTx, jobs},
@@ -91,8 +91,7 @@ fn is_queued(app: &App, job: &Job) -> Result<bool> {
 }
 
 fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
-    let result = JobResult::without_exit(JobStatus::Lost, why);
-    finish::finish_unsupervised(app, job, &result)
+    finish::finish_without_exit(app, job, JobStatus::Lost, why)
 }
 
 /// The note for a job whose queue stands still: the running job of the queue belongs to another host or container, and no

@@ -104,8 +104,7 @@ fn supervise_job(app: &App, root: &KeptRoot, job: &Job, directory: &JobDir) -> R
 }
 
 fn fail_before_start(app: &App, job: &Job, why: String) -> Result<()> {
-    let result = JobResult::without_exit(JobStatus::Failed, why);
-    finish::finish_unsupervised(app, job, &result).map(drop)
+    finish::finish_without_exit(app, job, JobStatus::Failed, why).map(drop)
 }
 
 /// Busy timeout of the stores while the program runs: its output must not back up behind a locked store.

@@ -9,7 +9,7 @@ use super::{finish, gc, notify, own_process::KeptRoot, queue_waiter, recover, sc
 use crate::{
     actions::{Answer, App},
     domain::{
-        job::{Job, JobId, JobResult, JobStatus},
+        job::{Job, JobId, JobStatus},
         plural,
     },
     os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
@@ -199,6 +199,5 @@ fn stop_retrying(app: &App, id: &JobId) -> Result<()> {
         return Ok(());
     };
     let why = format!("its supervisor died {MAX_START_ATTEMPTS} times before the command started");
-    let result = JobResult::without_exit(JobStatus::Failed, why);
-    finish::finish_unsupervised(app, &job, &result).map(drop)
+    finish::finish_without_exit(app, &job, JobStatus::Failed, why).map(drop)
 }

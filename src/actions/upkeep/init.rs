@@ -206,27 +206,21 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     };
     let enclosing = project.enclosing().filter(|_| created.contains(&config));
     let document = InitView { root: root.clone(), store: store_shown, created: names, paste: PASTE_TEXT };
-    let answer = Answer::new(&document, root.display(), line)?;
-    let answer = match trust_result {
-        Ok(()) => answer,
-        Err(error) => answer.note(format!("the configuration is not trusted yet: {error:#}")),
-    };
-    let answer = match &trusted {
-        Some(Some(_)) => answer.note(format!("{CONFIG_FILE} has the text again that you trusted last")),
-        Some(None) => {
-            answer.note(format!("the trusted text of {CONFIG_FILE} is not kept; put its rules in: fairway config edit"))
-        }
-        None => answer,
-    };
-    let answer = match enclosing {
-        Some(enclosing) => answer.note(format!(
-            "this project is inside the project {}; its tasks are not visible from here",
-            enclosing.display()
-        )),
-        None => answer,
-    };
-    let answer = answer.note(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
-    Ok(if is_new { answer.note("then add a task: fairway task add 'Fix the total'") } else { answer })
+    let mut notes = Vec::new();
+    notes.extend(trust_result.err().map(|error| format!("the configuration is not trusted yet: {error:#}")));
+    notes.extend(trusted.map(|text| match text {
+        Some(_) => format!("{CONFIG_FILE} has the text again that you trusted last"),
+        None => format!("the trusted text of {CONFIG_FILE} is not kept; put its rules in: fairway config edit"),
+    }));
+    notes.extend(enclosing.map(|enclosing| {
+        let enclosing = enclosing.display();
+        format!("this project is inside the project {enclosing}; its tasks are not visible from here")
+    }));
+    notes.push(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
+    if is_new {
+        notes.push("then add a task: fairway task add 'Fix the total'".to_owned());
+    }
+    Ok(notes.into_iter().fold(Answer::new(&document, root.display(), line)?, Answer::note))
 }
 
 /// The text of the configuration that [`init`] writes where there is none.

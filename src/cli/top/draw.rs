@@ -155,7 +155,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn list(&mut self, state: &State, top: usize, height: usize) {
+    fn list(&mut self, state: &State, mut top: usize, mut height: usize) {
         let mut lines = Vec::new();
         let mut cursor = 0;
         for (at, row) in state.rows.iter().enumerate() {
@@ -171,8 +171,6 @@ impl Canvas<'_> {
             }
             lines.push(Line::Row(at));
         }
-        let mut top = top;
-        let mut height = height;
         if state.board.needs_you.is_empty() && height > 0 {
             self.put(0, top, "nothing needs you", self.style(Meaning::Good));
             (top, height) = (top + 1, height - 1);
@@ -299,8 +297,7 @@ impl Canvas<'_> {
         }
         let left = (room + 2).saturating_sub(used(&widths));
         let rests = columns.iter().filter(|column| column.is_rest).count().max(1);
-        for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.is_rest) {
-            let _ = column;
+        for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.is_rest) {
             if let Some(width) = widths.get_mut(at) {
                 *width += left / rests;
             }

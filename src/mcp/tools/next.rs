@@ -58,10 +58,9 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
 
 /// Claims as `fairway claim` without flags does.
 fn claim(app: &App, named: Option<TaskId>) -> Result<Outcome> {
-    let own = || app.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose();
     let id = match named {
         Some(id) => Some(id),
-        None => own()?,
+        None => app.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()?,
     };
     let request = ClaimRequest {
         id,

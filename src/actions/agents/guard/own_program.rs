@@ -88,18 +88,8 @@ mod tests {
 
     #[test]
     fn own_command_in_another_directory_is_an_ordinary_one() {
-        let programs = |input: Value| {
-            let call = ToolCall {
-                tool: "Bash".to_owned(),
-                aliases: Vec::new(),
-                input,
-                cwd: Some("/w".into()),
-                role: None,
-                runs_own_program: false,
-                context: serde_json::Map::new(),
-            };
-            own_programs(&call)
-        };
+        let programs =
+            |input: Value| own_programs(&ToolCall { cwd: Some("/w".into()), ..ToolCall::new("Bash", input) });
         let fairway = Some(vec!["fairway".to_owned()]);
         assert_eq!(programs(json!({ "command": "fairway claim", "description": "x" })), fairway);
         assert_eq!(programs(json!({ "command": "fairway claim", "cwd": "/w" })), fairway);

@@ -1,7 +1,7 @@
 //! Decides whether a session may push.
 
 use anyhow::Result;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::{
     authorize::record_or_deny,
@@ -28,15 +28,7 @@ pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind
         Ok(None) => return GuardDecision::denied("the session run is unknown"),
         Err(error) => return GuardDecision::denied(format!("cannot find the session: {}", error_message(&error))),
     };
-    let call = ToolCall {
-        tool: TOOL.to_owned(),
-        aliases: Vec::new(),
-        input: json!({ "remote": remote, "refs": refs }),
-        cwd: None,
-        role: None,
-        context: Map::new(),
-        runs_own_program: false,
-    };
+    let call = ToolCall::new(TOOL, json!({ "remote": remote, "refs": refs }));
     let decision = decide(&LoadedRules::load(app), &session, kinds);
     record_or_deny(app, EntryPoint::Hook, Some(&session), &call, decision)
 }

@@ -24,7 +24,7 @@ use crate::{
     },
     env::Timestamp,
     os::process::ProcessKey,
-    store::{ReadTx, WriteTx, session_reports, sessions},
+    store::{WriteTx, session_reports, sessions},
     wire::{LifecycleView, integer::whole_number},
 };
 
@@ -148,7 +148,7 @@ fn create_session(
     if !report.run_id.is_usable() {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
     }
-    check_references(tx, &details.patch)?;
+    upsert::check_references(tx, &details.patch)?;
     let patch = SessionPatch {
         run_id: Some(report.run_id.clone()),
         started_at: Some(at.min(tx.now())),
@@ -158,11 +158,6 @@ fn create_session(
     upsert::insert(tx, &session)?;
     session_reports::set_lifecycle_at(tx, &session.id, at)?;
     answer(report.event, &session, true, true)
-}
-
-fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch) -> Result<()> {
-    upsert::validate(patch)?;
-    upsert::check_references(tx, patch)
 }
 
 fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool) -> Result<Answer> {

@@ -58,10 +58,8 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     if let Err(error) = checked {
         let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
-        findings.push(match failure.hint.filter(|hint| !hint.starts_with("fairway doctor")) {
-            Some(hint) => finding.with_fix(hint),
-            None => finding,
-        });
+        let fix = failure.hint.filter(|hint| !hint.starts_with("fairway doctor"));
+        findings.push(fix.into_iter().fold(finding, Finding::with_fix));
     }
     findings.push(Finding::new(
         "same_user",

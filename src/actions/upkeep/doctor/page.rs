@@ -32,10 +32,7 @@ pub(super) fn find(app: &App) -> Vec<Finding> {
         let failure = errors::classify(&error);
         let message = format!("{}; no device is admitted until then", failure.message);
         let finding = Finding::new(failure.code, Severity::Error, message);
-        match failure.hint {
-            Some(hint) => finding.with_fix(hint),
-            None => finding,
-        }
+        failure.hint.into_iter().fold(finding, Finding::with_fix)
     });
     devices.into_iter().chain(certificate(app)).collect()
 }

@@ -69,25 +69,19 @@ fn of_server(place: &StorePlace, clock: Option<Timestamp>) -> Vec<Finding> {
             "sslmode=verify-full in the address, with sslrootcert=FILE for an authority that the system does not know",
         ));
     }
-    match read_only {
-        Some(ReadOnlyCause::Replica) => findings.push(
-            Finding::new(
-                "server_read_only",
-                Severity::Error,
-                format!("{address} is a replica, which takes no changes: agents stop"),
-            )
-            .with_fix("the primary server in the address; with several hosts target_session_attrs=read-write"),
-        ),
-        Some(ReadOnlyCause::Setting) => findings.push(
-            Finding::new(
-                "server_read_only",
-                Severity::Error,
-                format!("default_transaction_read_only is on at {address}: agents stop"),
-            )
-            .with_fix("on the server: ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off"),
-        ),
-        None => {}
-    }
+    let read_only = match read_only {
+        Some(ReadOnlyCause::Replica) => Some((
+            format!("{address} is a replica, which takes no changes: agents stop"),
+            "the primary server in the address; with several hosts target_session_attrs=read-write",
+        )),
+        Some(ReadOnlyCause::Setting) => Some((
+            format!("default_transaction_read_only is on at {address}: agents stop"),
+            "on the server: ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off",
+        )),
+        None => None,
+    };
+    let finding = |(message, fix)| Finding::new("server_read_only", Severity::Error, message).with_fix(fix);
+    findings.extend(read_only.map(finding));
     if connections.saturating_mul(100) >= max_connections.saturating_mul(MANY_CONNECTIONS) {
         let message = format!("{connections} of {max_connections} connections of {address} are in use");
         findings.push(

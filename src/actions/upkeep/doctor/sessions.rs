@@ -59,10 +59,8 @@ pub(super) fn dead_claimants(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             let finding = Finding::new("claimant_dead", Severity::Note, message);
             let (session, alive, can) = (&one.session, &one.alive, one.can_relaunch);
             let ways_on = claimants::ways_on(&held.task, held.status, session, alive, can, &mut processes);
-            found.push(match ways_on.into_iter().next_back() {
-                Some(way) => finding.with_fix(way.command),
-                None => finding,
-            });
+            let fix = ways_on.into_iter().next_back().map(|way| way.command);
+            found.push(fix.into_iter().fold(finding, Finding::with_fix));
         }
     }
     Ok(found)
@@ -80,11 +78,9 @@ pub(super) fn without_program(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
              may be a login shell with a PATH of its own"
         );
         let finding = Finding::new("program_missing", Severity::Warning, message);
-        let own = executable::current_executable().ok();
-        findings.push(match own.as_deref().and_then(|own| own.to_str()) {
-            Some(own) => finding.with_fix(format!("sudo ln -s {} /usr/local/bin/fairway", shell_words::quote(own))),
-            None => finding,
-        });
+        let own = executable::current_executable().ok().and_then(|own| own.to_str().map(str::to_owned));
+        let fix = own.map(|own| format!("sudo ln -s {} /usr/local/bin/fairway", shell_words::quote(&own)));
+        findings.push(fix.into_iter().fold(finding, Finding::with_fix));
     }
     Ok(findings)
 }
