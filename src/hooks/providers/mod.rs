@@ -29,9 +29,8 @@ mod tests {
     use super::*;
     use crate::{
         hooks::{
-            hook_output::HookOutput,
             install::{Target, check_loadable, entries, manual_steps},
-            provider::{EventSpec, ProviderSpec},
+            provider::{EventSpec, HookOutput, ProviderSpec},
         },
         os::exit_reason::ExitReason,
     };
