@@ -14,7 +14,7 @@ use crate::{
     actions::{
         App,
         agents::guard::LoadedRules,
-        upkeep::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
+        upkeep::{answer_tokens::AnswerTokenFile, devices::DeviceFile},
     },
     config::{CONFIG_FILE, Project, load_in_force, local_file, trust},
     domain::Actor,

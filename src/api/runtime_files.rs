@@ -10,10 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     actions::App,
-    api_client::{
-        page_file::ShownPage,
-        socket_path::{self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, TOKEN_FILE},
-    },
+    api_client::server_files::{self, LOCK_FILE, PAGE_FILE, POINTER_FILE, PORT_FILE, ShownPage, TOKEN_FILE},
     domain::{Refusal, SessionId},
     os::{files, lock::FileLock, random, socket},
 };
@@ -40,7 +37,7 @@ impl RuntimeFiles {
         files::private_dir(&app.project.state).context("cannot use the state directory")?;
         files::private_dir(&runtime).context("cannot use the runtime directory")?;
         let lock = FileLock::try_acquire(&runtime.join(LOCK_FILE)).context("cannot take the server's lock")?;
-        let path = socket_path::for_runtime_dir(&runtime, &app.env);
+        let path = server_files::for_runtime_dir(&runtime, &app.env);
         let Some(lock) = lock else {
             let listening_at = path.unwrap_or(runtime).display().to_string();
             return Err(Refusal::ServeRunning { place: listening_at }.into());

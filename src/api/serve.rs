@@ -33,7 +33,7 @@ use crate::{
         core::{inside_session, store_safety},
         upkeep::notify,
     },
-    api_client::page_file::ShownPage,
+    api_client::server_files::ShownPage,
     domain::{Actor, RunId, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
     store::snapshots,
@@ -169,7 +169,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
         }
         tokio::spawn(keep_store_safe(factory, change.subscribe()));
         tokio::spawn(forward_store_changes(waiter, change));
-        let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::socket_path::TOKEN_FILE));
+        let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::server_files::TOKEN_FILE));
         let socket = files.socket.clone();
         let (page, open_url) = shown.unzip();
         on_listen(&ListenAddress {

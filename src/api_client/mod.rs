@@ -2,13 +2,6 @@
 //! server.
 
 mod client;
-mod error;
-mod http;
-pub mod page_file;
-pub mod socket_path;
-#[cfg(test)]
-mod tests;
+pub mod server_files;
 
-pub use client::ApiClient;
-pub use error::ApiClientError;
-pub use http::HttpResponse;
+pub use client::{ApiClient, ApiClientError, HttpResponse};

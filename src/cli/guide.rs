@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
 use crate::{
-    actions::upkeep::{guide, guide_pages},
+    actions::upkeep::guide,
     render::{Table, escape_controls},
     wire::{GuideTopicView, GuideView},
 };
@@ -30,7 +30,7 @@ impl Args {
         }
         let document = match self.topic {
             Some(topic) => {
-                let page = guide_pages::find(&topic)?;
+                let page = guide::find_page(&topic)?;
                 GuideView { text: page.text(), file: None, topic: Some(page.topic) }
             }
             None => {
@@ -43,7 +43,7 @@ impl Args {
 }
 
 fn list(ctx: &Context) -> Result<Exit> {
-    let pages = guide_pages::ALL;
+    let pages = guide::PAGES;
     let document: Vec<_> = pages.iter().map(|page| GuideTopicView { topic: page.topic, title: page.title() }).collect();
     ctx.show(
         &document,

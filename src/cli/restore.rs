@@ -6,11 +6,7 @@ use anyhow::Result;
 
 use super::{age, confirm, context::Context, exit::Exit};
 use crate::{
-    actions::{
-        App,
-        core::inside_session,
-        upkeep::{backup, snapshots},
-    },
+    actions::{App, core::inside_session, upkeep::backup},
     domain::Refusal,
     render::{Table, escape_line},
 };
@@ -57,13 +53,13 @@ impl Args {
         confirm::require(ctx, self.yes, &question)?;
         match self.file {
             Some(file) => ctx.answer(&backup::restore(&app, &file)?),
-            None => ctx.answer(&snapshots::restore_latest(&app)?),
+            None => ctx.answer(&backup::restore_latest(&app)?),
         }
     }
 }
 
 fn list(ctx: &Context, app: &App) -> Result<Exit> {
-    let found = snapshots::list(app);
+    let found = backup::list_snapshots(app);
     ctx.show(
         &found,
         || found.iter().map(|snapshot| snapshot.file.display().to_string()).collect(),

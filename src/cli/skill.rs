@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::{actions::upkeep::skill::SKILL, wire::SkillView};
+use crate::{actions::upkeep::guide::SKILL, wire::SkillView};
 
 /// Print the skill of this version for agents
 ///

@@ -10,13 +10,13 @@ use std::{
 
 use super::{
     Provider,
-    call::{HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    context, deliver, git_hook,
+    call::{self, HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
+    git_hook,
     install::longest_approval_wait,
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
-    session_git, via_server, wake_hook,
+    prompts, session_git, via_server,
 };
 use crate::{
     actions::agents::{
@@ -94,10 +94,10 @@ fn logging_env() -> Env {
 /// be printed as JSON, 1 for a failure that denies nothing.
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.wake_hook.is_some() && call.event == WAKE_EVENT {
-        return wake_hook::run_wake_hook(call, env);
+        return prompts::run_wake_hook(call, env);
     }
-    if call.event == deliver::EVENT {
-        return deliver::run(call.provider, env);
+    if call.event == prompts::DELIVER_EVENT {
+        return prompts::run_delivery(call.provider, env);
     }
     let is_tool = Cell::new(is_tool_event(call.event));
     let exit_plan = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
@@ -154,7 +154,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     {
         return print_reply(call, &reply);
     }
-    let app = context::build_app(env, project).map_err(|error| message_with_hint(&error))?;
+    let app = call::build_app(env, project).map_err(|error| message_with_hint(&error))?;
     let usual = app.settings.hooks.approval_wait;
     let mut wait = ApprovalWait { usual, longest: usual };
     if matches!(event, HookEvent::PermissionRequest(_)) {
@@ -163,19 +163,18 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         exit_on_signal::set_deadline(limit).map_err(|error| format!("cannot set a time limit: {error}"))?;
     }
     let caller = hook_caller(call.provider, &app.env, payload, external)?;
-    let transcripts = |path: &Path, offset: u64| context::read_transcript(call.provider, path, offset);
+    let transcripts = |path: &Path, offset: u64| call::read_transcript(call.provider, path, offset);
     let outcome = hook::handle(&app, &caller, &event, &transcripts, wait).map_err(|error| message_with_hint(&error))?;
     print_reply(call, &outcome.reply)?;
     exit_on_signal::replace(&ON_FAILURE_IGNORE);
     // The reply is written. A delivery that could not be confirmed is offered again.
     let _ = hook::confirm_written(&app, &outcome);
     if matches!(event, HookEvent::Interrupted) {
-        deliver::start(&app, call.provider);
+        prompts::start_delivery(&app, call.provider);
     }
     Ok(())
 }
 
-/// Checks that the event of the command line is the event of the payload.
 fn check_event_name(event: &str, payload: &Payload) -> Result<(), String> {
     let named = Payload::require("hook_event_name", payload.hook_event_name.as_ref())?;
     if named == event {
@@ -202,7 +201,7 @@ fn print_reply(call: &HookCall<'_>, reply: &Reply) -> Result<(), String> {
     line.push('\n');
     if let Reply::Deny(reason) = &reply
         && is_tool_event(call.event)
-        && context::is_dev_null(&io::stdout())
+        && call::is_dev_null(&io::stdout())
     {
         return Err(reason.clone());
     }

@@ -16,10 +16,7 @@ use nix::{
     unistd::dup2_stdin,
 };
 
-use super::{
-    call::{catch_panic, message_with_hint, one_line},
-    context,
-};
+use super::call::{self, catch_panic, message_with_hint, one_line};
 use crate::{
     actions::agents::guard,
     config::{Project, project::git_dir},
@@ -36,7 +33,7 @@ use crate::{
 
 /// How long git may take to compare two commits.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);
-/// How much a push may say on stdin: some hundred thousand refs.
+/// The maximum input of a push, in bytes: some hundred thousand refs.
 const MAX_STDIN_BYTES: u64 = 64 << 20;
 
 /// Runs `hook git HOOK ARGUMENTS…`. Returns only the exit code of a failure, or 0 where the repository has no such hook.
@@ -81,7 +78,8 @@ fn read_updates() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// What a push would do to which refs of the remote. Lines are `LOCAL_REF LOCAL_ID REMOTE_REF REMOTE_ID`.
+/// The refs of the remote that a push changes, each with the kind of change. Lines are `LOCAL_REF LOCAL_ID REMOTE_REF
+/// REMOTE_ID`.
 fn changes(updates: &[u8], env: &Env) -> Result<Vec<(PushKind, String)>, String> {
     let text = String::from_utf8_lossy(updates);
     let mut changes = Vec::new();
@@ -106,7 +104,7 @@ fn changes(updates: &[u8], env: &Env) -> Result<Vec<(PushKind, String)>, String>
     Ok(changes)
 }
 
-/// Whether git can tell that the remote's commit is contained in the local one. One that is absent here cannot be.
+/// Whether git finds the remote's commit among the ancestors of the local one. False if the commit is absent here.
 fn is_ancestor(env: &Env, remote: &str, local: &str) -> bool {
     let args = ["merge-base", "--is-ancestor", remote, local].map(OsString::from);
     let mut vars = env.vars().clone();
@@ -131,7 +129,6 @@ fn run_git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) ->
     capture::capture(&call).ok()
 }
 
-/// Asks the guard.
 fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), String> {
     let (kinds, refs): (Vec<PushKind>, Vec<String>) = changes.into_iter().unzip();
     let is_forced = kinds.iter().any(|kind| *kind != PushKind::Update);
@@ -140,7 +137,7 @@ fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), 
     let run = env.var(vars::FAIRWAY_RUN_ID).filter(|_| env.var(vars::FAIRWAY_SESSION_ID).is_some()).map(RunId::parse);
     let run = run.ok_or_else(|| format!("{what}, and the environment names no session"))?;
     let project = Project::discover(env, None).map_err(|error| message_with_hint(&error.into()))?;
-    let app = context::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
+    let app = call::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
     let decision = guard::authorize_push(&app, &run, remote, &kinds, &refs);
     if decision.allowed {
         return Ok(());
@@ -149,7 +146,7 @@ fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), 
     Err(format!("{rule}{} ({what})", decision.reason))
 }
 
-/// Makes what was read the input of the next program.
+/// Makes `bytes` the stdin of the program that replaces this one.
 fn hand_on_stdin(bytes: &[u8]) -> io::Result<()> {
     let mut file = File::from(memfd_create("updates", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(bytes)?;
@@ -169,7 +166,7 @@ fn own_hook(name: &OsStr, env: &Env) -> Result<Option<PathBuf>, String> {
     Ok(Some(hook).filter(|hook| is_own && hook.is_file() && executable::is_executable(hook)))
 }
 
-/// Where git looks for hooks without Fairway, as it tells itself.
+/// The directory in which git would look for hooks without Fairway. Asks git.
 fn configured_directory(env: &Env) -> Result<PathBuf, String> {
     let failed = || "cannot find the hooks of the repository".to_owned();
     let vars = without_own_settings(env).ok_or_else(failed)?;
@@ -179,7 +176,7 @@ fn configured_directory(env: &Env) -> Result<PathBuf, String> {
     Ok(PathBuf::from(OsStr::from_bytes(path)))
 }
 
-/// The environment as it would be without the hooks of Fairway.
+/// The environment without Fairway's settings of git.
 fn without_own_settings(env: &Env) -> Option<BTreeMap<OsString, OsString>> {
     let base = git_hooks::base(env)?;
     let settings = git_hooks::settings(|name| env.var(name).map(str::to_owned), &base);
@@ -198,7 +195,7 @@ fn without_own_settings(env: &Env) -> Option<BTreeMap<OsString, OsString>> {
     Some(others.chain(own).collect())
 }
 
-/// What the caller of git has set with `-c`.
+/// The settings that the caller of git has made with `-c`.
 fn own_parameters(env: &Env, base: &Path) -> Option<String> {
     git_hooks::parameters(env.var(git_hooks::PARAMETERS)?, base)
 }

@@ -22,10 +22,10 @@ pub const BY_LAUNCH: &str = "--launch";
 /// How long the first event of a conversation waits for the sign: both hooks start at the same time.
 const SIGN_TIMEOUT: Duration = Duration::from_secs(1);
 const SIGN_PAUSE: Duration = Duration::from_millis(10);
-/// How many digits of a digest stand in a file name.
+/// The number of digits of a digest in a file name.
 const DIGEST_DIGITS: usize = 16;
 
-/// Whether this hook is silent because the same hook of the launch acts. False in any doubt.
+/// Whether this hook does nothing because the same hook of the launch acts. False in doubt.
 pub(super) fn is_silent(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> bool {
     let Some(settings) = env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from) else { return false };
     let Some(sign) = sign_path(call, env, project, payload) else { return false };
@@ -51,14 +51,14 @@ fn sign_path(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payloa
     Some(project.launch_hooks_dir().join(format!("{SIGN_PREFIX}{}", digest.get(..DIGEST_DIGITS).unwrap_or(&digest))))
 }
 
-/// A sign that cannot be left lets both hooks act.
+/// Creates the sign. If that fails, both hooks act.
 fn leave_sign(sign: &Path, project: &Project) {
     if !sign.exists() && files::private_dir(&project.launch_hooks_dir()).is_ok() {
         let _ = files::private_file(sign);
     }
 }
 
-/// Whether the settings file of the launch is still the one that its name says.
+/// Whether the settings file of the launch still has the digest in its name.
 fn is_intact(settings: &Path, project: &Project) -> bool {
     let name = settings.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let is_named = |text: &[u8]| sha256_hex(text).get(..DIGEST_DIGITS).is_some_and(|digest| name.ends_with(digest));

@@ -2,27 +2,23 @@
 //! their exact form. Only this module knows the providers' differences.
 
 mod call;
-mod context;
-mod deliver;
 mod dispatch;
 pub mod doctor;
 mod git_hook;
-mod hook_output;
 pub mod install;
 mod launch;
 mod launch_entry;
-mod launch_sandbox;
 mod payload;
+mod prompts;
 mod provider;
 mod providers;
 mod session_git;
 pub mod transcripts;
 mod via_server;
-mod wake_hook;
 
 pub use call::HookCall;
 pub use dispatch::{CANARY, fast_path, run_hook};
 pub use launch::LAUNCH_HOOKS;
 pub use launch_entry::BY_LAUNCH;
+pub use prompts::run_wake_hook;
 pub use provider::{EventSpec, Provider, is_tool_event};
-pub use wake_hook::run_wake_hook;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     actions::agents::guard::{self, ToolCall},
@@ -95,14 +95,7 @@ impl Payload {
         let tool = Self::require("tool_name", self.tool_name.as_ref())?;
         let input = self.tool_input.clone().ok_or("the provider's JSON has no tool_input")?;
         let cwd = self.cwd.clone().filter(|cwd| cwd.is_absolute()).ok_or("the provider's JSON has no cwd")?;
-        Ok(ToolCall {
-            tool: tool.to_owned(),
-            aliases: names(tool),
-            input,
-            cwd: Some(cwd),
-            role: role.map(str::to_owned),
-            runs_own_program: false,
-            context: Map::new(),
-        })
+        let role = role.map(str::to_owned);
+        Ok(ToolCall { aliases: names(tool), cwd: Some(cwd), role, ..ToolCall::new(tool, input) })
     }
 }

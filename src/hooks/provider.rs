@@ -9,11 +9,12 @@ use std::{
 
 use serde_json::Value;
 
-use super::{hook_output::HookOutput, payload::Payload};
+use super::payload::Payload;
 use crate::{
     actions::agents::hook::{HookEvent, Reply},
     domain::usage::TranscriptSlice,
     env::Env,
+    os::exit_reason::ExitReason,
 };
 
 /// The variable in which Claude Code names its entry point, and its value in a terminal.
@@ -27,10 +28,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit of a session's end and of an interruption: one provider waits only 3 s.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
-/// A hook event that is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
-    /// The provider's name of the event.
     pub name: &'static str,
     /// The hook's time limit; the provider must wait longer. A permission request adds `[hooks] approval_wait`.
     pub timeout: Duration,
@@ -58,10 +57,9 @@ pub struct WakeHook {
     pub(super) entry: fn(&Path, u64) -> Value,
 }
 
-/// Completes what was read of a transcript from this offset on.
+/// Completes the part of a transcript that was read from an offset on.
 pub(super) type FillModels = fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>;
 
-/// The facts in which providers differ.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ProviderSpec {
     /// The name on the command line and in a session.
@@ -73,7 +71,6 @@ pub struct ProviderSpec {
     /// The file that it reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads AGENTS.md
     /// itself or has no such file that was tried.
     pub(super) import_file: Option<&'static str>,
-    /// The names of its process.
     pub(super) process_names: &'static [&'static str],
     /// The variable with its pid in a hook's environment.
     pub(super) pid_variable: Option<&'static str>,
@@ -97,35 +94,37 @@ pub struct ProviderSpec {
     pub(super) parse: fn(&str, &Payload, Option<&str>) -> Result<HookEvent, String>,
     /// The reply to an event in the provider's form; `None` for no output.
     pub(super) reply: fn(&str, &Reply) -> Option<Value>,
-    /// The entry of its settings by which a program handles an event within so many seconds.
+    /// The settings entry by which a program handles an event, with its time limit in seconds.
     pub(super) hook_entry: fn(&Path, &str, u64) -> Value,
     pub(super) wake_hook: Option<WakeHook>,
-    /// Whether it loads settings and runs their hooks, of which ours has a name; else why not, as a predicate of the file.
+    /// Checks that the provider loads these settings and runs their hooks, of which Fairway's has this name; else why not, as a
+    /// predicate of the file.
     pub(super) check_settings: fn(&Value, &str) -> Result<(), String>,
     /// Whether its settings may have comments.
     pub(super) settings_have_comments: bool,
     pub(super) settings_have_byte_order_mark: bool,
-    /// The steps of the user before it runs the hooks, of a project's settings or of others.
+    /// The steps that the user must take before the provider runs the hooks. The flag says whether they are in a project's
+    /// settings.
     pub(super) manual_steps: fn(bool) -> Vec<&'static str>,
-    /// Whether it would have blocked the tool call, by the result of the hook and whether its entry fails closed; else why not.
+    /// Whether the provider would have blocked the tool call, by the result of the hook and whether its entry fails closed;
+    /// else why not.
     pub(super) would_block: fn(&HookOutput, bool) -> Result<(), String>,
     /// Whether it starts an entry with a list of arguments, without a shell.
     pub(super) entries_have_arguments: bool,
-    /// The shell in which it starts a hook, by the user's own.
+    /// The shell in which the provider starts a hook, given the user's shell.
     pub(super) shell: fn(Option<&str>) -> &str,
-    /// The span of a timeout of 1 in its settings.
+    /// The unit of timeouts in its settings.
     pub(super) timeout_unit: Duration,
     /// The variables that it gives its hooks, by the working directory.
     pub(super) canary_env: fn(&Path) -> Vec<(&'static str, PathBuf)>,
     /// The fields of a payload before a tool call that only it sends.
     pub(super) canary_fields: fn(&Env) -> Value,
-    /// Reads a line of a transcript. The text is the model that the lines before it named last.
+    /// Reads a line of a transcript. The text is the model that earlier lines have named last; the function may change it.
     pub(super) parse_line: fn(&mut TranscriptSlice, &mut Option<String>, &[u8]),
-    /// Fills in the models that lines before the part which was read name, from this offset on.
+    /// Fills in the models that are named before the part of the transcript which was read.
     pub(super) fill_missing_models: Option<FillModels>,
 }
 
-/// An agent's command line that Fairway supports.
 #[derive(Clone, Copy)]
 pub struct Provider(&'static ProviderSpec);
 
@@ -156,17 +155,14 @@ impl Provider {
         Self(spec)
     }
 
-    /// The name on the command line and in a session.
     pub const fn label(self) -> &'static str {
         self.0.label
     }
 
-    /// The events that are handled; `hook install` adds an entry for each.
     pub const fn events(self) -> &'static [EventSpec] {
         self.0.events
     }
 
-    /// The file that it reads in place of AGENTS.md.
     pub const fn import_file(self) -> Option<&'static str> {
         self.0.import_file
     }
@@ -177,12 +173,11 @@ impl Provider {
         known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
     }
 
-    /// The event before a tool call.
     pub(super) fn tool_event(self) -> &'static str {
         self.events.iter().map(|known| known.name).find(|name| is_tool_event(name)).unwrap_or_default()
     }
 
-    /// Whether it continues while the wake hook runs. Without a terminal it delays its first prompt and its end until that hook
+    /// Whether the provider continues while the wake hook runs. Without a terminal it delays its first prompt and its end until that hook
     /// ends, so the wake hook exits at once there.
     pub fn runs_in_background(self, env: &Env) -> bool {
         self.wake_hook.is_none() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
@@ -203,4 +198,20 @@ impl Provider {
 /// the guard.
 pub fn is_tool_event(event: &str) -> bool {
     matches!(event, "PreToolUse" | "BeforeTool")
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookOutput {
+    pub end: ExitReason,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The end of a hook that does not count as a denial, in words.
+pub(super) fn describe_end(end: ExitReason) -> String {
+    match end {
+        ExitReason::Code(code) => format!("exit code {code}"),
+        ExitReason::Signal(signal) => format!("killed by signal {signal}"),
+        ExitReason::TimedOut => "it exceeded its timeout".to_owned(),
+    }
 }

@@ -86,7 +86,7 @@ fn words(call: &SessionGit<'_>, args: &[OsString]) -> Result<Vec<OsString>, Stri
     Ok(args.to_vec())
 }
 
-/// The arguments with which git does not run the command that it guesses from an unknown one: that could be a push.
+/// Arguments that keep git from running a command which it guesses from an unknown one: the guess could be a push.
 fn uncorrected(args: &[OsString]) -> Vec<OsString> {
     let mut words = args.to_vec();
     let at = command_at(args).min(args.len());
@@ -94,7 +94,7 @@ fn uncorrected(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// Where git's command stands behind git's own options.
+/// The index of git's command, behind git's own options.
 fn command_at(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.as_bytes().starts_with(b"-")) {

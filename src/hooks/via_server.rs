@@ -40,7 +40,7 @@ struct Context<'a> {
     own_program: bool,
 }
 
-/// The required fields of the response.
+/// The fields of the response that must be there.
 #[derive(Deserialize)]
 struct AuthorizeResponse {
     allowed: bool,

@@ -1,12 +1,28 @@
 //! The calls that the server needs from the command line that starts it.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashSet},
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use anyhow::{Error, Result};
+use anyhow::{Context as _, Error, Result};
+use serde_json::Value;
 
-use crate::{actions::App, wire::Failure};
+use crate::{
+    actions::{App, core::errors},
+    os::{
+        capture::{Call, GRACE, capture_and_announce, terminate_group},
+        executable,
+        exit_reason::ExitReason,
+        poll_until::poll_until,
+    },
+    wire::Failure,
+};
 
-/// Makes the context of each call, as the command line makes that of a command.
+/// Makes the context of each call, as the command line makes the context of a command.
 pub trait Calls: Send + Sync + 'static {
     /// The context of one call; nothing is open yet.
     ///
@@ -17,17 +33,79 @@ pub trait Calls: Send + Sync + 'static {
     /// The failure that the command line would print.
     fn failure(&self, error: &Error) -> Failure;
 
-    /// A command of this program as a child, for commands that run programs.
+    /// The flags, environment and directory for a command of this program that runs as a child.
     fn command(&self) -> OwnCommand;
 }
 
 /// The global flags, the environment and the directory of every command of this program as a child.
 #[derive(Debug, Clone)]
 pub struct OwnCommand {
-    /// The global flags.
     pub flags: Vec<OsString>,
-    /// The environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// The working directory.
     pub cwd: PathBuf,
+}
+
+/// The time limit of a command. The program that the command runs has a limit of its own.
+const LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_OUTPUT_BYTES: usize = 32 << 20;
+
+#[derive(Debug, Default, Clone)]
+pub(super) struct Children(Arc<Mutex<HashSet<i32>>>);
+
+#[derive(Debug)]
+pub(super) enum Printed {
+    /// The document on stdout, and the text on stderr.
+    Document(Value, String),
+    /// The unchanged error document of a command that failed.
+    Error(Value),
+}
+
+impl Children {
+    fn lock(&self) -> MutexGuard<'_, HashSet<i32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn run(&self, own: OwnCommand, args: &[OsString], stdin: &[u8]) -> Result<Printed> {
+        let program = executable::current_executable().context("cannot find the program of this server")?;
+        let args: Vec<OsString> = own.flags.into_iter().chain(["--json".into()]).chain(args.iter().cloned()).collect();
+        let call = Call {
+            program: &program,
+            args: &args,
+            env: &own.env,
+            cwd: &own.cwd,
+            stdin,
+            limit: LIMIT,
+            ends_group: false,
+        };
+        let mut child = None;
+        let ran = capture_and_announce(&call, MAX_OUTPUT_BYTES, |pid| {
+            child = Some(pid);
+            self.lock().insert(pid);
+        });
+        if let Some(pid) = child {
+            self.lock().remove(&pid);
+        }
+        let ran = ran.context("cannot run the command")?;
+        let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+        if let Ok(document) = serde_json::from_slice(&ran.stdout) {
+            return Ok(Printed::Document(document, stderr));
+        }
+        let last = stderr.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+        match last.and_then(|mut document| document.get_mut("error").map(Value::take)) {
+            Some(error) => Ok(Printed::Error(error)),
+            None => Err(match ran.exit {
+                ExitReason::Code(code) => errors::internal(format!("the command exited with {code} and no document")),
+                _ => errors::internal("the command was ended before it had an answer"),
+            }),
+        }
+    }
+
+    /// Ends the commands that still run, and waits for them; each ends the program that it runs.
+    pub(super) fn terminate(&self) {
+        let running: Vec<i32> = self.lock().iter().copied().collect();
+        for pid in running {
+            terminate_group(pid);
+        }
+        poll_until(GRACE * 2, Duration::from_millis(20), || self.lock().is_empty().then_some(()));
+    }
 }

@@ -2,18 +2,14 @@
 //! arguments. Every call is one command: it opens the project, acts by the same use case as the command line, and keeps
 //! nothing. Both eras of the protocol are answered: with `initialize`, and stateless.
 
-mod batch;
 mod calls;
-mod child;
-mod envelope;
-mod guard_check;
+mod json_rpc;
 mod reply;
-mod serve;
 mod server;
 mod stdio;
 mod tools;
 mod transport;
 
 pub use calls::{Calls, OwnCommand};
-pub use serve::serve;
+pub use server::serve;
 pub use tools::{NAMES as TOOL_NAMES, SERVER as SERVER_NAME};

@@ -12,19 +12,17 @@ use crate::{
     wire::Failure,
 };
 
-/// The most lines of a text.
 pub(super) const MAX_LINES: usize = 15;
 /// The longest text, in characters.
 const MAX_CHARS: usize = 4_000;
 /// The longest sentence of a failure, in characters: it may repeat a value of any length.
 const MAX_SENTENCE: usize = 600;
 
-/// The answer of a tool.
 #[derive(Debug)]
 pub(super) struct Reply {
-    /// The text, in which words of others are quoted.
+    /// The text for the model; text of people and agents in it is quoted.
     pub text: String,
-    /// The document; an object.
+    /// The JSON document of the command.
     pub document: Value,
 }
 
@@ -33,7 +31,7 @@ impl Reply {
         Self { text: text.into(), document }
     }
 
-    /// The answer of a command: its line and its notes.
+    /// The line and the notes of a command's answer, with its document.
     pub(super) fn of_answer(answer: Answer) -> Self {
         let mut text = answer.line;
         for note in &answer.notes {
@@ -58,7 +56,7 @@ impl Reply {
     }
 }
 
-/// Writes out the characters that a person would not see and a model would read.
+/// Replaces characters that a person cannot see, but a model can, by visible escapes.
 fn reveal(value: &mut Value) {
     match value {
         Value::String(text) if text.contains(is_hidden) => *text = reveal_hidden(text),
@@ -68,7 +66,7 @@ fn reveal(value: &mut Value) {
     }
 }
 
-/// A refusal or failure: the sentence, the code and the next step of the command line.
+/// A failure as a result: its message, its code and its hint.
 pub(super) fn failure(failure: &Failure, tool: &str) -> CallToolResult {
     let error = serde_json::to_value(failure).unwrap_or_else(|_| json!({ "code": failure.code }));
     error_result(error, tool)
@@ -104,7 +102,7 @@ pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
     result
 }
 
-/// A text without controls, of at most [`MAX_LINES`] whole lines.
+/// Escapes control characters and shortens a text to [`MAX_LINES`] whole lines.
 fn shortened(text: &str) -> String {
     let text = escape_controls(text);
     let text = text.trim_end();

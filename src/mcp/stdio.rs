@@ -13,17 +13,15 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// An event on the input of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A line without its end.
     Text(Vec<u8>),
-    /// A line that was too long; it is dropped.
+    /// A line above the maximum length, which is dropped.
     TooLong,
-    /// The end of the input.
     End,
-    /// The client reads no more.
+    /// The client has closed its end of stdout.
     Unread,
 }
 
-/// Starts the thread that reads stdin; lines have at most `longest` bytes. The last of them is [`Line::End`].
+/// Starts the thread that reads stdin. A line has at most `longest` bytes; the last one is [`Line::End`].
 pub(super) fn read_lines(longest: usize) -> io::Result<(UnboundedSender<Line>, UnboundedReceiver<Line>)> {
     let (sender, lines) = unbounded_channel();
     let out = sender.clone();
@@ -39,7 +37,7 @@ pub(super) fn read_lines(longest: usize) -> io::Result<(UnboundedSender<Line>, U
     Ok((out, lines))
 }
 
-/// The next line; `None` at the end. A last line without an end is one too.
+/// The next line; `None` at the end. The last line needs no line break.
 fn next_line(from: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
     let (mut line, mut is_too_long, mut has_any) = (Vec::new(), false, false);
     loop {
@@ -68,7 +66,6 @@ fn next_line(from: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>
     }
 }
 
-/// The writing end of stdout.
 #[derive(Debug)]
 pub(super) struct Output {
     lines: Option<Sender<Vec<u8>>>,
@@ -76,7 +73,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Starts the thread that writes; `input` is told when the client reads no more.
+    /// Starts the thread that writes. Sends [`Line::Unread`] to `input` when the client has closed its end.
     pub(super) fn start(input: UnboundedSender<Line>) -> io::Result<Self> {
         let (lines, queued) = channel::<Vec<u8>>();
         let (finished, done) = channel();
@@ -93,7 +90,6 @@ impl Output {
         Ok(Self { lines: Some(lines), done })
     }
 
-    /// Queues a line.
     pub(super) fn write(&self, mut line: Vec<u8>) {
         line.push(b'\n');
         if let Some(lines) = &self.lines {

@@ -17,8 +17,7 @@ use serde_json::Value;
 use tokio::{sync::mpsc::UnboundedReceiver, time::sleep};
 
 use super::{
-    batch::InFlight,
-    envelope::{self, Incoming, MAX_BATCH, MAX_MESSAGE_BYTES, Outgoing, Read},
+    json_rpc::{self, InFlight, Incoming, MAX_BATCH, MAX_MESSAGE_BYTES, Outgoing, Read},
     stdio::{Line, Output, read_lines},
 };
 
@@ -27,7 +26,7 @@ const END_GRACE: Duration = Duration::from_secs(15);
 /// How long the last answers may take to be written.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The pipes of this process.
+/// The transport over stdin and stdout.
 #[derive(Debug)]
 pub(super) struct StdioTransport {
     input: UnboundedReceiver<Line>,
@@ -38,7 +37,6 @@ pub(super) struct StdioTransport {
 }
 
 impl StdioTransport {
-    /// Starts to read and write.
     pub(super) fn start() -> std::io::Result<Self> {
         let (sender, input) = read_lines(MAX_MESSAGE_BYTES)?;
         let output = Output::start(sender)?;
@@ -53,7 +51,7 @@ impl StdioTransport {
     }
 
     fn write_error(&self, code: ErrorCode, why: impl Into<String>) {
-        self.write(&envelope::document(&envelope::error(code, why, None)));
+        self.write(&json_rpc::document(&json_rpc::error(code, why, None)));
     }
 
     fn accept(&mut self, line: &[u8]) {
@@ -84,7 +82,7 @@ impl StdioTransport {
     }
 
     fn accept_message(&mut self, message: Value, batch: Option<u64>) {
-        match envelope::read(message) {
+        match json_rpc::read(message) {
             Read::Ignored => {}
             Read::Answer(answer) => self.answer_at_once(&answer, batch),
             Read::Message(message, Some(id)) => {
@@ -92,7 +90,7 @@ impl StdioTransport {
                     self.ready.push_back(*message);
                 } else {
                     let why = "another request with this id is being answered";
-                    let answer = envelope::error(ErrorCode::INVALID_REQUEST, why, Some(id));
+                    let answer = json_rpc::error(ErrorCode::INVALID_REQUEST, why, Some(id));
                     self.answer_at_once(&answer, batch);
                 }
             }
@@ -109,14 +107,14 @@ impl StdioTransport {
     }
 
     fn answer_at_once(&mut self, answer: &Outgoing, batch: Option<u64>) {
-        let answer = envelope::document(answer);
+        let answer = json_rpc::document(answer);
         match batch {
             Some(batch) => self.in_flight.push(batch, answer),
             None => self.write(&answer),
         }
     }
 
-    /// A cancelled request gets no answer.
+    /// Forgets a cancelled request, which gets no answer. Sends the answers of its batch if it was the last open one.
     fn forget(&mut self, id: &RequestId) {
         if let Some(batch) = self.in_flight.remove(id)
             && let Some(answers) = self.in_flight.close(batch, None)

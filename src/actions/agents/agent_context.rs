@@ -16,7 +16,7 @@ use crate::actions::{
 };
 use crate::{
     domain::{
-        Actor, LaneName, Role, SessionId, TaskId,
+        LaneName, Role, SessionId, TaskId,
         actor::is_same_claimant,
         age,
         handoff::{Handoff, HandoffStatus},
@@ -47,10 +47,9 @@ const MAX_COMMENTS: usize = 5;
 /// Maximum length of a single quoted line.
 const MAX_LINE_CHARS: usize = 300;
 
-/// The agent that gets the context.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The claimant name.
+    /// The name under which it claims tasks.
     name: String,
     /// The session, if registered.
     session: Option<Session>,
@@ -58,11 +57,10 @@ pub struct Subject {
     unregistered: Option<SessionId>,
     role: Option<Role>,
     lane: Option<LaneName>,
-    /// The requested task.
+    /// The task that the context is to be about.
     task: Option<TaskId>,
 }
 
-/// A composed context.
 #[derive(Debug, Clone)]
 pub struct AgentContext {
     pub sections: Vec<Section>,
@@ -71,7 +69,7 @@ pub struct AgentContext {
 }
 
 impl Subject {
-    /// A session, or without one the acting user.
+    /// The subject of a session; without one, of the acting user.
     pub fn for_session(app: &App, session: Option<&Session>) -> Self {
         match session {
             Some(session) => Self {
@@ -82,7 +80,14 @@ impl Subject {
                 task: None,
                 session: Some(session.clone()),
             },
-            None => Self::from_actor(&app.actor),
+            None => Self {
+                name: app.actor.name.clone(),
+                session: None,
+                unregistered: app.actor.session.clone(),
+                role: app.actor.role.clone(),
+                lane: app.actor.lane.clone(),
+                task: None,
+            },
         }
     }
 
@@ -93,17 +98,6 @@ impl Subject {
 
     fn has_claimed(&self, task: &Task) -> bool {
         task.state.claim().is_some_and(|claim| is_same_claimant(&claim.claimant, &self.name))
-    }
-
-    fn from_actor(actor: &Actor) -> Self {
-        Self {
-            name: actor.name.clone(),
-            session: None,
-            unregistered: actor.session.clone(),
-            role: actor.role.clone(),
-            lane: actor.lane.clone(),
-            task: None,
-        }
     }
 }
 
@@ -122,7 +116,6 @@ pub fn compose_for_actor(app: &App, task: Option<&TaskId>, mode: Mode) -> Result
     compose(app, &subject, mode)
 }
 
-/// Composes the context of `subject`.
 pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext> {
     let now = app.env.now();
     let (focus, claimed) = app.read(|tx| focus_and_claimed(tx, subject, now))?;
@@ -200,7 +193,6 @@ fn fit_budget(text: String, max_chars: usize, full_command: &str) -> String {
     kept + &note
 }
 
-/// Quotes text of at most `max_chars` characters.
 fn quoted(text: &str, max_chars: usize, mark: Mark) -> String {
     let text = &reveal_hidden(text);
     let mut kept: String = text.trim_end().chars().take(max_chars).collect();
@@ -210,12 +202,11 @@ fn quoted(text: &str, max_chars: usize, mark: Mark) -> String {
     quote(&kept, mark)
 }
 
-/// Quotes text on one line.
 fn quoted_line(text: &str, max_chars: usize, mark: Mark) -> String {
     quoted(&text.replace(['\n', '\t'], " "), max_chars, mark)
 }
 
-/// The current task, and the other claimed tasks.
+/// The task that the subject works on or should work on, and its other claimed tasks.
 fn focus_and_claimed(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp) -> Result<(Option<Task>, Vec<Task>)> {
     let (mut claimed, mut of_others) = (Vec::new(), Vec::new());
     tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -251,7 +242,7 @@ fn over_claimant(tx: &ReadTx<'_>, subject: &Subject, task: &Task, now: Timestamp
     claimant_over::find(tx, &subject.name, subject.live_lane(), task, now)
 }
 
-/// Which hosts the proxy of a sandbox lets through.
+/// A clause that says which hosts the proxy of the sandbox lets through.
 fn open_hosts(app: &App) -> String {
     let hosts: Vec<String> = app.settings.sandbox.hosts.iter().map(ToString::to_string).collect();
     let (shown, rest) = hosts.split_at(hosts.len().min(MAX_HOSTS));
@@ -390,7 +381,7 @@ fn work_section(
     Ok(fit_budget(text, budget.work, &format!("fairway task show {id}")))
 }
 
-/// The comments of reviewers that wait for the author of a task, and how they are answered.
+/// The open comments of reviewers, and how to answer them.
 fn comments_text(id: &TaskId, open: &[ReviewCommentView], mode: Mode) -> String {
     let mut text = String::new();
     if open.is_empty() {
@@ -406,7 +397,7 @@ fn comments_text(id: &TaskId, open: &[ReviewCommentView], mode: Mode) -> String 
     text
 }
 
-/// What the subject must know of a task that it was handed: who handed it over, what they said, and where the work is.
+/// Who handed the task over to the subject, with which words, and in which lane its work is.
 fn handed_over(tx: &ReadTx<'_>, subject: &Subject, task: &Task) -> Result<String> {
     let mut text = String::new();
     let is_mine = |handoff: &Handoff| {
@@ -435,7 +426,6 @@ fn handed_over(tx: &ReadTx<'_>, subject: &Subject, task: &Task) -> Result<String
     Ok(text)
 }
 
-/// A task's status and claimant.
 fn describe_task_state(task: &Task, subject: &Subject, over: Option<&ClaimantOver>) -> String {
     let status = task.state.status();
     if let Some(over) = over {

@@ -9,12 +9,11 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// Another claimant, a session that has ended.
+/// A session that has ended and still has a claim.
 #[derive(Debug, Clone)]
 pub(super) struct ClaimantOver {
-    /// The session's id.
     pub claimant: String,
-    /// How it ended: `which ended 5m ago`.
+    /// How the session ended, as a clause: `which ended 5m ago`.
     pub how: String,
     /// Whether it worked in the lane of the session that asks.
     pub is_of_same_lane: bool,
@@ -23,7 +22,7 @@ pub(super) struct ClaimantOver {
 }
 
 impl ClaimantOver {
-    /// The command that takes the task over, with its effect. A person can relaunch the session.
+    /// The command that takes the task over, and its effect. Only a person can relaunch the session.
     pub fn takeover(&self, task: &TaskId, is_person: bool) -> String {
         let claimant = &self.claimant;
         if is_person && self.can_be_relaunched {

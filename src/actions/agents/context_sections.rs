@@ -13,7 +13,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// The kinds of sections, in their order.
+    /// The kinds of sections, in the order in which they are composed.
     SectionKind {
         Role => "role",
         Work => "work",
@@ -23,10 +23,8 @@ string_enum! {
     }
 }
 
-/// A section of a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     pub kind: SectionKind,
-    /// The text.
     pub content: String,
 }

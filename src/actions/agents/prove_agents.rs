@@ -19,14 +19,11 @@ use crate::{
 
 /// How long the turn of a canary may take.
 const TURN_TIMEOUT: Duration = Duration::from_secs(120);
-/// The file that the command would make.
 const FILE: &str = "fairway-canary";
 
-/// An agent that can be tried.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub setup: AgentSetup,
-    /// The newest proof.
     pub proof: Option<AgentProof>,
     /// Whether it was asked for by its name, or has no proof.
     pub is_due: bool,
@@ -83,7 +80,6 @@ fn candidate(env: &Env, settings: &Settings, name: &str, is_named: bool) -> Resu
     Ok(Candidate { setup, proof, is_due, program, env: all })
 }
 
-/// What a canary has shown, as a document.
 pub fn view(proof: &AgentProof) -> AgentProofView {
     AgentProofView {
         proven: proof.is_proof(),

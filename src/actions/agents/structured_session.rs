@@ -47,7 +47,7 @@ use crate::{
     wire::MessageView,
 };
 
-/// A hook waits for no answer: the loop of the supervisor does.
+/// No hook waits for an answer: the loop of the supervisor does.
 const NO_WAIT: ApprovalWait = ApprovalWait { usual: std::time::Duration::ZERO, longest: std::time::Duration::ZERO };
 
 /// The sink of the session that this configuration starts; without a project one that denies every question.
@@ -102,7 +102,8 @@ fn open(env: &Env, start: &StartConfig) -> Result<Option<StoreSink>> {
     }))
 }
 
-/// The sink of a session whose project cannot be opened: what is not recorded is said, and a question is denied.
+/// The sink of a session whose project cannot be opened, with the reason. It tells the agent that nothing is recorded, and
+/// denies every question.
 struct Broken(String);
 
 impl StructuredSink for Broken {
@@ -126,7 +127,7 @@ impl StructuredSink for Broken {
     }
 }
 
-/// The messages of a prompt that is not on its way yet.
+/// The messages of the next prompt, until the agent has got it.
 enum Delivered {
     /// Taken from the queue when the session was opened.
     Batch(Box<Session>, DeliveryBatch),
@@ -163,7 +164,7 @@ impl StoreSink {
         self.app.read(|tx| lookup::session(tx, &self.id))
     }
 
-    /// Handles an event as that of a hook which can bring no text to the agent.
+    /// Handles an event whose reply cannot bring text to the agent.
     fn silently(&self, event: &HookEvent) -> Result<HookOutcome> {
         let caller = HookCaller { max_output_bytes: 0, ..self.caller.clone() };
         hook::handle(&self.app, &caller, event, &no_transcript, NO_WAIT)
@@ -260,7 +261,7 @@ impl StoreSink {
         Ok(message.filter(is_plain).map_or_else(|| batch.text.clone(), |message| message.content))
     }
 
-    /// This sink's project under the configuration as it is now: a session lives longer than a rule.
+    /// The app under the current configuration: a session may live longer than a rule.
     fn app_now(&self) -> Result<App> {
         let (layers, settings) = load_in_force(&self.app.project, &self.app.env)?;
         Ok(self.app.with_settings(layers, settings))
@@ -314,16 +315,11 @@ impl StoreSink {
     }
 
     fn tool_call(&self, call: &AgentCall) -> ToolCall {
-        let mut context = Map::new();
-        context.insert("call_id".to_owned(), json!(call.id));
         let mut tool = ToolCall {
-            tool: call.tool(),
             aliases: call.alias().into_iter().collect(),
-            input: call.input(),
             cwd: self.cwd.clone(),
-            role: None,
-            runs_own_program: false,
-            context,
+            context: Map::from_iter([("call_id".to_owned(), json!(call.id))]),
+            ..ToolCall::new(call.tool(), call.input())
         };
         tool.runs_own_program = guard::is_own_verb(&self.app.env, &tool);
         tool
@@ -459,7 +455,6 @@ fn with_options(input: Value, request: &PermissionRequest) -> Value {
     }
 }
 
-/// The agent's tokens come with the protocol.
 fn no_transcript(_: &std::path::Path, _: u64) -> std::io::Result<hook::TranscriptUsage> {
     Err(std::io::ErrorKind::NotFound.into())
 }

@@ -17,7 +17,7 @@ use crate::{
     actions::{
         App,
         core::session_process::RunProcesses,
-        jobs::{last_line::last_line, view::JobReader},
+        jobs::output::{JobReader, last_line},
         land::{
             self, LandPause,
             shared_base::{self, BaseAnswers, SharedBase},

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        jobs::{last_line::last_line, view::JobReader},
+        jobs::output::{JobReader, last_line},
     },
     domain::{SessionId, job::Job, need::NeedKind, secrets::mask},
     wire::{BoardJobView, BoardJobsView, short_job_id},

@@ -16,10 +16,10 @@ const MIN_ID_LEN: usize = 4;
 /// The length of a short id: the last digits, which are random.
 const SHORT_ID_LEN: usize = 8;
 
-/// As [`job`], for the acting session: one in a sandbox has to do with its own jobs alone.
+/// Like [`job`], for the acting session. A session in a sandbox finds its own jobs only.
 ///
 /// # Errors
-/// `not_found` also for a job of another one; `ambiguous`.
+/// `not_found`, also for the job of another session; `ambiguous`.
 pub fn of_actor(app: &App, tx: &ReadTx<'_>, text: &str) -> Result<Job> {
     let found = job(tx, text)?;
     match own_only(app, tx)? {
@@ -28,7 +28,7 @@ pub fn of_actor(app: &App, tx: &ReadTx<'_>, text: &str) -> Result<Job> {
     }
 }
 
-/// The acting session, when it is in a sandbox.
+/// The acting session if it is in a sandbox: it may see only its own jobs.
 pub(super) fn own_only(app: &App, tx: &ReadTx<'_>) -> Result<Option<RoutingKey>> {
     let sandbox = apart_sandbox::of_session(tx, app.actor.session.as_ref())?;
     Ok(app.actor.session.clone().filter(|_| sandbox.is_some()).map(Into::into))

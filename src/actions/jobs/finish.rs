@@ -8,7 +8,7 @@ use crate::{
     actions::App,
     domain::{
         EventKind,
-        job::{ItemType, Job, JobResult},
+        job::{ItemType, Job, JobResult, JobStatus},
         job_output::{Content, Totals},
         secrets,
     },
@@ -20,19 +20,19 @@ use crate::{
 pub fn record_finished(
     tx: &WriteTx<'_>,
     job: &Job,
-    ending: &JobResult,
+    result: &JobResult,
     output_bytes: i64,
     truncated: bool,
 ) -> Result<bool> {
-    if !jobs::finish(tx, &job.id, ending, output_bytes, truncated)? {
+    if !jobs::finish(tx, &job.id, result, output_bytes, truncated)? {
         return Ok(false);
     }
     tx.record(
         &event::for_job(EventKind::ExecFinished, job)
-            .with("status", ending.status.as_str())
-            .with("exit_code", ending.exit_code)
-            .with("signal", ending.signal)
-            .with("error_message", ending.error_message.as_deref().map(secrets::mask)),
+            .with("status", result.status.as_str())
+            .with("exit_code", result.exit_code)
+            .with("signal", result.signal)
+            .with("error_message", result.error_message.as_deref().map(secrets::mask)),
     )?;
     Ok(true)
 }
@@ -42,13 +42,13 @@ pub fn record_finished(
 ///
 /// # Errors
 /// Store errors. Errors of the output store are ignored: the result is recorded without the end event.
-pub fn finish_unsupervised(app: &App, job: &Job, ending: &JobResult) -> Result<bool> {
+pub fn finish_unsupervised(app: &App, job: &Job, result: &JobResult) -> Result<bool> {
     let output = OutputStore::open_for_writing(&app.project.output_file()).ok();
-    let totals = output.as_ref().and_then(|output| append_end_event(app, output, job, ending).ok());
+    let totals = output.as_ref().and_then(|output| append_end_event(app, output, job, result).ok());
     let (bytes, truncated) = totals.map_or((job.output_bytes, job.truncated), |totals| {
         (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
     });
-    let done = app.transaction(|tx| record_finished(tx, job, ending, bytes, truncated))?;
+    let done = app.transaction(|tx| record_finished(tx, job, result, bytes, truncated))?;
     // The start file holds the environment, which may hold secrets: removed as soon as it is not needed.
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     let _ = dir.remove_start_spec();
@@ -60,10 +60,15 @@ pub fn finish_unsupervised(app: &App, job: &Job, ending: &JobResult) -> Result<b
     Ok(done)
 }
 
+/// Like [`finish_unsupervised`], for a job without an exit code.
+pub(super) fn finish_without_exit(app: &App, job: &Job, status: JobStatus, why: impl Into<String>) -> Result<bool> {
+    finish_unsupervised(app, job, &JobResult::without_exit(status, why))
+}
+
 /// Appends the end event, unless the supervisor did so before it died.
-fn append_end_event(app: &App, output: &OutputStore, job: &Job, ending: &JobResult) -> Result<Totals, StoreError> {
+fn append_end_event(app: &App, output: &OutputStore, job: &Job, result: &JobResult) -> Result<Totals, StoreError> {
     if !has_end_event(output, job)? {
-        let (payload, meta, notification_key) = notify::end_event(job, ending, notify::notifies_end(job, output));
+        let (payload, meta, notification_key) = notify::end_event(job, result, notify::notifies_end(job, output));
         output.append_event(&job.id, &payload, &meta, notification_key.as_deref(), app.env.now())?;
     }
     output.totals(&job.id)

@@ -22,7 +22,6 @@ use crate::{
     wire::ForegroundView,
 };
 
-/// A foreground command.
 #[derive(Debug, Clone)]
 pub struct ForegroundRequest {
     /// The program and its arguments.
@@ -35,7 +34,7 @@ pub struct ForegroundRequest {
 }
 
 /// Runs a command to its end. The output holds both streams in the order of writing; of a long output the head and the tail
-/// are buffer. All processes that the command started end with it.
+/// are kept. All processes that the command started end with it.
 ///
 /// # Errors
 /// `usage` for an argument with a NUL byte; `interrupted` when this process receives a termination signal. A command that

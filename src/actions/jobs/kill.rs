@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{elsewhere, find, finish, queue_waiter, recover, scheduler};
+use super::{find, finish, queue_waiter, recover, scheduler, supervision};
 use crate::{
     actions::{
         Answer, App,
@@ -16,7 +16,7 @@ use crate::{
     },
     domain::{
         Refusal,
-        job::{Job, JobResult, JobStatus},
+        job::{Job, JobStatus},
     },
     os::{host, poll_until},
     store::jobs,
@@ -45,7 +45,7 @@ pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration
     }
     let first = app.read(|tx| find::of_actor(app, tx, job))?;
     if !first.status.is_final() {
-        elsewhere::refuse(app, &first, &["exec", "kill"])?;
+        supervision::refuse_elsewhere(app, &first, &["exec", "kill"])?;
     }
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + SUPERVISOR_TIMEOUT;
@@ -59,7 +59,7 @@ pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration
     if app.idempotency_key.is_some() { app.mutate_unattributed(|_| Ok(answer)) } else { Ok(answer) }
 }
 
-/// One attempt; `None` while the job changes between processes.
+/// Tries once; `None` while the job changes between processes.
 fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, left: Duration) -> Result<Option<Job>> {
     let read = || app.read(|tx| find::job(tx, &first.id.to_string()));
     let job = read()?;
@@ -112,8 +112,7 @@ fn cancel_queued(app: &App, job: &Job) -> Result<()> {
     let known = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?;
     if let Some(job) = known.filter(|job| job.status == JobStatus::Queued) {
         let why = "it was killed on request, before it started".to_owned();
-        let ending = JobResult::without_exit(JobStatus::Canceled, why);
-        finish::finish_unsupervised(app, &job, &ending)?;
+        finish::finish_without_exit(app, &job, JobStatus::Canceled, why)?;
     }
     drop(hold);
     queue_waiter::wake(app);

@@ -2,16 +2,13 @@
 
 use anyhow::Result;
 
-use super::{find, view::JobReader};
+use super::{find, output::JobReader};
 use crate::{actions::App, domain::RoutingKey, store::jobs, wire::JobView};
 
-/// The default maximum number of jobs.
 pub const DEFAULT_LIMIT: i64 = 50;
 
-/// Filters of the list.
 #[derive(Debug, Clone, Default)]
 pub struct ListOptions {
-    /// Only jobs of this session.
     pub session: Option<RoutingKey>,
     /// Only jobs that are not final.
     pub unfinished: bool,
@@ -19,7 +16,6 @@ pub struct ListOptions {
     pub limit: Option<i64>,
 }
 
-/// The jobs, newest first.
 pub fn list(app: &App, options: &ListOptions) -> Result<Vec<JobView>> {
     let limit = options.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {

@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use super::{
-    elsewhere, find,
-    job_waiter::{self, JobWaiter},
-    output::{Page, page},
+    find,
+    output::{JobReader, Page, page},
     output_decoder::{DecodedItem, Decoder},
-    supervision::is_supervised,
-    view::JobReader,
+    supervision::{self, is_supervised},
+    wait::{self, JobWaiter},
 };
 use crate::{
     actions::App,
@@ -28,16 +27,12 @@ const MAX_ITEMS: usize = 500;
 /// No more items are added to an answer after this much text.
 const TEXT_LIMIT_BYTES: usize = 1 << 20;
 
-/// A request for output items.
 #[derive(Debug, Clone)]
 pub struct LogRequest {
-    /// The job: an id or a part of it.
     pub job: String,
     /// Only items after this sequence number.
     pub since_seq: i64,
-    /// The maximum number of items.
     pub limit: Option<usize>,
-    /// Only items of this type.
     pub stream: Option<ItemType>,
 }
 
@@ -52,7 +47,7 @@ pub fn log(app: &App, request: &LogRequest) -> Result<JobLogView> {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
     let job = app.read(|tx| find::of_actor(app, tx, &request.job))?;
-    elsewhere::refuse(app, &job, &["exec", "log"])?;
+    supervision::refuse_elsewhere(app, &job, &["exec", "log"])?;
     let page = read_page(app, &mut JobReader::new(), &job, request.since_seq, limit, request.stream)?;
     Ok(JobLogView {
         run_id: job.id.to_string(),
@@ -95,7 +90,7 @@ pub fn each(
 ) -> Result<Job> {
     let mut reader = JobReader::new();
     let mut job = app.read(|tx| find::of_actor(app, tx, &request.job))?;
-    elsewhere::refuse(app, &job, &["exec", "log"])?;
+    supervision::refuse_elsewhere(app, &job, &["exec", "log"])?;
     let id = job.id.to_string();
     let mut waiting = if follow && !job.status.is_final() { Some(JobWaiter::new(app, &job)?) } else { None };
     let mut since = request.since_seq;
@@ -121,6 +116,6 @@ pub fn each(
         on_pause()?;
         let Some(waiting) = waiting.as_mut().filter(|_| !is_over) else { return Ok(job) };
         waiting.track_supervisor(&job);
-        let _ = job_waiter::wait_any([&*waiting], None);
+        let _ = wait::wait_any([&*waiting], None);
     }
 }

@@ -1,26 +1,19 @@
 //! Background jobs: spawn, schedule, supervise, read, control, notify, recover and delete.
 
-pub mod cleanup;
-pub mod elsewhere;
 pub mod event;
 pub mod find;
 pub mod finish;
 pub mod foreground;
 pub mod gc;
-mod job_waiter;
 pub mod kill;
-pub(in crate::actions) mod last_line;
-mod launch_supervisor;
 pub mod list;
 pub mod log;
-mod moved_project;
 mod notification_format;
 pub mod notify;
 pub mod orphan_processes;
-mod output;
+pub mod output;
 pub mod output_decoder;
 mod own_process;
-pub(crate) mod path_limits;
 pub mod poll;
 pub mod queue_waiter;
 pub mod recover;
@@ -30,9 +23,7 @@ mod sandboxed;
 pub mod scheduler;
 pub mod send_keys;
 pub mod spawn;
-mod stuck_queue;
 pub mod supervise;
 pub mod supervision;
-pub mod view;
 pub mod wait;
 pub mod worker;

@@ -28,7 +28,6 @@ const MAX_INLINE_CHARS: usize = 80;
 /// The source of these messages: a program, never the user.
 pub const SOURCE: &str = "exec";
 
-/// A notification, not yet sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notification {
     /// The deduplication key: the store holds at most one message per key.

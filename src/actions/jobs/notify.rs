@@ -128,23 +128,23 @@ fn output_tail(app: &App, output: &OutputStore, job: &Job) -> String {
 
 /// The end event of a job: its text, its details as JSON text, and the key of its notification, if it is notified. A foreground
 /// job has no notification: its caller waits for the end.
-pub fn end_event(job: &Job, ending: &JobResult, is_notified: bool) -> (String, String, Option<String>) {
-    let how = match (ending.exit_code, ending.signal) {
+pub fn end_event(job: &Job, result: &JobResult, is_notified: bool) -> (String, String, Option<String>) {
+    let how = match (result.exit_code, result.signal) {
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("signal {signal}")),
         (None, None) => None,
     };
-    let why = match (how, ending.error_message.as_deref()) {
+    let why = match (how, result.error_message.as_deref()) {
         (Some(how), Some(message)) => Some(format!("{message} ({how})")),
         (how, message) => how.or(message.map(str::to_owned)),
     };
-    let word = ending.status.as_str().replace('_', " ");
+    let word = result.status.as_str().replace('_', " ");
     let payload = match why {
-        Some(why) if ending.status != JobStatus::Succeeded => format!("{word}: {why}"),
+        Some(why) if result.status != JobStatus::Succeeded => format!("{word}: {why}"),
         _ => word,
     };
     let meta = json!({
-        "event": "end", "status": ending.status.as_str(), "exit_code": ending.exit_code, "signal": ending.signal,
+        "event": "end", "status": result.status.as_str(), "exit_code": result.exit_code, "signal": result.signal,
         "attempt": job.attempt,
     });
     let key = is_notified.then(|| dedup_key(&job.id, "end"));

@@ -14,12 +14,11 @@ use crate::{
 /// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The processes found, and those that could not be killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrphanProcesses {
     /// All processes found, by name and pid.
     pub found: Vec<String>,
-    /// The processes that are still alive.
+    /// The processes that survived KILL.
     pub survivors: Vec<String>,
 }
 

@@ -1,17 +1,23 @@
-//! Output of a job, read in pages.
+//! Output of jobs: its size, pages of it, and its end.
 
 use anyhow::Result;
 
-use super::output_decoder::{DecodedItem, Decoder, item_len};
+use super::{
+    output_decoder::{DecodedItem, Decoder, item_len},
+    supervision::is_supervised,
+};
 use crate::{
+    actions::App,
     domain::{
-        job::{ItemType, Job},
+        ansi,
+        job::{ItemType, Job, JobStatus},
         secrets::mask,
     },
-    store::job_output::OutputStore,
+    store::{StoreError, job_output::OutputStore},
+    supervisor::JobDir,
+    wire::JobView,
 };
 
-/// Maximum length of the snippet.
 const MAX_SNIPPET_CHARS: usize = 2_000;
 /// How much output is read for the snippet. It is more than the snippet shows, so that a secret that begins before it is still
 /// masked.
@@ -20,7 +26,6 @@ const SNIPPET_SCAN_ITEMS: [i64; 2] = [16, 4_096];
 /// Maximum reads of one page, if output is dropped between reading the rows and the bytes.
 const MAX_ROUNDS: usize = 10;
 
-/// A page of items.
 pub(super) struct Page {
     pub items: Vec<DecodedItem>,
     /// The last sequence number that was read.
@@ -60,7 +65,6 @@ pub(super) fn page(
     }
 }
 
-/// The end of a job's output.
 pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) -> Result<String> {
     let mut newest = Vec::new();
     for most in SNIPPET_SCAN_ITEMS {
@@ -85,4 +89,57 @@ pub(super) fn snippet(output: &OutputStore, decoder: &Decoder<'_>, job: &Job) ->
     let text = mask(&text);
     let from = text.char_indices().rev().nth(MAX_SNIPPET_CHARS - 1).map_or(0, |(at, _)| at);
     Ok(text.get(from..).unwrap_or_default().to_owned())
+}
+
+#[derive(Debug, Default)]
+pub struct JobReader {
+    output: Option<OutputStore>,
+}
+
+impl JobReader {
+    /// A reader with the output store not opened.
+    pub const fn new() -> Self {
+        Self { output: None }
+    }
+
+    /// The output store; `None` while it does not exist. A later call tries again.
+    pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
+        if self.output.is_none() {
+            self.output = OutputStore::open_for_reading(&app.project.output_file())?;
+        }
+        Ok(self.output.as_ref())
+    }
+
+    /// The output size of a job in bytes, and whether output was dropped. If the output store cannot be read, the values of the
+    /// job's row are used, so that a damaged output store hides no job.
+    pub fn output_size(&mut self, app: &App, job: &Job) -> (i64, bool) {
+        let never = job.status == JobStatus::Queued && job.attempt == 1;
+        if never || job.status.is_final() {
+            return (job.output_bytes, job.truncated);
+        }
+        let totals = self.output(app).ok().flatten().and_then(|output| output.totals(&job.id).ok());
+        totals.map_or((job.output_bytes, job.truncated), |totals| {
+            (totals.stdout_bytes.saturating_add(totals.stderr_bytes), totals.dropped_bytes > 0)
+        })
+    }
+
+    pub fn view(&mut self, app: &App, job: &Job) -> JobView {
+        let (bytes, truncated) = self.output_size(app, job);
+        JobView::new(job, is_supervised(app, job), bytes, truncated)
+    }
+}
+
+pub fn view(app: &App, job: &Job) -> JobView {
+    JobReader::new().view(app, job)
+}
+
+/// The last line of a job's output that is not empty, without control sequences and with secrets masked. `None` when there
+/// is none or the output cannot be read: a damaged output store hides no job.
+pub(in crate::actions) fn last_line(app: &App, reader: &mut JobReader, job: &Job) -> Option<String> {
+    let output = reader.output(app).ok().flatten()?;
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let decoder = Decoder::new(output, &job.id, dir, job.status.is_final());
+    let text = snippet(output, &decoder, job).ok()?;
+    let text = ansi::visible_text(&text);
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }

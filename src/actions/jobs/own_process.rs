@@ -1,4 +1,4 @@
-//! This program as a process: its identity in rows, and starting another one of it.
+//! This program as a process: its identity in rows, starting further processes of it, and a project that moves while it runs.
 
 use std::{
     collections::BTreeMap,
@@ -7,11 +7,17 @@ use std::{
     io,
 };
 
+use anyhow::Result;
+
+use super::finish;
 use crate::{
     actions::App,
+    config::Project,
+    domain::job::{Job, JobStatus},
     env::vars,
-    os::{process::ProcessKey, spawn_detached},
+    os::{lock::InheritableLock, opened_dir::OpenedDir, process::ProcessKey, spawn_detached},
     store::jobs::PidAndStart,
+    supervisor::{JobDir, job_dir::StartSpec},
 };
 
 /// Environment tags of a process tree, besides [`vars::SESSION_IDENTITY`]. A supervisor gets them from its own job and not
@@ -51,4 +57,40 @@ pub(super) fn launch_detached(
 pub(super) fn argv(app: &App, verb: &[&str]) -> Vec<OsString> {
     let root = [OsString::from("--root"), app.project.root.clone().into_os_string()];
     root.into_iter().chain(verb.iter().map(OsString::from)).collect()
+}
+
+/// Starts the supervisor of a job that this process marked as starting, and passes the job's lock to it. If the supervisor
+/// cannot be started, the job fails with the reason, and the result is `false`.
+pub(super) fn start_supervisor(app: &App, job: &Job, start: &StartSpec, hold: InheritableLock) -> Result<bool> {
+    let args = argv(app, &["exec", "supervise", &job.id.to_string()]);
+    let marked = |name: &str| start.env.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone());
+    // Waiters must follow the supervisor from now on.
+    JobDir::of(&app.project.jobs_dir(), &job.id).notify_waiters();
+    let file = hold.into_file();
+    // If the start fails, this copy keeps the lock until the failure is recorded.
+    let _kept = file.try_clone();
+    let Err(error) = launch_detached(app, &args, marked, Some(file)) else { return Ok(true) };
+    let why = format!("cannot start its supervisor: {error}");
+    finish::finish_without_exit(app, job, JobStatus::Failed, why)?;
+    Ok(false)
+}
+
+/// The root of a project, kept open so that a move of the project is noticed.
+#[derive(Debug)]
+pub(super) struct KeptRoot {
+    /// `None` where it cannot be opened: a move is then not noticed.
+    root: Option<OpenedDir>,
+}
+
+impl KeptRoot {
+    pub(super) fn of(app: &App) -> Self {
+        Self { root: OpenedDir::open(&app.project.root).ok() }
+    }
+
+    /// The project at its new path, with no store open yet. `None` while it is at the path of `app`, and when its root was
+    /// removed.
+    pub(super) fn moved(&self, app: &App) -> Option<App> {
+        let root = self.root.as_ref()?.current_path().filter(|path| *path != app.project.root)?;
+        Some(app.with_project(Project::at(root, &app.env)))
+    }
 }

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::{
-    elsewhere, find,
-    job_waiter::{self, JobWaiter},
-    output::{page, snippet},
+    find,
+    output::{JobReader, page, snippet},
     output_decoder::Decoder,
-    supervision::is_supervised,
-    view::JobReader,
+    supervision::{self, is_supervised},
+    wait::{self, JobWaiter},
 };
 use crate::{
     actions::App,
@@ -23,14 +22,11 @@ use crate::{
 const MAX_ITEMS: usize = 256;
 const TEXT_LIMIT_BYTES: usize = 256 << 10;
 
-/// A request for a job's state.
 #[derive(Debug, Clone)]
 pub struct PollRequest {
-    /// The job: an id or a part of it.
     pub job: String,
     /// Only items after this sequence number.
     pub since_seq: i64,
-    /// How long to wait.
     pub wait: Option<Duration>,
     /// The condition that ends the wait; by default any item or the end.
     pub until: Option<Until>,
@@ -57,7 +53,7 @@ pub fn poll(app: &App, request: &PollRequest) -> Result<JobPollView> {
                 break;
             }
             waiting.track_supervisor(&job);
-            if !job_waiter::wait_any([&waiting], Some(until)) {
+            if !wait::wait_any([&waiting], Some(until)) {
                 break;
             }
         }
@@ -65,7 +61,7 @@ pub fn poll(app: &App, request: &PollRequest) -> Result<JobPollView> {
     view(app, &job, request.since_seq, &mut reader)
 }
 
-/// Whether the wait is over.
+/// Whether the awaited item is there, or the job has ended or lost its supervisor.
 fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobReader) -> Result<bool> {
     if job.status.is_final() || !is_supervised(app, job) {
         return Ok(true);
@@ -83,7 +79,7 @@ fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobRea
 /// The state of a job with its items after `since_seq`.
 pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Result<JobPollView> {
     let job_view = reader.view(app, job);
-    let other = elsewhere::host_of(app, job)?;
+    let other = supervision::other_host_of(app, job)?;
     let log_command = other.as_ref().map(|host| host.command(&["exec", "log", &job_view.run_id]));
     let output_host = other.map(|host| host.name);
     let Some(output) = reader.output(app)? else {

@@ -57,7 +57,6 @@ pub fn wake(app: &App) {
     notify::notify_all(&wake_dir(app));
 }
 
-/// Whether a queue waiter runs.
 pub(super) fn is_running(app: &App) -> io::Result<bool> {
     InheritableLock::is_locked(&lock_path(app))
 }
@@ -70,7 +69,6 @@ pub(super) fn try_acquire(app: &App) -> io::Result<Option<InheritableLock>> {
     InheritableLock::try_acquire(&lock_path(app))
 }
 
-/// The directory of the queue waiter's wake-up socket.
 pub(super) fn wake_dir(app: &App) -> PathBuf {
     app.project.runtime_dir().join("wake-exec")
 }

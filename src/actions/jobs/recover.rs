@@ -34,7 +34,6 @@ pub struct Recovered {
     pub job: JobId,
     /// The session that gets its notifications.
     pub session: Option<RoutingKey>,
-    /// Its new status.
     pub status: JobStatus,
     pub reason: String,
 }
@@ -97,7 +96,7 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     Ok(lost)
 }
 
-/// Kills the processes of a job without a supervisor and records it as canceled. `false` when it has a supervisor or is final.
+/// Kills the processes of a job without a supervisor and records it as canceled. `false` if it has a supervisor or is final.
 pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     let Some(lock) = try_lock(&dir)? else { return Ok(false) };
@@ -105,14 +104,13 @@ pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Resul
     let found = app.read(|tx| Ok(jobs::find(tx, &job.id)?))?.filter(|job| !job.status.is_final());
     let Some(job) = &found else { return Ok(false) };
     let left = kill_orphans(job, grace)?;
-    let ending = JobResult::without_exit(JobStatus::Canceled, with_orphans(why, &left));
-    let done = finish::finish_unsupervised(app, job, &ending);
+    let done = finish::finish_without_exit(app, job, JobStatus::Canceled, with_orphans(why, &left));
     drop(lock);
     done
 }
 
 /// Records a job of another host or container as lost, if no process has its lock. Its processes cannot be judged from here:
-/// that they are gone is the caller's word. While its host is heard of, that word needs a reason.
+/// that they are gone is the caller's claim, which needs a reason while the host still writes to the store.
 ///
 /// # Errors
 /// `host_alive` without a reason; `in_use` while a process has the lock; store errors.
@@ -138,16 +136,15 @@ pub fn give_up_elsewhere(app: &App, job: &Job, why: Option<&str>) -> Result<()> 
     };
     heard.refuse_recent(app, why.is_some(), subject)?;
     let reason = heard.reason(app, why);
-    finish::finish_unsupervised(app, job, &JobResult::without_exit(JobStatus::Lost, reason))?;
+    finish::finish_without_exit(app, job, JobStatus::Lost, reason)?;
     drop(lock);
     dir.notify_waiters();
     queue_waiter::wake(app);
     Ok(())
 }
 
-/// The right to recover a job.
+/// The exclusive right to recover a job.
 enum RecoveryLock {
-    /// The job's lock is held.
     Locked(#[expect(dead_code, reason = "held until it is dropped")] InheritableLock),
     /// The job's directory, and the lock with it, does not exist.
     NoDir,
@@ -202,7 +199,7 @@ fn preview(app: &App, job: &Job) -> Result<Option<Recovered>> {
     let facts = app.read(|tx| facts(tx, job, &dir))?;
     let (status, reason) = match recovery::decide(&facts) {
         RecoveryAction::RecordResult => match dir.read_result() {
-            Some(ending) => (ending.status, COMPLETED.to_owned()),
+            Some(result) => (result.status, COMPLETED.to_owned()),
             None => return Ok(None),
         },
         RecoveryAction::RequeueUnstarted => (JobStatus::Queued, NEVER_STARTED.to_owned()),
@@ -238,25 +235,25 @@ fn facts(tx: &ReadTx<'_>, job: &Job, dir: &JobDir) -> Result<RecoveryFacts> {
 }
 
 fn finish_recorded(app: &App, job: &Job, dir: &JobDir) -> Result<Option<Recovered>> {
-    let Some(ending) = dir.read_result() else { return Ok(None) };
+    let Some(result) = dir.read_result() else { return Ok(None) };
     let left = kill_orphans(job, None)?;
-    let ending = match (&ending.error_message, left.found.is_empty()) {
-        (_, true) => ending,
-        (Some(why), _) => JobResult { error_message: Some(with_orphans(why, &left)), ..ending.clone() },
-        (None, _) => JobResult { error_message: Some(with_orphans("it left processes running", &left)), ..ending },
+    let result = match (&result.error_message, left.found.is_empty()) {
+        (_, true) => result,
+        (Some(why), _) => JobResult { error_message: Some(with_orphans(why, &left)), ..result.clone() },
+        (None, _) => JobResult { error_message: Some(with_orphans("it left processes running", &left)), ..result },
     };
-    record_end(app, job, &ending, COMPLETED)
+    record_end(app, job, &result, COMPLETED)
 }
 
 fn mark_lost(app: &App, job: &Job, why: &str) -> Result<Option<Recovered>> {
     let why = with_orphans(why, &kill_orphans(job, None)?);
-    let ending = JobResult::without_exit(JobStatus::Lost, &why);
-    record_end(app, job, &ending, &why)
+    let result = JobResult::without_exit(JobStatus::Lost, &why);
+    record_end(app, job, &result, &why)
 }
 
-fn record_end(app: &App, job: &Job, ending: &JobResult, why: &str) -> Result<Option<Recovered>> {
-    let done = finish::finish_unsupervised(app, job, ending)?;
-    Ok(done.then(|| recovered(job, ending.status, why.to_owned())))
+fn record_end(app: &App, job: &Job, result: &JobResult, why: &str) -> Result<Option<Recovered>> {
+    let done = finish::finish_unsupervised(app, job, result)?;
+    Ok(done.then(|| recovered(job, result.status, why.to_owned())))
 }
 
 fn requeue(app: &App, job: &Job, dir: &JobDir, attempt: i64) -> Result<Option<Recovered>> {
@@ -265,8 +262,8 @@ fn requeue(app: &App, job: &Job, dir: &JobDir, attempt: i64) -> Result<Option<Re
         // A job that runs twice at the same time is worse than a lost one.
         let why = "its supervisor died; not requeued";
         let why = with_orphans(why, &left);
-        let ending = JobResult::without_exit(JobStatus::Lost, &why);
-        return record_end(app, job, &ending, &why);
+        let result = JobResult::without_exit(JobStatus::Lost, &why);
+        return record_end(app, job, &result, &why);
     }
     let why = with_orphans(&requeue_reason(attempt), &left);
     // The marker is optional: an error of the output store must not prevent the requeue.

@@ -27,7 +27,7 @@ pub(super) fn argv(app: &App, dir: &Path, env: &[String], argv: Vec<OsString>) -
     Ok([apart_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
 }
 
-/// Checks whom the job is for, and its queue: a session in a sandbox has jobs of its own, in its own queue or in none.
+/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or none.
 ///
 /// # Errors
 /// `invalid_value` for another session or queue.

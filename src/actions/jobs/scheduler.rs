@@ -2,11 +2,12 @@
 
 use anyhow::{Context as _, Result};
 
-use super::{finish, launch_supervisor, own_process, queue_waiter};
+use super::{finish, own_process, queue_waiter};
 use crate::{
-    actions::App,
-    domain::job::{Job, JobResult, JobStatus},
+    actions::{App, core::last_heard::LastHeard},
+    domain::job::{Job, JobStatus},
     os::host,
+    render::escape_controls,
     store::{ReadTx, WriteTx, jobs},
     supervisor::JobDir,
 };
@@ -17,12 +18,10 @@ pub fn schedule(app: &App) -> Result<()> {
     queue_waiter::ensure_running(app)
 }
 
-/// The result of [`start_eligible`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Started {
-    /// The number of started jobs.
     pub count: usize,
-    /// The next job may start, but another process has its lock.
+    /// Whether the next job may start but is locked by another process.
     pub is_blocked: bool,
 }
 
@@ -57,7 +56,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
         let Some(start) = start.filter(|_| !dir.has_started()) else {
             // A restored store may list jobs as queued that have run since the backup.
             match dir.read_result() {
-                Some(ending) => finish::finish_unsupervised(app, &job, &ending)?,
+                Some(result) => finish::finish_unsupervised(app, &job, &result)?,
                 None => mark_lost(app, &job, "its start file is missing; it may have run before")?,
             };
             continue;
@@ -66,7 +65,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
         if app.transaction(|tx| {
             Ok(next_eligible(app, tx)?.is_some_and(|next| next.id == job.id) && mark_starting(tx, &job, own)?)
         })? {
-            started.count += usize::from(launch_supervisor::start_supervisor(app, &job, &start, hold)?);
+            started.count += usize::from(own_process::start_supervisor(app, &job, &start, hold)?);
         }
     }
     Ok(started)
@@ -92,6 +91,27 @@ fn is_queued(app: &App, job: &Job) -> Result<bool> {
 }
 
 fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
-    let ending = JobResult::without_exit(JobStatus::Lost, why);
-    finish::finish_unsupervised(app, job, &ending)
+    finish::finish_without_exit(app, job, JobStatus::Lost, why)
+}
+
+/// The note for a job whose queue stands still: the running job of the queue belongs to another host or container, and no
+/// process supervises it. `None` while the queue goes on by itself.
+pub(super) fn stuck_queue_note(app: &App, queued: &Job) -> Result<Option<String>> {
+    let Some(queue) = &queued.queue else { return Ok(None) };
+    let local = host::identity();
+    let active = app.read(|tx| Ok(jobs::active(tx)?))?;
+    let now = app.store_for_reading()?.time(app.env.now())?;
+    let is_stuck = |job: &&Job| {
+        let is_supervised = || JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(true);
+        job.queue.as_ref() == Some(queue) && !local.owns(&job.host, job.host_id.as_deref()) && !is_supervised()
+    };
+    let Some(job) = active.iter().find(is_stuck) else { return Ok(None) };
+    let is_silent = !app.read(|tx| LastHeard::of_job(tx, job, now))?.is_recent(app);
+    let (queue, id) = (escape_controls(queue), job.id.short());
+    let forget = format!("; if that host or container is gone: fairway exec rm --force {id}");
+    Ok(Some(format!(
+        "the queue '{queue}' stands still: job {id} belongs to {}, and no process supervises it; to look: fairway exec list{}",
+        escape_controls(&job.host),
+        if is_silent { &forget } else { "" }
+    )))
 }

@@ -4,7 +4,10 @@ use std::{io, time::Duration};
 
 use anyhow::Result;
 
-use super::{elsewhere, find, supervision::supervisor_alive};
+use super::{
+    find,
+    supervision::{self, supervisor_alive},
+};
 use crate::{
     actions::{
         Answer, App,
@@ -29,10 +32,8 @@ use crate::{
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for the supervisor of a starting job to open its control socket.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The command.
 const WORDS: [&str; 2] = ["exec", "send-keys"];
 
 /// Types input into a job's terminal, in order; returns when the terminal has accepted all of it.
@@ -47,7 +48,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     }
     let job = app.read(|tx| find::of_actor(app, tx, job))?;
     check_accepts_input(&job)?;
-    elsewhere::refuse(app, &job, &WORDS)?;
+    supervision::refuse_elsewhere(app, &job, &WORDS)?;
     if let Some(answer) = app.record_intent("it is not known whether the job received the input")? {
         return Ok(answer);
     }

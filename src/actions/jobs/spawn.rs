@@ -10,14 +10,11 @@ use std::{
 
 use anyhow::Result;
 
-use super::{
-    event, find, launch_supervisor, notify, own_process, poll, queue_waiter, sandboxed, scheduler, stuck_queue, wait,
-};
+use super::{event, find, notify, own_process, poll, queue_waiter, sandboxed, scheduler, wait};
 use crate::{
     actions::{
         Answer, App,
         core::{errors, keepalive, lookup, open_store},
-        jobs::path_limits,
     },
     domain::{
         EventKind, Refusal, RoutingKey,
@@ -26,14 +23,13 @@ use crate::{
         watcher::Watcher,
     },
     env::{Timestamp, vars},
-    os::{host, lock::InheritableLock},
+    os::{files, host, lock::InheritableLock},
     render::escape_controls,
     store::{StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
     wire::{JobPollView, JobSpawnView},
 };
 
-/// The command of a job.
 #[derive(Debug, Clone)]
 pub enum CommandSpec {
     /// Text for `/bin/sh -c`.
@@ -42,7 +38,6 @@ pub enum CommandSpec {
     Program(Vec<OsString>),
 }
 
-/// A request for a job.
 #[derive(Debug, Clone)]
 pub struct SpawnRequest {
     pub command: CommandSpec,
@@ -53,7 +48,6 @@ pub struct SpawnRequest {
     pub timeout: Option<Duration>,
     /// Maximum output kept, in bytes.
     pub max_output_bytes: Option<u64>,
-    /// Patterns to watch for in the output.
     pub watch: Vec<Watcher>,
     /// The session that gets the notifications; by default the acting one.
     pub session: Option<RoutingKey>,
@@ -65,7 +59,6 @@ pub struct SpawnRequest {
     pub env: Vec<(OsString, Option<OsString>)>,
     /// Standard input; by default empty.
     pub stdin: Option<Vec<u8>>,
-    /// The recovery if its supervisor dies.
     pub recovery: RecoveryPolicy,
     /// How long to wait for the job's end before the answer.
     pub yield_for: Option<Duration>,
@@ -104,7 +97,7 @@ pub fn spawn(app: &App, request: &SpawnRequest) -> Result<Answer> {
     Answer::new(&polled, &polled.run.run_id, line)
 }
 
-/// The state of a job spawned with [`submit`], if the request waits for the end and it comes in time.
+/// The state of a job spawned with [`submit`], if the request waits for its end and the job ends in time.
 pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Result<Option<JobPollView>> {
     let limit = match (request.background, request.yield_for) {
         (false, limit) => limit,
@@ -120,14 +113,13 @@ pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Resul
     poll::poll(app, &poll::PollRequest { job, since_seq: 0, wait: None, until: None }).map(Some)
 }
 
-/// The answer without the end of the job: its current state.
+/// The answer when the job has not ended in time: its current state if the request waited, else that of [`submit`].
 pub fn pending_response(app: &App, request: &SpawnRequest, submitted: Answer) -> Result<Answer> {
     let Some(job) = submitted.ids.first().filter(|_| request.yield_for.is_some()) else { return Ok(submitted) };
     let now = app.read(|tx| answer(&find::job(tx, job)?))?;
     Ok(Answer { notes: submitted.notes, line: submitted.line, ..now })
 }
 
-/// Whether the job succeeded.
 pub fn succeeded(polled: &JobPollView) -> bool {
     polled.run.status == JobStatus::Succeeded.as_str()
 }
@@ -152,7 +144,7 @@ pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
     }
     match taken {
         Some(job) => {
-            let is_started = launch_supervisor::start_supervisor(app, &job, &start, lock)?;
+            let is_started = own_process::start_supervisor(app, &job, &start, lock)?;
             queue_waiter::wake(app);
             if is_started { answer } else { app.read(|tx| self::answer(&find::job(tx, &job.id.to_string())?)) }
         }
@@ -163,7 +155,7 @@ pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
                 Ok(()) => answer?,
                 Err(error) => answer?.note(format!("warning: {error:#}")),
             };
-            Ok(stuck_queue::note(app, &draft)?.into_iter().fold(answer, Answer::note))
+            Ok(scheduler::stuck_queue_note(app, &draft)?.into_iter().fold(answer, Answer::note))
         }
     }
 }
@@ -184,7 +176,6 @@ fn reject_self_wait(app: &App, draft: &Job) -> Result<()> {
     Err(Refusal::Usage { why }.into())
 }
 
-/// The job's row and start file.
 fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     let (argv, command) = argv_and_text(&request.command)?;
     watchers::compile(&request.watch)?;
@@ -253,7 +244,7 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     Ok((job, StartSpec { cwd, argv, env }))
 }
 
-/// The argument vector, and the command as a person would type it.
+/// The argument vector, and the command as text for people.
 fn argv_and_text(command: &CommandSpec) -> Result<(Vec<OsString>, String), Refusal> {
     let (argv, typed) = match command {
         CommandSpec::Shell(text) if text.trim().is_empty() => {
@@ -279,10 +270,11 @@ fn has_nul(text: &OsStr) -> bool {
     text.as_bytes().contains(&0)
 }
 
-/// The directory that the command runs in.
 fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     let dir = cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    path_limits::check_path("cwd", &dir)?;
+    if !files::is_path_length_valid(&dir) {
+        return Err(Refusal::invalid("cwd", "has a name that is too long"));
+    }
     if has_nul(dir.as_os_str()) || !dir.is_dir() {
         return Err(Refusal::invalid("cwd", format!("{} is not a directory", escape_controls(&dir.to_string_lossy()))));
     }
@@ -331,7 +323,6 @@ fn create_locked_dir(request: &SpawnRequest, dir: &JobDir, start: &StartSpec) ->
     held.inspect_err(|_| drop(dir.remove()))
 }
 
-/// Stores the watchers, before the job is in the store.
 fn store_watchers(app: &App, request: &SpawnRequest, id: &JobId) -> Result<()> {
     if !request.watch.is_empty() {
         OutputStore::open_for_writing(&app.project.output_file())?.add_watchers(id, &request.watch)?;
@@ -382,7 +373,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
     })
 }
 
-/// The person that the watchers of a job notify when no session has started it.
+/// A note about who reads the notifications of a job with watchers that no session has started.
 fn reader_note(job: &Job, request: &SpawnRequest) -> Option<String> {
     if request.watch.is_empty() || job.session.is_some() || !job.background {
         return None;

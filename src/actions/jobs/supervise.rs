@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 use anyhow::Result;
 
 use super::{
-    event, finish, gc, moved_project::KeptRoot, notification_format, notify, own_process, queue_waiter, scheduler,
+    event, finish, gc, notification_format, notify,
+    own_process::{self, KeptRoot},
+    queue_waiter, scheduler,
 };
 use crate::{
     actions::{App, core::errors},
@@ -101,10 +103,8 @@ fn supervise_job(app: &App, root: &KeptRoot, job: &Job, directory: &JobDir) -> R
     Ok(())
 }
 
-/// Records the failure of a job whose program was not started.
 fn fail_before_start(app: &App, job: &Job, why: String) -> Result<()> {
-    let ending = JobResult::without_exit(JobStatus::Failed, why);
-    finish::finish_unsupervised(app, job, &ending).map(drop)
+    finish::finish_without_exit(app, job, JobStatus::Failed, why).map(drop)
 }
 
 /// Busy timeout of the stores while the program runs: its output must not back up behind a locked store.
@@ -122,9 +122,8 @@ struct StoreSink<'a> {
     dir: &'a JobDir,
     /// Opened on first use, and again after a failure.
     output: Option<OutputStore>,
-    /// The end event is written; the status may not be.
+    /// Whether the end event is written; the status may still be missing.
     is_end_recorded: bool,
-    /// A notification may be pending.
     has_pending: bool,
 }
 
@@ -148,7 +147,7 @@ impl StoreSink<'_> {
         self.reopened.as_ref().unwrap_or(self.app)
     }
 
-    /// Opens the project again where it is now, if it was moved.
+    /// Opens the project at its new path if it was moved.
     fn follow_move(&mut self) {
         if let Some(moved) = self.root.moved(self.current_app()) {
             (self.reopened, self.output) = (Some(moved), None);
@@ -163,7 +162,7 @@ impl StoreSink<'_> {
         }
     }
 
-    /// Wakes the job's waiters after a status change, or maps its error.
+    /// Wakes the job's waiters after a write of its status; turns an error into that of the sink.
     fn after_write(&mut self, written: Result<bool>) -> Result<(), SinkError> {
         let error = match written {
             Ok(true) => {
@@ -236,21 +235,21 @@ impl Sink for StoreSink<'_> {
         }
     }
 
-    fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
+    fn record_finished(&mut self, result: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
         self.follow_move();
         // The program has ended: waiting for the stores is harmless now.
         self.set_busy_timeout(None);
         if !self.is_end_recorded {
             let (job, now) = (self.job, self.app.env.now());
             let appended = self.output(|output| {
-                let (payload, meta, key) = notify::end_event(job, ending, notify::notifies_end(job, output));
+                let (payload, meta, key) = notify::end_event(job, result, notify::notifies_end(job, output));
                 output.append_event(&job.id, &payload, &meta, key.as_deref(), now)
             });
             // On a full disk the end event is missing, but the result is recorded.
             self.is_end_recorded = appended.is_ok();
         }
         let written =
-            self.current_app().transaction(|tx| finish::record_finished(tx, self.job, ending, output_bytes, truncated));
+            self.current_app().transaction(|tx| finish::record_finished(tx, self.job, result, output_bytes, truncated));
         if matches!(written, Ok(true)) {
             // After the result, because the notification reports it; before the waiters wake, so that they find the notification.
             self.has_pending |= notify::reader(self.job).is_some();

@@ -1,13 +1,18 @@
-//! Whether a job has a supervisor.
+//! Whether a job has a supervisor, and whether its processes and its output are on another host.
+
+use anyhow::Result;
 
 use crate::{
-    actions::App,
-    domain::job::{Job, JobStatus},
+    actions::{App, core::other_host},
+    domain::{
+        job::{Job, JobStatus},
+        other_host::OtherHost,
+    },
     os::{
         host,
         process::{ProcessKey, ProcessStatus},
     },
-    store::jobs,
+    store::{job_output::OutputStore, jobs},
     supervisor::JobDir,
 };
 
@@ -31,4 +36,40 @@ pub(super) fn supervisor_alive(job: &Job) -> bool {
     let supervisor = ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id));
     // Of a starting job the recorded process is the one that claimed it, which may be busy with other work.
     job.status == JobStatus::Running && supervisor.is_some_and(|supervisor| supervisor.status() == ProcessStatus::Alive)
+}
+
+/// Whether a job belongs to another host and neither its directory nor its output is here. Containers may share the directory
+/// of jobs.
+fn is_elsewhere(app: &App, job: &Job) -> bool {
+    // A store in a file lies beside the output.
+    app.settings.store.is_on_server()
+        && !host::identity().owns(&job.host, job.host_id.as_deref())
+        && !JobDir::of(&app.project.jobs_dir(), &job.id).path().is_dir()
+        && !has_output(app, job)
+}
+
+fn has_output(app: &App, job: &Job) -> bool {
+    let output = OutputStore::open_for_reading(&app.project.output_file()).ok().flatten();
+    output.and_then(|output| output.totals(&job.id).ok()).is_some_and(|totals| totals.next_seq > 1)
+}
+
+/// Refuses a command that needs the processes or the output of a job of another host. `words` is the command without the job's
+/// id.
+///
+/// # Errors
+/// `run_unsupervised`; errors of the store.
+pub fn refuse_elsewhere(app: &App, job: &Job, words: &[&str]) -> Result<()> {
+    if is_elsewhere(app, job) {
+        Err(app.read(|tx| other_host::job_refusal(app, tx, job, words))?.into())
+    } else {
+        Ok(())
+    }
+}
+
+/// The host of a job; `None` for a job of this host.
+pub fn other_host_of(app: &App, job: &Job) -> Result<Option<OtherHost>> {
+    if !is_elsewhere(app, job) {
+        return Ok(None);
+    }
+    app.read(|tx| Ok(other_host::find(tx, &job.host, job.host_id.as_deref())?)).map(Some)
 }

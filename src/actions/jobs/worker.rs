@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{finish, gc, moved_project::KeptRoot, notify, queue_waiter, recover, scheduler};
+use super::{finish, gc, notify, own_process::KeptRoot, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::{
-        job::{Job, JobId, JobResult, JobStatus},
+        job::{Job, JobId, JobStatus},
         plural,
     },
     os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
@@ -28,7 +28,6 @@ const MAX_START_ATTEMPTS: usize = 3;
 /// Consecutive store errors after which the worker exits.
 const MAX_STORE_FAILURES: u32 = 6;
 
-/// The results of a worker so far.
 #[derive(Debug, Default)]
 struct WorkerState {
     started: usize,
@@ -36,7 +35,7 @@ struct WorkerState {
     start_attempts: BTreeMap<JobId, usize>,
     /// Jobs whose recovery failed in the last round.
     unresolved: Vec<JobId>,
-    /// Another process has the lock of the next job. It may exit without a wake-up, so the job is polled.
+    /// Whether another process has the lock of the next job. That process may exit without a wake-up, so the job is polled.
     is_blocked: bool,
 }
 
@@ -185,7 +184,7 @@ impl WorkerState {
     }
 }
 
-/// Whether a job of this host is queued, or starting: a starting job is requeued if its supervisor dies.
+/// Whether a job of this host is queued or starting. A starting job is requeued if its supervisor dies.
 fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
@@ -200,6 +199,5 @@ fn stop_retrying(app: &App, id: &JobId) -> Result<()> {
         return Ok(());
     };
     let why = format!("its supervisor died {MAX_START_ATTEMPTS} times before the command started");
-    let ending = JobResult::without_exit(JobStatus::Failed, why);
-    finish::finish_unsupervised(app, &job, &ending).map(drop)
+    finish::finish_without_exit(app, &job, JobStatus::Failed, why).map(drop)
 }

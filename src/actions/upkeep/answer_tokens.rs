@@ -13,20 +13,17 @@ use crate::{
     env::Timestamp,
 };
 
-/// The file's name, in the state directory.
 pub(super) const NAME: &str = "answer-tokens";
 
-/// The tokens of a project.
 #[derive(Debug, Clone)]
 pub struct AnswerTokenFile(PrivateJson);
 
 impl AnswerTokenFile {
-    /// The file of a project.
     pub fn of(project: &Project) -> Self {
         Self(PrivateJson::new(&project.state, NAME))
     }
 
-    /// Adds tokens. A file that cannot be used is replaced: its tokens are void.
+    /// Adds tokens. A file that cannot be read is replaced, which makes its tokens invalid.
     pub(super) fn add(&self, tokens: Vec<AnswerToken>, now: Timestamp) -> Result<()> {
         let cannot = || format!("cannot change {}", self.0.path().display());
         let _lock = self.0.lock().with_context(cannot)?;
@@ -35,7 +32,7 @@ impl AnswerTokenFile {
         self.0.write(&all).with_context(cannot)
     }
 
-    /// The valid token of this text.
+    /// The token with this text, if it is valid.
     ///
     /// # Errors
     /// `token_unknown`, also without a usable file; `token_used`, `token_expired`.
@@ -44,10 +41,10 @@ impl AnswerTokenFile {
         all.find(token, now).cloned()
     }
 
-    /// Uses a token up. Of two requests with tokens of one item, one gets it.
+    /// Uses a token up, and with it the other tokens of its item.
     ///
     /// # Errors
-    /// As [`AnswerTokenFile::find`]; when the file cannot be written.
+    /// The errors of [`AnswerTokenFile::find`]; when the file cannot be written.
     pub fn redeem(&self, token: &str, now: Timestamp) -> Result<AnswerToken> {
         let cannot = || format!("cannot change {}", self.0.path().display());
         let _lock = self.0.lock().with_context(cannot)?;

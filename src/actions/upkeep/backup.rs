@@ -1,18 +1,25 @@
-//! Backup of the store, and its restore.
+//! Copies of the store: backups and snapshots, their restore, and going on after a loss.
 
 use std::{fs, path::Path};
 
 use anyhow::Result;
+use serde_json::json;
 
 use crate::{
-    actions::{
-        Answer, App,
-        jobs::{path_limits, recover},
-    },
+    actions::{Answer, App, jobs::recover},
     config::masked_url,
-    domain::{Refusal, plural},
-    store::{StoreError, backup, sessions, sibling_path},
-    wire::{BackupView, RestoreView},
+    domain::{
+        Refusal, age,
+        finding::{Finding, Severity},
+        plural,
+        refusal::SNAPSHOT,
+    },
+    os::files,
+    store::{
+        StoreError, backup, events, progress, sessions, sibling_path,
+        snapshots::{self, Snapshot},
+    },
+    wire::{BackupView, MissingEventsView, RestoreView, SnapshotView},
 };
 
 /// Writes a checked backup of the store to a file. `force` replaces an existing file.
@@ -24,7 +31,9 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     if target.file_name().is_none() || target.is_dir() {
         return Err(Refusal::Usage { why: format!("{} is a directory, not a file", file.display()) }.into());
     }
-    path_limits::check_path("the file", &target)?;
+    if !files::is_path_length_valid(&target) {
+        return Err(Refusal::invalid("the file", "has a name that is too long").into());
+    }
     if let Some(dir) = target.parent().filter(|dir| !dir.is_dir()) {
         return Err(Refusal::not_found("directory", dir.display().to_string()).into());
     }
@@ -121,4 +130,87 @@ fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
         return Err(Refusal::Usage { why: format!("{} belongs to the store itself", file.display()) }.into());
     }
     Ok(())
+}
+
+/// Accepts the loss of records, if there is one; the finding says how many are gone.
+pub fn accept_loss(app: &App) -> Result<Vec<Finding>> {
+    let project = &app.project;
+    let Some(outside) = project.outside_dir() else { return Ok(Vec::new()) };
+    let (now, actor) = (app.env.now(), &app.actor.name);
+    let accepted = backup::accept_loss(&project.store, &project.runtime_dir(), &outside, now, actor)?;
+    let finding = accepted.map(|(loss, epoch)| {
+        let message = format!(
+            "the loss of {} is accepted; claims now have epoch {epoch}, older epochs are invalid",
+            plural::count(loss.known_event - loss.found_event, "event")
+        );
+        Finding::new("repaired", Severity::Note, message)
+    });
+    Ok(finding.into_iter().collect())
+}
+
+const MAX_NAMED: usize = 20;
+
+pub fn list_snapshots(app: &App) -> Vec<SnapshotView> {
+    let found = app.project.outside_dir().map(|outside| snapshots::list(&outside)).unwrap_or_default();
+    found.iter().map(snapshot_view).collect()
+}
+
+/// Restores the newest snapshot. The answer says which events are missing since.
+///
+/// # Errors
+/// `not_found` without a snapshot; the errors of [`restore`].
+pub fn restore_latest(app: &App) -> Result<Answer> {
+    refuse_on_server(app)?;
+    let outside = app.project.outside_dir();
+    let newest = outside.as_deref().and_then(|outside| snapshots::list(outside).into_iter().next());
+    let (Some(outside), Some(newest)) = (outside, newest) else {
+        return Err(Refusal::not_found(SNAPSHOT, app.project.store.display().to_string()).into());
+    };
+    let mut named = Vec::new();
+    let mut readable = 0;
+    // The events that the present store still has. A damaged store may have none.
+    let _ = app.with_fresh_store().read(|tx| {
+        events::for_each_since(tx, newest.event, |event| {
+            readable = readable.max(event.seq);
+            if named.len() < MAX_NAMED {
+                let about = event.task.or(event.session).or(event.lane).unwrap_or_default();
+                named.push(format!("{} {} {about}", event.seq, event.kind).trim_end().to_owned());
+            }
+            Ok(true)
+        })?;
+        Ok(())
+    });
+    let last = progress::known(&outside).event.max(readable);
+    let missing = (last - newest.event).max(0);
+    let mut answer = restore(app, &newest.path)?;
+    let made = age::rough(app.env.now().since(newest.at));
+    answer = if missing == 0 {
+        answer.note(format!("the snapshot is {made} old; nothing is missing since"))
+    } else {
+        let range = format!("{} to {last}", newest.event + 1);
+        let lacks = plural::count(missing, "event");
+        answer.note(format!("the snapshot is {made} old; it lacks {lacks} since: {range}"))
+    };
+    if !named.is_empty() {
+        let more = usize::try_from(missing).unwrap_or(named.len()).saturating_sub(named.len());
+        let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+        answer = answer.note(format!("missing: {}{rest}", named.join("; ")));
+    }
+    if let Some(document) = answer.document.as_object_mut() {
+        document.insert("snapshot".into(), json!(snapshot_view(&newest)));
+        let (from, to) = (newest.event + 1, last);
+        let is_any = missing > 0;
+        let range = MissingEventsView { events: missing, from: is_any.then_some(from), to: is_any.then_some(to) };
+        document.insert("missing".into(), json!(range));
+    }
+    Ok(answer)
+}
+
+fn snapshot_view(snapshot: &Snapshot) -> SnapshotView {
+    SnapshotView {
+        file: snapshot.path.clone(),
+        made_at: snapshot.at.to_string(),
+        event: snapshot.event,
+        bytes: snapshot.bytes,
+    }
 }

@@ -14,29 +14,26 @@ use crate::{
     os::{digest, files},
 };
 
-/// The file's name, in the state directory.
 pub(super) const FILE: &str = "page-certificate.json";
 
-/// A certificate with its key.
 pub struct StoredCertificate {
-    /// In DER form.
+    /// In DER encoding.
     pub certificate: Vec<u8>,
-    /// In DER form.
+    /// In DER encoding.
     pub key: Zeroizing<Vec<u8>>,
     pub ends_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Content {
-    /// Both in DER form, as hexadecimal digits.
+    /// In DER encoding, as hexadecimal digits; so is the key.
     certificate: String,
     key: String,
-    /// When it ends, in milliseconds since 1970.
+    /// The end of the certificate's validity, in milliseconds since 1970.
     ends_at: i64,
 }
 
 impl StoredCertificate {
-    /// The path of the file in a state directory.
     pub fn path(state: &Path) -> PathBuf {
         state.join(FILE)
     }
@@ -44,7 +41,7 @@ impl StoredCertificate {
     /// Reads it.
     ///
     /// # Errors
-    /// Without a file that this user alone can read: others may know the key, or have put their own there.
+    /// When there is no such file, or when others could read or replace it.
     pub fn read(state: &Path) -> io::Result<Self> {
         let text = read_private(&Self::path(state))?;
         let content: Content = serde_json::from_str(&text).map_err(io::Error::other)?;
@@ -53,7 +50,7 @@ impl StoredCertificate {
         Ok(Self { certificate, key: Zeroizing::new(key), ends_at: Timestamp::from_millis(content.ends_at) })
     }
 
-    /// Writes it, in the place of the one before.
+    /// Replaces the file.
     pub fn write(&self, state: &Path) -> io::Result<()> {
         let content = Content {
             certificate: digest::hex(&self.certificate),

@@ -1,16 +1,17 @@
 //! The browsers that are paired with the page: pairing, listing and revoking.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use anyhow::{Context as _, Result};
 
-use super::device_file::DeviceFile;
+use super::private_json::PrivateJson;
 use crate::{
     actions::{Answer, App, core::inside_session},
-    api_client::{ApiClient, page_file::ShownPage},
+    api_client::{ApiClient, server_files::ShownPage},
+    config::Project,
     domain::{
         Refusal,
-        device::{self, Device, DeviceAccess, PAIRING_LIFETIME, Pairing},
+        device::{self, Device, DeviceAccess, PAIRING_LIFETIME, PairedDevices, Pairing},
         id::DeviceName,
         plural,
     },
@@ -21,26 +22,23 @@ use crate::{
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The facts of a device that is to be paired.
 #[derive(Debug, Clone)]
 pub struct PairingRequest {
     pub access: DeviceAccess,
-    /// Its name; `None` if the device itself says one.
+    /// The name of the device; `None` if the browser chooses it.
     pub name: Option<DeviceName>,
-    /// How long it stays paired.
     pub lifetime: Duration,
-    /// The device from which the code is made; `None` for the terminal.
+    /// The paired device that makes the code; `None` for the terminal.
     pub paired_from: Option<String>,
 }
 
-/// A new code, in both spellings.
+/// A new pairing code, for a link and for typing.
 #[derive(Debug)]
 pub struct NewCode {
-    /// The code of a link.
+    /// The code in a link.
     pub link: String,
     /// The code that is typed.
     pub typed: String,
-    /// When the device ends.
     pub expires_at: crate::env::Timestamp,
 }
 
@@ -89,7 +87,7 @@ pub fn make_code(app: &App, host: &str, request: &PairingRequest) -> Result<NewC
     Ok(NewCode { link, typed, expires_at })
 }
 
-/// Makes a code for a browser, with its links at the server that runs.
+/// Makes a pairing code, with links to the running server.
 ///
 /// # Errors
 /// `inside_session`; `no_page_server`; `devices_unreadable`.
@@ -141,4 +139,80 @@ pub fn revoke(app: &App, name: &DeviceName) -> Result<Answer> {
         }
     };
     Answer::new(&DeviceRevokedView { name: own.clone(), revoked: gone.clone() }, own, line)
+}
+
+pub(super) const NAME: &str = "devices";
+
+/// Reads the paired devices, and changes them under a lock.
+#[derive(Debug, Clone)]
+pub struct DeviceFile(PrivateJson);
+
+impl DeviceFile {
+    pub fn of(project: &Project) -> Self {
+        Self(PrivateJson::new(&project.state, NAME))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The devices; none without a file.
+    ///
+    /// # Errors
+    /// `devices_unreadable` for a file that others can write, that is a link, or that this version does not understand.
+    pub fn read(&self) -> Result<PairedDevices> {
+        let file = || self.path().display().to_string();
+        let unreadable = |why: std::io::Error| Refusal::DevicesUnreadable { file: file(), why: why.to_string() };
+        Ok(self.0.read().map_err(unreadable)?)
+    }
+
+    /// Changes the devices under the lock, and writes them if they differ from what was read.
+    ///
+    /// # Errors
+    /// `devices_unreadable`; when the file cannot be written.
+    pub fn change<T>(&self, change: impl FnOnce(&mut PairedDevices) -> T) -> Result<T> {
+        let cannot = || format!("cannot change {}", self.path().display());
+        let _lock = self.0.lock().with_context(cannot)?;
+        let mut devices = self.read()?;
+        let before = devices.clone();
+        let result = change(&mut devices);
+        if devices != before {
+            self.0.write(&devices).with_context(cannot)?;
+        }
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    };
+
+    use super::*;
+
+    #[test]
+    fn file_that_another_could_have_written_has_no_devices() {
+        let home = tempfile::tempdir().unwrap();
+        let file = DeviceFile(PrivateJson::new(home.path(), NAME));
+        assert_eq!(file.read().unwrap(), PairedDevices::default());
+        file.change(|devices| devices.host = Some("fairway-1".into())).unwrap();
+        assert_eq!(file.read().unwrap().host.as_deref(), Some("fairway-1"));
+        let mode = |mode| fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(fs::metadata(file.path()).unwrap().mode() & 0o777, 0o600);
+        for wide in [0o620, 0o602, 0o640] {
+            mode(wide);
+            assert!(file.read().is_err() && file.change(|_| ()).is_err(), "{wide:o}");
+        }
+        mode(0o600);
+        for text in ["", "{}", r#"{"version":2,"host":null,"devices":[],"pairings":[]}"#] {
+            fs::write(file.path(), text).unwrap();
+            assert!(file.read().is_err(), "{text}");
+        }
+        let target = home.path().join("target");
+        fs::rename(file.path(), &target).unwrap();
+        std::os::unix::fs::symlink(&target, file.path()).unwrap();
+        assert!(file.read().is_err());
+    }
 }

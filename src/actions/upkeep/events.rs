@@ -14,17 +14,14 @@ use crate::{
     wire::EventView,
 };
 
-/// The maximum number of events that are in memory at once.
 const BATCH_SIZE: usize = 1_000;
 
-/// A request to read the log.
 #[derive(Debug, Clone, Default)]
 pub struct EventQuery {
-    /// The conditions.
     pub filter: EventFilter,
     /// Only events above this sequence number.
     pub after: i64,
-    /// Only the newest matching events, this many; later ones are followed all the same.
+    /// How many of the newest matching events come first; later events are followed all the same.
     pub tail: Option<usize>,
     /// Whether to wait for new events.
     pub follow: bool,
@@ -34,7 +31,7 @@ pub struct EventQuery {
 /// A server of the store that is away for a while ends no `follow`: `warn` receives a sentence, and no event is missed.
 ///
 /// # Errors
-/// `store_rewound` when the server's store has fewer events; as `visit` or the store fails.
+/// `store_rewound` when the server's store has fewer events; errors of `visit` and the store.
 pub fn each(
     app: &App,
     query: &EventQuery,

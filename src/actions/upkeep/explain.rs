@@ -2,24 +2,24 @@
 
 use anyhow::Result;
 
-use crate::actions::{
-    App,
-    core::{
-        launch_parts, lookup, other_host,
-        session_process::{self, RunProcesses},
-    },
-    queue::{
-        claimants, landed_here,
-        task::{claim, event_text::transition_detail},
-    },
-    sessions::{
-        control::suggestions,
-        liveness::{backend_probe::BackendProber, facts},
-    },
-};
 use crate::{
+    actions::{
+        App,
+        core::{
+            launch_parts, lookup, other_host,
+            session_process::{self, RunProcesses},
+        },
+        queue::{
+            claimants, landed_here,
+            task::{claim, event_text::transition_detail},
+        },
+        sessions::{
+            control::suggestions,
+            liveness::{backend_probe::BackendProber, facts},
+        },
+    },
     domain::{
-        EventKind, SessionId, TaskId,
+        EventKind, Refusal, SessionId, TaskId,
         rules::liveness::{BackendObservation, Liveness, ProcessObservation},
         session::{Activity, Session, SessionStatus},
         task::Task,
@@ -35,7 +35,7 @@ use crate::{
     wire::ExplainView,
 };
 
-/// Former claimants in an explanation.
+/// The maximum number of former claimants in an explanation.
 const MAX_FORMER_CLAIMANTS: usize = 10;
 
 /// Explains a task's status, why it is not ready, and its claims.
@@ -47,8 +47,8 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     app.read_together(|tx| task_in(app, tx, id, now))
 }
 
-/// As [`task`], in a read.
-pub(super) fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<ExplainView> {
+/// Like [`task`], inside a read transaction.
+fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<ExplainView> {
     let task = lookup::task(tx, id)?;
     let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
     match events::newest_transition(tx, id)? {
@@ -69,7 +69,6 @@ fn source(event: &LoggedEvent) -> String {
     format!("event {}", event.seq)
 }
 
-/// The text of a transition event.
 fn describe_transition(event: &LoggedEvent) -> String {
     let verb = event.kind.trim_start_matches("task.");
     format!("{verb} by {}{}", event.actor, transition_detail(&event.data))
@@ -150,16 +149,16 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
     Ok(probed(app, read, now))
 }
 
-/// An explanation of a session with what its process and its backend say. They are asked while no transaction is open.
-pub(super) fn probed(app: &App, (session, mut view): (Session, ExplainView), now: Timestamp) -> ExplainView {
+/// Adds what the process and the backend of a session report. They are probed outside of a transaction.
+fn probed(app: &App, (session, mut view): (Session, ExplainView), now: Timestamp) -> ExplainView {
     if !session.status.is_final() {
         probes(app, &session, now, &mut view);
     }
     view
 }
 
-/// As [`session`], in a read, without its process and its backend.
-pub(super) fn session_in(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Session, ExplainView)> {
+/// Like [`session`], inside a read transaction and without probes of its process and backend.
+fn session_in(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Session, ExplainView)> {
     let session = lookup::session(tx, id)?;
     let mut view = ExplainView::new("session", id, session.status.as_str(), now);
     let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -287,4 +286,53 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
         }
     };
     view.fact("verdict", message, "rules", Some(now));
+}
+
+/// Explains the task or the session of this id.
+///
+/// # Errors
+/// `ambiguous` when there are both; `not_found`; `invalid_value` for a text that is no id.
+pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
+    let (task, session) = (TaskId::parse(id).ok(), SessionId::parse(id).ok());
+    let now = app.env.now();
+    let found = app.read_together(|tx| {
+        let is_task = task.as_ref().map(|id| tasks::exists(tx, id)).transpose()?.unwrap_or(false);
+        let is_session = session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten().is_some();
+        match (&task, &session) {
+            (Some(_), Some(_)) if is_task && is_session => {
+                let found = vec![format!("task {id}"), format!("session {id}")];
+                Err(Refusal::Ambiguous { noun: "id", id: id.to_owned(), found }.into())
+            }
+            (_, Some(session)) if is_session => session_in(tx, session, now).map(|read| Found::Session(read.into())),
+            (Some(task), _) if is_task => task_in(app, tx, task, now).map(Found::Task),
+            (Some(task), session) => Err(unknown(tx, task, session.as_ref())?),
+            (None, Some(session)) => session_in(tx, session, now).map(|read| Found::Session(read.into())),
+            (None, None) => {
+                let why = format!("'{}' is not the id of a task or session", id.escape_debug());
+                Err(Refusal::invalid("id", why).into())
+            }
+        }
+    })?;
+    Ok(match found {
+        Found::Task(view) => view,
+        Found::Session(read) => probed(app, *read, now),
+    })
+}
+
+enum Found {
+    Task(ExplainView),
+    Session(Box<(Session, ExplainView)>),
+}
+
+/// The error for an id that neither a task nor a session has, with similar ids of both.
+fn unknown(tx: &ReadTx<'_>, task: &TaskId, session: Option<&SessionId>) -> Result<anyhow::Error> {
+    let errors = [lookup::task(tx, task).err(), session.and_then(|id| lookup::session(tx, id).err())];
+    let mut near = Vec::new();
+    for error in errors.into_iter().flatten() {
+        match error.downcast::<Refusal>()? {
+            Refusal::NotFound { near: found, .. } => near.extend(found),
+            removed => return Ok(removed.into()),
+        }
+    }
+    Ok(Refusal::NotFound { noun: "task or session", id: task.to_string(), near }.into())
 }

@@ -16,21 +16,18 @@ use crate::{
     wire::{HostRenewedView, HostView},
 };
 
-/// How many hosts an error names.
 const MAX_NAMED: usize = 5;
-/// A host that was silent for longer, and has nothing, is left out of the list.
+/// A host without sessions, jobs and lanes that was silent for longer is left out of the list.
 const SHOWN_AFTER_SILENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// A host and what is on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KnownHost {
     pub id: Option<String>,
-    /// Its name and pid namespace.
     pub name: String,
     root: Option<String>,
     version: Option<String>,
     pub last_seen: Option<Timestamp>,
-    /// The time at the server when that was read.
+    /// The server's time when `last_seen` was read.
     read_at: Option<Timestamp>,
     sessions: i64,
     jobs: i64,
@@ -42,12 +39,10 @@ impl KnownHost {
         Self { id, name, root: None, version: None, last_seen: None, read_at: None, sessions: 0, jobs: 0, lanes: 0 }
     }
 
-    /// The host as rows name it.
     pub fn identity(&self) -> HostIdentity {
         HostIdentity { name: self.name.clone(), id: self.id.clone() }
     }
 
-    /// Its name for people.
     pub fn shown(&self) -> String {
         OtherHost::new(&self.name, &host::name(), None).name
     }
@@ -63,7 +58,8 @@ impl KnownHost {
     }
 }
 
-/// The hosts that have something of the store or wrote to it within 30 days, this one first; with `all` every one that is known.
+/// The hosts that have sessions, jobs or lanes, or wrote to the store within 30 days, this one first; with `all` every known
+/// host.
 pub fn list(app: &App, all: bool) -> Result<Vec<HostView>> {
     let (own, now) = (host::identity(), app.env.now());
     let found = app.read(|tx| Ok(known(tx, &own)?))?;
@@ -112,12 +108,13 @@ pub(super) fn find_other(tx: &ReadTx<'_>, text: &str) -> Result<KnownHost> {
     }
 }
 
-/// Every host of a store, the one that was seen last first, and this host.
+/// Every host of a store, and this host. The one that was seen last comes first.
 fn known(tx: &ReadTx<'_>, own: &HostIdentity) -> Result<Vec<KnownHost>, StoreError> {
     Ok(merge(hosts::all(tx)?, hosts::uses(tx)?, own))
 }
 
-/// Joins what is recorded of a host. A record without an id, of an earlier version, belongs to the host of its name.
+/// Joins the records of each host. A record without an id was written by an earlier version and belongs to the host of that
+/// name.
 fn merge(rows: Vec<Host>, uses: Vec<HostUse>, own: &HostIdentity) -> Vec<KnownHost> {
     let mut found: Vec<KnownHost> = Vec::new();
     let rows = rows.into_iter().map(|row| KnownHost {
@@ -152,7 +149,7 @@ fn merge(rows: Vec<Host>, uses: Vec<HostUse>, own: &HostIdentity) -> Vec<KnownHo
     found
 }
 
-/// `has_clock`: whether the clock goes, so that the server's time counts.
+/// `has_clock` says whether this process uses the real clock, so that it can be compared with the server's time.
 fn view(host: &KnownHost, here: bool, has_clock: bool) -> HostView {
     let silence = host.read_at.filter(|_| has_clock).zip(host.last_seen).map(|(now, seen)| now.since(seen));
     HostView {

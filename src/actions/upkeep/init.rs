@@ -35,15 +35,16 @@ const TRUST_UNREADABLE: &str = "cannot read what was trusted of this project";
 const PASTE_TEXT: &str =
     "This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.";
 
-/// Where the store is to be.
 enum Place {
-    /// In the project's file.
     File,
-    /// On a server; with its address where a person gave it for this project.
-    Server { url: String, is_new: bool },
+    /// On a server; `is_new` says whether the address must be written to the configuration.
+    Server {
+        url: String,
+        is_new: bool,
+    },
 }
 
-/// Where the store of a project is to be: as the command says, else as the configuration does.
+/// The place of a project's store: as the command line says, else as the configuration says.
 fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
     if let Some(url) = asked {
         store_config::check_argument(url)?;
@@ -69,7 +70,7 @@ fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
     }
 }
 
-/// Why an engine without an address cannot be used.
+/// The refusal of a server engine without an address.
 fn no_address() -> anyhow::Error {
     if cfg!(feature = "postgres") { StoreError::NoAddress.into() } else { StoreError::NoPostgres.into() }
 }
@@ -205,27 +206,21 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     };
     let enclosing = project.enclosing().filter(|_| created.contains(&config));
     let document = InitView { root: root.clone(), store: store_shown, created: names, paste: PASTE_TEXT };
-    let answer = Answer::new(&document, root.display(), line)?;
-    let answer = match trust_result {
-        Ok(()) => answer,
-        Err(error) => answer.note(format!("the configuration is not trusted yet: {error:#}")),
-    };
-    let answer = match &trusted {
-        Some(Some(_)) => answer.note(format!("{CONFIG_FILE} has the text again that you trusted last")),
-        Some(None) => {
-            answer.note(format!("the trusted text of {CONFIG_FILE} is not kept; put its rules in: fairway config edit"))
-        }
-        None => answer,
-    };
-    let answer = match enclosing {
-        Some(enclosing) => answer.note(format!(
-            "this project is inside the project {}; its tasks are not visible from here",
-            enclosing.display()
-        )),
-        None => answer,
-    };
-    let answer = answer.note(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
-    Ok(if is_new { answer.note("then add a task: fairway task add 'Fix the total'") } else { answer })
+    let mut notes = Vec::new();
+    notes.extend(trust_result.err().map(|error| format!("the configuration is not trusted yet: {error:#}")));
+    notes.extend(trusted.map(|text| match text {
+        Some(_) => format!("{CONFIG_FILE} has the text again that you trusted last"),
+        None => format!("the trusted text of {CONFIG_FILE} is not kept; put its rules in: fairway config edit"),
+    }));
+    notes.extend(enclosing.map(|enclosing| {
+        let enclosing = enclosing.display();
+        format!("this project is inside the project {enclosing}; its tasks are not visible from here")
+    }));
+    notes.push(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
+    if is_new {
+        notes.push("then add a task: fairway task add 'Fix the total'".to_owned());
+    }
+    Ok(notes.into_iter().fold(Answer::new(&document, root.display(), line)?, Answer::note))
 }
 
 /// The text of the configuration that [`init`] writes where there is none.

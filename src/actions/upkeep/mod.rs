@@ -1,31 +1,15 @@
 //! Commands on a whole project: create it, check it, back it up, reconcile it, read its log and configuration.
 
-pub mod accept_loss;
 pub mod answer_tokens;
 pub mod backup;
 pub mod certificate_file;
 pub mod config;
-pub mod config_edit;
-pub mod device_file;
 pub mod devices;
 pub mod doctor;
-mod doctor_claims;
-mod doctor_intents;
-mod doctor_jobs;
-mod doctor_landings;
-mod doctor_lanes;
-mod doctor_notify;
-mod doctor_page;
-mod doctor_program;
-mod doctor_server;
-mod doctor_sessions;
 pub mod editor;
 pub mod events;
 pub mod explain;
-pub mod explain_subject;
-mod findings;
 pub mod guide;
-pub mod guide_pages;
 pub mod hosts;
 pub mod init;
 pub mod notify;
@@ -34,6 +18,4 @@ pub mod reconcile;
 pub mod retire_host;
 pub mod search;
 pub mod serve_unit;
-pub mod skill;
-pub mod snapshots;
 pub mod store;

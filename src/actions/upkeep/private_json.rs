@@ -16,10 +16,10 @@ use crate::os::{files, lock::FileLock, user};
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: u64 = 1 << 20;
-/// The form of the files that this version reads and writes.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// A file of this kind.
+/// A private file with JSON.
 #[derive(Debug, Clone)]
 pub(super) struct PrivateJson {
     path: PathBuf,
@@ -59,7 +59,7 @@ impl PrivateJson {
         }
     }
 
-    /// The lock of those who change it.
+    /// The lock for changes.
     pub(super) fn lock(&self) -> io::Result<FileLock> {
         FileLock::acquire_within(&self.lock, LOCK_TIMEOUT)?.ok_or_else(|| io::ErrorKind::TimedOut.into())
     }

@@ -44,7 +44,6 @@ use crate::{
     wire::{ReconcileEntryView, ReconcileView, RecoveredJobView},
 };
 
-/// A session and its liveness.
 type Assessment = (Session, Liveness);
 
 /// Checks every session that is not final and writes the result. With `dry_run` the judgement is the same and nothing is
@@ -106,7 +105,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     })
 }
 
-/// Leaves sessions alone whose host is silent and may not be judged yet.
+/// Makes sessions unknown, and not stale, whose host is silent and may not be judged yet.
 fn leave_undecided(assessed: &mut [Assessment], silent_hosts: &SilentHosts) {
     let Some(reason) = silent_hosts.why() else { return };
     for (session, verdict) in assessed {
@@ -135,7 +134,7 @@ fn assess_all(app: &App, sessions: &[Session], now: Timestamp, dry_run: bool) ->
     })
 }
 
-/// Records the times of the last output that are news.
+/// Records the times of the last output that differ from the stored ones.
 fn record_outputs(app: &App, sessions: &[Session], outputs: &[Option<Timestamp>]) -> Result<()> {
     let news: Vec<(&Session, Timestamp)> = sessions
         .iter()
@@ -149,7 +148,7 @@ fn record_outputs(app: &App, sessions: &[Session], outputs: &[Option<Timestamp>]
     app.transaction(|tx| news.iter().try_for_each(|(session, at)| Ok(sessions::set_last_output(tx, session, *at)?)))
 }
 
-/// Records which sessions are idle by their screen, and delivers what waits for them.
+/// Records which sessions are idle by their screen, and delivers their waiting prompts.
 fn look_at_screens(app: &App, sessions: &[Session]) -> Result<Vec<ReconcileEntryView>> {
     let mut idle = Vec::new();
     for session in app.read(|tx| idle_screen::candidates(tx, sessions))? {
@@ -190,7 +189,7 @@ fn claimed_tasks(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
     Ok(claimed)
 }
 
-/// `changed[n]` says whether the judgement of `assessed[n]` was written, or would be.
+/// `changed[n]` says whether the verdict of `assessed[n]` was written; in a dry run whether it would be.
 fn build_report(
     dry_run: bool,
     assessed: &[Assessment],

@@ -96,7 +96,7 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
 /// Releases the claims of the sessions of a silent host. The sessions stay as they are.
 ///
 /// # Errors
-/// As [`retire`].
+/// The errors of [`retire`].
 pub fn release_claims(app: &App, name: &str, reason: Option<&str>, force: bool) -> Result<Answer> {
     inside_session::refuse(app, "release --host")?;
     if let Some(reason) = reason {
@@ -112,7 +112,6 @@ pub fn release_claims(app: &App, name: &str, reason: Option<&str>, force: bool) 
     })
 }
 
-/// The reason that is recorded, once the host may be given up.
 fn last_word(app: &App, tx: &WriteTx<'_>, host: &KnownHost, reason: &str, force: bool) -> Result<String> {
     let name = shell_words::quote(&host.name).into_owned();
     let command = format!("fairway host retire {name} --force --reason TEXT");

@@ -17,7 +17,7 @@ use crate::{
     wire::ServeUnitView,
 };
 
-/// The first line of a unit of ours. Another file is never replaced or removed.
+/// The first line of a unit that Fairway wrote. Another file is never replaced or removed.
 const MARK: &str = "# Written by fairway serve --install; fairway serve --uninstall removes it.";
 /// The ports of which one is chosen by the project's path.
 const FIRST_PORT: u16 = 7400;
@@ -34,7 +34,6 @@ const PASSED_ON: &[&str] = &[
     vars::PGPASSFILE,
 ];
 
-/// The addresses at which the server listens.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeUnitRequest {
     /// The port on 127.0.0.1; `None` for that of the unit which is there, else for one that is free.
@@ -44,7 +43,6 @@ pub struct ServeUnitRequest {
     pub is_unencrypted: bool,
 }
 
-/// The file of the unit, and its name.
 struct Unit {
     file: PathBuf,
     name: String,
@@ -121,7 +119,7 @@ impl Unit {
         Ok(Self { file, name })
     }
 
-    /// The text that is there; `None` without a file.
+    /// The text of the installed unit; `None` without a file.
     ///
     /// # Errors
     /// `exists` for another file: a unit of a person, or a link that masks the unit.
@@ -147,7 +145,7 @@ impl Unit {
     }
 }
 
-/// A text that must be in the unit, which is UTF-8.
+/// A path as UTF-8, which a unit of systemd must be.
 fn utf8<'a>(what: &'static str, path: &'a Path) -> Result<&'a str, Refusal> {
     path.to_str().ok_or_else(|| Refusal::invalid(what, "is not UTF-8, as a unit of systemd must be"))
 }
@@ -178,13 +176,12 @@ fn text(program: &Path, root: &Path, port: u16, request: &ServeUnitRequest, env:
     ))
 }
 
-/// The port of a unit.
 fn port_of(text: &str) -> Option<u16> {
     let line = text.lines().find(|line| line.starts_with("ExecStart="))?;
     line.rsplit(" serve --http ").next()?.split(' ').next()?.parse().ok()
 }
 
-/// A port of 127.0.0.1 that is free now, beginning with one that the project's path chooses.
+/// A port that is free on 127.0.0.1. The search begins at a port that the project's path chooses.
 fn free_port(root: &Path) -> u16 {
     let digest = sha256_hex(root.as_os_str().as_bytes());
     let first = digest.get(..4).and_then(|digits| u16::from_str_radix(digits, 16).ok()).unwrap_or_default() % PORTS;

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::access::Access;
 use crate::{
-    actions::upkeep::{answer_tokens::AnswerTokenFile, device_file::DeviceFile},
+    actions::upkeep::{answer_tokens::AnswerTokenFile, devices::DeviceFile},
     api::{
         async_fd::register_fd,
         live_project::{FileStamp, file_stamp},

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     actions::sessions::launch::provider_hooks::ProviderHooks,
     api::{auth::single_header, live_project::AppFactory},
-    api_client::page_file::ShownPage,
+    api_client::server_files::ShownPage,
     domain::device::DeviceWay,
     os::{outgoing_ip::outgoing_ip, peer_user, random, user},
 };

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         core::{inside_session, trust},
-        upkeep::config_edit::ConfigDraft,
+        upkeep::config::ConfigDraft,
     },
     cli::{confirm, context::Context, exit::Exit},
     config::{CONFIG_FILE, Project, local_file},

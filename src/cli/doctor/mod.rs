@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit};
 use crate::actions::{
     core::inside_session,
-    upkeep::{accept_loss, doctor},
+    upkeep::{backup, doctor},
 };
 
 pub(super) mod agents;
@@ -49,7 +49,7 @@ impl Args {
                     // The store is damaged, and answers no question about sessions.
                     inside_session::refuse_without_project(&ctx.env, "doctor --accept")?;
                 }
-                let accepted = if self.accept { accept_loss::accept(&app)? } else { Vec::new() };
+                let accepted = if self.accept { backup::accept_loss(&app)? } else { Vec::new() };
                 let found = doctor::doctor(&app, self.fix)?;
                 findings::print(ctx, &[accepted, found].concat())
             }

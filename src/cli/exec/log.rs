@@ -10,8 +10,8 @@ use crate::{
         App,
         jobs::{
             log::{self, LogRequest},
+            output,
             output_decoder::DecodedItem,
-            view,
         },
     },
     cli::{context::Context, exit::Exit, values},
@@ -62,7 +62,7 @@ impl Args {
         let run = Reader::new(ctx).read(&app, &order, self.follow)?;
         // The end of a supervised job is an item, which the loop has shown; an unsupervised job has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
-            ctx.out.note(&format::line(&view::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
+            ctx.out.note(&format::line(&output::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
         }
         Ok(0)
     }

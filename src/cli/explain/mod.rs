@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
-use crate::{actions::upkeep::explain_subject, domain::Refusal};
+use crate::{actions::upkeep::explain, domain::Refusal};
 
 /// Explain the state of a task or session
 ///
@@ -35,7 +35,7 @@ impl Args {
             (Some(Verb::Task(args)), None) => args.run(ctx),
             (Some(Verb::Session(args)), None) => args.run(ctx),
             (None, Some(id)) => {
-                let view = explain_subject::explain(&ctx.app()?, &id)?;
+                let view = explain::explain(&ctx.app()?, &id)?;
                 ctx.show(&view, || vec![view.id.clone()], || format::facts(&view, ctx.out.width))
             }
             _ => {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::agents::guard::log,
+    actions::agents::guard,
     cli::{age::age, context::Context, exit::Exit, values},
     domain::SessionId,
     render::Table,
@@ -31,7 +31,7 @@ impl Args {
         // `--session` is also who acts: here it says whose decisions are meant.
         let acting = ctx.actor()?.session.filter(|_| ctx.globals.session.is_some());
         let of = self.of.as_ref().or(acting.as_ref());
-        let found = log::log(&ctx.app()?, of, self.denied, i64::from(self.limit))?;
+        let found = guard::log(&ctx.app()?, of, self.denied, i64::from(self.limit))?;
         ctx.show(
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),

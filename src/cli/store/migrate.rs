@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::upkeep::store::migrate,
+    actions::upkeep::store,
     cli::{context::Context, exit::Exit},
 };
 
@@ -16,6 +16,6 @@ pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&migrate::migrate(&ctx.app()?)?)
+        ctx.answer(&store::migrate(&ctx.app()?)?)
     }
 }

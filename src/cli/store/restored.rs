@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::confirm;
 use crate::{
-    actions::{core::inside_session, upkeep::store::restored},
+    actions::{core::inside_session, upkeep::store},
     cli::{context::Context, exit::Exit},
 };
 
@@ -25,6 +25,6 @@ impl Args {
         let app = ctx.app()?;
         inside_session::refuse(&app, "store restored")?;
         confirm::require(ctx, self.yes, "Make every claim's epoch invalid?")?;
-        ctx.answer(&restored::restored(&app)?)
+        ctx.answer(&store::restored(&app)?)
     }
 }

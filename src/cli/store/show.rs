@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::upkeep::store::show,
+    actions::upkeep::store,
     cli::{context::Context, exit::Exit},
     render::escape_line,
     wire::StoreView,
@@ -15,7 +15,7 @@ pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let view = show::show(&ctx.app()?)?;
+        let view = store::show(&ctx.app()?)?;
         let place = view.address.clone().or_else(|| view.path.as_ref().map(|path| path.display().to_string()));
         ctx.show(&view, || place.clone().into_iter().collect(), || text(&view, place.as_deref().unwrap_or_default()))
     }

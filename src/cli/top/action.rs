@@ -1,12 +1,11 @@
-//! The command behind each key: argv as one types it.
+//! The command behind each key and each aspect of a row: argv as one types it.
 
-use super::{aspect::Aspect, rows::Subject};
+use super::rows::Subject;
 use crate::wire::{BoardView, HeldTaskView, NeedView};
 
 /// The lines of a session's screen that are read beside the list.
 const SCREEN_LINES: &str = "200";
 
-/// A command of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Action {
     /// The arguments, without the program's name.
@@ -20,7 +19,7 @@ impl Action {
         Self { argv: words.iter().map(|word| (*word).to_owned()).collect(), stdin: None }
     }
 
-    /// The command as one types it. A text on stdin is shown in its place, because people type it there.
+    /// The command as a person types it. A text for stdin stands in its place.
     pub(super) fn typed(&self) -> String {
         let mut words = vec!["fairway".to_owned()];
         words.extend(self.argv.iter().map(|word| match &self.stdin {
@@ -31,25 +30,39 @@ impl Action {
     }
 }
 
-/// The request of a key.
+/// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
-    /// Attach the terminal to a session.
-    Attach { session: String },
-    /// Show what a command prints.
+pub(super) enum KeyCommand {
+    Attach {
+        session: String,
+    },
     View(Action),
-    /// Show what a command prints, as it comes.
+    /// Follow the output of a command.
     Follow(Action),
     /// Show the screen of a session, as it changes.
-    Peek { session: String, action: Action },
-    /// Run it after it was confirmed; the text says what cannot be undone.
-    Confirm { action: Action, question: String },
-    /// Run it with a text, which stands where the argument says. `asked`: the whole question that the text answers.
-    Ask { title: String, asked: Option<String>, text_for: TextFor },
+    Peek {
+        session: String,
+        action: Action,
+    },
+    /// Run a command after the person has confirmed the question.
+    Confirm {
+        action: Action,
+        question: String,
+    },
+    /// Run a command with a text that the person types. `asked` is the whole question that the text answers.
+    Ask {
+        title: String,
+        asked: Option<String>,
+        text_for: TextFor,
+    },
     /// Answer an approval, after its whole command was shown.
-    Answer { id: i64, allow: bool },
-    /// Open the worktree of a lane in the person's editor.
-    Edit { lane: String },
+    Answer {
+        id: i64,
+        allow: bool,
+    },
+    Edit {
+        lane: String,
+    },
     /// Start the next ready task, after it was confirmed.
     StartNext,
 }
@@ -63,12 +76,11 @@ pub(super) enum TextFor {
     Prompt { session: String },
     /// The reason to release a claim of someone else.
     Release { task: String },
-    /// What must change in a submitted task.
+    /// The changes that a review asks for.
     Changes { task: String },
 }
 
 impl TextFor {
-    /// The command with this text.
     pub(super) fn action(&self, text: &str) -> Action {
         match self {
             // Such a text is in no argument list, where every process could read it.
@@ -102,29 +114,34 @@ pub(super) const ROW_KEYS: &[(char, &str)] = &[
     ('r', "release the claim"),
 ];
 
-/// The request of a key on a row. The error says why there is none.
-pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Result<Wish, &'static str> {
+/// What a key asks for on a row. The error says why it does nothing.
+pub(super) fn key_command(
+    key: char,
+    subject: &Subject<'_>,
+    board: &BoardView,
+    person: &str,
+) -> Result<KeyCommand, &'static str> {
     let session = subject.session.filter(|_| subject.job.is_none());
     match key {
         '\n' => match (session, subject.job) {
-            (Some(session), _) => Ok(Wish::Attach { session: session.to_owned() }),
-            (None, Some(job)) => Ok(Wish::Follow(Action::new(&["exec", "log", job, "--follow"]))),
-            (None, None) => wish('e', subject, board, person),
+            (Some(session), _) => Ok(KeyCommand::Attach { session: session.to_owned() }),
+            (None, Some(job)) => Ok(KeyCommand::Follow(Action::new(&["exec", "log", job, "--follow"]))),
+            (None, None) => key_command('e', subject, board, person),
         },
         'l' => match (session, subject.job) {
-            (_, Some(job)) => Ok(Wish::Follow(Action::new(&["exec", "log", job, "--follow"]))),
-            (Some(session), None) => Ok(Wish::Peek {
+            (_, Some(job)) => Ok(KeyCommand::Follow(Action::new(&["exec", "log", job, "--follow"]))),
+            (Some(session), None) => Ok(KeyCommand::Peek {
                 session: session.to_owned(),
                 action: Action::new(&["session", "peek", session, "--lines", "200"]),
             }),
             (None, None) => Err("no session and no job is here"),
         },
         'd' => match subject.lane {
-            Some(lane) => Ok(Wish::View(Action::new(&["lane", "diff", lane]))),
+            Some(lane) => Ok(KeyCommand::View(Action::new(&["lane", "diff", lane]))),
             None => Err("no lane is here"),
         },
         'o' => match subject.lane {
-            Some(lane) if worktree(board, lane).is_some() => Ok(Wish::Edit { lane: lane.to_owned() }),
+            Some(lane) if worktree(board, lane).is_some() => Ok(KeyCommand::Edit { lane: lane.to_owned() }),
             Some(_) => Err("the lane has no worktree"),
             None => Err("no lane is here"),
         },
@@ -136,27 +153,27 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
         'e' => match (subject.task, session, subject.lane) {
             // A dead or silent session is explained; a task's own trouble is in the task.
             (Some(task), session, _) if session.is_none() || is_about_task(subject) => {
-                Ok(Wish::View(Action::new(&["explain", "task", task])))
+                Ok(KeyCommand::View(Action::new(&["explain", "task", task])))
             }
-            (_, Some(session), _) => Ok(Wish::View(Action::new(&["explain", "session", session]))),
-            (_, None, Some(lane)) => Ok(Wish::View(Action::new(&["lane", "show", lane]))),
+            (_, Some(session), _) => Ok(KeyCommand::View(Action::new(&["explain", "session", session]))),
+            (_, None, Some(lane)) => Ok(KeyCommand::View(Action::new(&["lane", "show", lane]))),
             _ => match subject.need.and_then(|need| need.commands.first()) {
                 Some(_) => Err("the commands below settle it"),
                 None => Err("there is nothing to explain"),
             },
         },
         'y' | 'n' => match subject.approval {
-            Some(id) => Ok(Wish::Answer { id, allow: key == 'y' }),
+            Some(id) => Ok(KeyCommand::Answer { id, allow: key == 'y' }),
             None => Err("no permission request is here that can be answered from here"),
         },
         'p' => match (question(subject, session, board), session) {
-            (Some(need), _) if need.takes_answer() => Ok(Wish::Ask {
+            (Some(need), _) if need.takes_answer() => Ok(KeyCommand::Ask {
                 title: format!("answer to {}", session.unwrap_or_default()),
                 asked: Some(need.line.clone()),
                 text_for: TextFor::Answer { item: need.id.clone() },
             }),
             (Some(_), _) => Err("it is answered in its own window: Enter"),
-            (None, Some(session)) => Ok(Wish::Ask {
+            (None, Some(session)) => Ok(KeyCommand::Ask {
                 title: format!("prompt to {session}"),
                 asked: None,
                 text_for: TextFor::Prompt { session: session.to_owned() },
@@ -164,22 +181,22 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
             (None, None) => Err("no session is here"),
         },
         's' => match (session, subject.job) {
-            (_, Some(job)) => Ok(Wish::Confirm {
+            (_, Some(job)) => Ok(KeyCommand::Confirm {
                 action: Action::new(&["exec", "kill", job]),
                 question: "End this job and all its processes?".to_owned(),
             }),
-            (Some(session), None) => Ok(Wish::Confirm {
+            (Some(session), None) => Ok(KeyCommand::Confirm {
                 action: Action::new(&["session", "stop", session]),
                 question: format!("Stop {session} and all its processes? Its claim stays."),
             }),
             (None, None) => Err("no session and no job is here"),
         },
         'r' => match subject.task.filter(|_| subject.job.is_none()) {
-            Some(task) if claimant(board, task).is_some_and(|name| name == person) => Ok(Wish::Confirm {
+            Some(task) if claimant(board, task).is_some_and(|name| name == person) => Ok(KeyCommand::Confirm {
                 action: Action::new(&["release", task]),
                 question: format!("Release your claim on {task}?"),
             }),
-            Some(task) => Ok(Wish::Ask {
+            Some(task) => Ok(KeyCommand::Ask {
                 title: match claimant(board, task) {
                     Some(name) => format!("reason to release {task}, claimed by {name}"),
                     None => format!("reason to release {task}"),
@@ -189,16 +206,16 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
             }),
             None => Err("no claimed task is here"),
         },
-        'N' => Ok(Wish::StartNext),
+        'N' => Ok(KeyCommand::StartNext),
         _ => match Aspect::of_key(key) {
-            Some(Aspect::Screen) => wish('l', subject, board, person),
-            Some(aspect) => print(aspect, subject).map(Wish::View),
+            Some(Aspect::Screen) => key_command('l', subject, board, person),
+            Some(aspect) => print(aspect, subject).map(KeyCommand::View),
             None => Err("no such key; ? shows the keys"),
         },
     }
 }
 
-/// The command that prints an aspect of a row. The error says why there is none.
+/// The command that prints an aspect of a row. The error says why there is no such command.
 pub(super) fn print(aspect: Aspect, subject: &Subject<'_>) -> Result<Action, &'static str> {
     let session = subject.session.filter(|_| subject.job.is_none());
     match (aspect, subject.job) {
@@ -222,55 +239,51 @@ pub(super) fn print(aspect: Aspect, subject: &Subject<'_>) -> Result<Action, &'s
     }
 }
 
-/// The request of a key about the review of a task.
-fn review(key: char, task: &str) -> Wish {
+fn review(key: char, task: &str) -> KeyCommand {
     match key {
         // A patch that does not fit is shown whole: only then the card counts as seen.
-        'v' => Wish::View(Action::new(&["review", "next", "--task", task, "--lines", "0"])),
-        'c' => Wish::Ask {
+        'v' => KeyCommand::View(Action::new(&["review", "next", "--task", task, "--lines", "0"])),
+        'c' => KeyCommand::Ask {
             title: format!("what must change in {task}"),
             asked: None,
             text_for: TextFor::Changes { task: task.to_owned() },
         },
-        _ => Wish::Confirm {
+        _ => KeyCommand::Confirm {
             action: Action::new(&["land", task]),
             question: format!("Land {task}, if its gates are met?"),
         },
     }
 }
 
-/// The worktree of a lane on the board.
 fn worktree<'a>(board: &'a BoardView, lane: &str) -> Option<&'a str> {
     board.lanes.iter().find(|one| one.name == lane)?.worktree.as_deref()
 }
 
-/// The start of a task.
 pub(super) fn start(task: &str) -> Action {
     Action::new(&["start", task])
 }
 
-/// The answer to an approval.
 pub(super) fn answer(id: i64, allow: bool) -> Action {
     Action::new(&["approvals", "answer", &id.to_string(), if allow { "allow" } else { "deny" }])
 }
 
-/// The command of a key as one types it; `None` where the key means nothing.
+/// The command of a key as a person types it; `None` if the key does nothing here.
 pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Option<String> {
-    Some(match wish(key, subject, board, person).ok()? {
-        Wish::Attach { session } => format!("fairway session attach {session}"),
-        Wish::View(action) | Wish::Follow(action) => action.typed(),
-        Wish::Peek { action, .. } | Wish::Confirm { action, .. } => action.typed(),
-        Wish::Ask { text_for: TextFor::Answer { item }, .. } => format!("fairway answer {item} TEXT"),
-        Wish::Ask { text_for: TextFor::Prompt { session }, .. } => format!("fairway prompt {session} TEXT"),
-        Wish::Ask { text_for: TextFor::Release { task }, .. } => {
+    Some(match key_command(key, subject, board, person).ok()? {
+        KeyCommand::Attach { session } => format!("fairway session attach {session}"),
+        KeyCommand::View(action) | KeyCommand::Follow(action) => action.typed(),
+        KeyCommand::Peek { action, .. } | KeyCommand::Confirm { action, .. } => action.typed(),
+        KeyCommand::Ask { text_for: TextFor::Answer { item }, .. } => format!("fairway answer {item} TEXT"),
+        KeyCommand::Ask { text_for: TextFor::Prompt { session }, .. } => format!("fairway prompt {session} TEXT"),
+        KeyCommand::Ask { text_for: TextFor::Release { task }, .. } => {
             format!("fairway release {task} --force --reason TEXT")
         }
-        Wish::Ask { text_for: TextFor::Changes { task }, .. } => {
+        KeyCommand::Ask { text_for: TextFor::Changes { task }, .. } => {
             format!("fairway review record {task} --verdict changes --notes TEXT")
         }
-        Wish::Edit { lane } => format!("$EDITOR {}", shell_words::quote(worktree(board, &lane)?)),
-        Wish::Answer { id, allow } => answer(id, allow).typed(),
-        Wish::StartNext => "fairway start TASK".to_owned(),
+        KeyCommand::Edit { lane } => format!("$EDITOR {}", shell_words::quote(worktree(board, &lane)?)),
+        KeyCommand::Answer { id, allow } => answer(id, allow).typed(),
+        KeyCommand::StartNext => "fairway start TASK".to_owned(),
     })
 }
 
@@ -287,15 +300,52 @@ fn is_about_task(subject: &Subject<'_>) -> bool {
     subject.need.is_some_and(|need| matches!(need.kind, "gate" | "review" | "blocked" | "lease" | "handoff"))
 }
 
-/// The claimant of a task on the board.
 fn claimant<'a>(board: &'a BoardView, task: &str) -> Option<&'a str> {
     held(board, task).map(|held| held.claimant.as_str())
 }
 
-/// A claimed task on the board.
 fn held<'a>(board: &'a BoardView, task: &str) -> Option<&'a HeldTaskView> {
     let in_lanes = board.lanes.iter().flat_map(|lane| &lane.tasks);
     let of_sessions = board.sessions.iter().flat_map(|one| &one.holds);
     let mut all = in_lanes.chain(of_sessions).chain(&board.claims);
     all.find(|held| held.task_id == task)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aspect {
+    Screen,
+    Messages,
+    Changes,
+    Evidence,
+}
+
+impl Aspect {
+    pub(super) const ALL: [Self; 4] = [Self::Screen, Self::Messages, Self::Changes, Self::Evidence];
+
+    pub(super) fn of_key(key: char) -> Option<Self> {
+        Self::ALL.into_iter().find(|aspect| aspect.key() == key)
+    }
+
+    pub(super) const fn key(self) -> char {
+        match self {
+            Self::Screen => '1',
+            Self::Messages => '2',
+            Self::Changes => '3',
+            Self::Evidence => '4',
+        }
+    }
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Screen => "screen",
+            Self::Messages => "messages",
+            Self::Changes => "changes",
+            Self::Evidence => "evidence",
+        }
+    }
+
+    /// Whether its newest lines are at the end.
+    pub(super) const fn is_read_from_end(self) -> bool {
+        matches!(self, Self::Screen | Self::Messages)
+    }
 }

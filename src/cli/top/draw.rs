@@ -7,8 +7,7 @@ use ratatui_core::{
 };
 
 use super::{
-    action::{ROW_KEYS, typed},
-    aspect::Aspect,
+    action::{Aspect, ROW_KEYS, typed},
     editor::Editor,
     mode::{Mode, View},
     rows::{Part, RowText, count, dollars},
@@ -24,22 +23,19 @@ const HIGH: usize = 30;
 /// The least width of the column that takes what is left.
 const MIN_REST: usize = 18;
 
-/// The most lines of a message.
 const MAX_MESSAGE_LINES: usize = 4;
 
-/// How a frame is drawn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub now: Timestamp,
     pub has_colour: bool,
 }
 
-/// A column of a part.
 struct Column {
     most: usize,
     /// Columns of the highest rank go first when there is no room; those of rank 0 stay.
     rank: u8,
-    /// It takes the width that is left.
+    /// Whether it takes the width that is left.
     is_rest: bool,
 }
 
@@ -49,7 +45,7 @@ const fn column(most: usize, rank: u8) -> Column {
 
 const REST: Column = Column { most: usize::MAX, rank: 0, is_rest: true };
 
-/// Draws a frame. Returns the place of the cursor of a text that is typed.
+/// Draws a frame. Returns the position of the cursor of a text that is typed.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
     let area = buffer.area;
     let is_current = state.as_of.is_none();
@@ -87,7 +83,6 @@ struct Canvas<'a> {
     is_current: bool,
 }
 
-/// A line of the list.
 enum Line {
     Blank,
     Heading(Part),
@@ -160,7 +155,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn list(&mut self, state: &State, top: usize, height: usize) {
+    fn list(&mut self, state: &State, mut top: usize, mut height: usize) {
         let mut lines = Vec::new();
         let mut cursor = 0;
         for (at, row) in state.rows.iter().enumerate() {
@@ -176,8 +171,6 @@ impl Canvas<'_> {
             }
             lines.push(Line::Row(at));
         }
-        let mut top = top;
-        let mut height = height;
         if state.board.needs_you.is_empty() && height > 0 {
             self.put(0, top, "nothing needs you", self.style(Meaning::Good));
             (top, height) = (top + 1, height - 1);
@@ -211,7 +204,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws so many of these lines as there is room for, from `top` on, with the line of the cursor among them.
+    /// Draws the part of the lines that fits into `height` rows from `top` on and contains the line of the cursor.
     fn lines(
         &mut self,
         state: &State,
@@ -304,8 +297,7 @@ impl Canvas<'_> {
         }
         let left = (room + 2).saturating_sub(used(&widths));
         let rests = columns.iter().filter(|column| column.is_rest).count().max(1);
-        for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.is_rest) {
-            let _ = column;
+        for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.is_rest) {
             if let Some(width) = widths.get_mut(at) {
                 *width += left / rests;
             }
@@ -383,7 +375,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// The pane at the right of a list that is so wide.
+    /// Draws the pane to the right of the list, which is `list` columns wide.
     fn pane(&mut self, state: &State, list: usize) {
         let (Some(pane), Some(request)) = (&state.pane, state.pane_request()) else { return };
         let faint = self.style(Meaning::Faint);

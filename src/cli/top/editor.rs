@@ -19,17 +19,15 @@ impl Editor {
         Self { before: text.chars().collect(), after: Vec::new() }
     }
 
-    /// The whole text.
     pub(super) fn text(&self) -> String {
         self.before.iter().chain(self.after.iter().rev()).collect()
     }
 
-    /// The texts before and after the cursor.
     pub(super) fn parts(&self) -> (String, String) {
         (self.before.iter().collect(), self.after.iter().rev().collect())
     }
 
-    /// Edits by a key. Returns whether the key meant something.
+    /// Edits the text by a key. Returns whether the key means something here.
     pub(super) fn take(&mut self, key: &Key) -> bool {
         match key {
             Key::Char(character) => self.insert(*character),

@@ -7,7 +7,6 @@ use crate::{
     wire::{ApprovalView, BoardView},
 };
 
-/// Something that happened.
 #[derive(Debug)]
 pub(super) enum Input {
     Key(Key),
@@ -27,7 +26,7 @@ pub(super) enum Input {
     },
     /// The first ready task and its title; `None` when there is none.
     Next(Option<(String, String)>),
-    /// The command in the background has ended, with what it said.
+    /// The command in the background has ended; with its output.
     Ended {
         is_ok: bool,
         said: String,
@@ -37,27 +36,20 @@ pub(super) enum Input {
         lines: Vec<String>,
         whole: bool,
     },
-    /// The viewer's command has ended.
     ViewEnded,
-    /// The text of the pane.
     Pane {
         request: Request,
         lines: Vec<String>,
     },
-    /// Something could not be done.
     Failed(String),
 }
 
-/// Something to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Quit,
     Suspend,
-    /// Draw everything anew.
     Clear,
-    /// Run a command in the background.
     Run(Action),
-    /// Hand the terminal to a session.
     Attach(String),
     /// Hand the terminal to the person's editor, with the worktree of this lane.
     Edit(String),
@@ -68,13 +60,10 @@ pub(super) enum Effect {
         session: String,
         action: Action,
     },
-    /// End the viewer's command.
     CloseView,
-    /// Read an approval.
     LoadApproval {
         id: i64,
         allow: bool,
     },
-    /// Find the first ready task.
     FindNext,
 }

@@ -1,11 +1,8 @@
 //! Keys from the bytes of a terminal in raw mode.
 
-/// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Key {
-    /// A character.
     Char(char),
-    /// Ctrl with a letter, in lower case.
     Ctrl(char),
     Enter,
     Escape,
@@ -21,9 +18,7 @@ pub(super) enum Key {
     End,
     PageUp,
     PageDown,
-    /// Text that was pasted whole.
     Paste(String),
-    /// A sequence without a meaning here.
     Unknown,
 }
 
@@ -31,17 +26,14 @@ const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 /// The longest pasted text, in bytes; the rest is dropped.
 const MAX_PASTE: usize = 32 << 10;
-/// The longest sequence of a key, in bytes.
 const MAX_SEQUENCE: usize = 32;
 
-/// Bytes that came and are no whole key yet.
 #[derive(Debug, Default)]
 pub(super) struct KeyDecoder {
     bytes: Vec<u8>,
 }
 
 impl KeyDecoder {
-    /// Adds bytes. Returns the keys that are whole.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.bytes.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -52,12 +44,13 @@ impl KeyDecoder {
         keys
     }
 
-    /// Whether the rest may be the begin of a longer key.
+    /// Whether the remaining bytes may be the beginning of a key.
     pub(super) fn is_waiting(&self) -> bool {
         !self.bytes.is_empty()
     }
 
-    /// Nothing more came: a lone escape is the key of that name, and other rests are dropped. A paste goes on waiting.
+    /// Ends the wait for further bytes. A lone escape byte is the Escape key; another incomplete sequence is dropped, but an
+    /// incomplete paste is kept.
     pub(super) fn end(&mut self) -> Vec<Key> {
         if self.bytes.starts_with(PASTE_BEGIN) {
             return Vec::new();

@@ -1,8 +1,6 @@
 //! `fairway top`: the board, drawn live. The model is that of `status`; the state machine and the frames are pure.
 
 mod action;
-mod aspect;
-mod background_command;
 mod draw;
 mod editor;
 mod frame;

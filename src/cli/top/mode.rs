@@ -5,7 +5,6 @@ use super::{
     editor::Editor,
 };
 
-/// The part of the screen that gets the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     Board,
@@ -16,7 +15,7 @@ pub(super) enum Mode {
         asked: Option<String>,
         text_for: TextFor,
         editor: Editor,
-        /// Why the text can be sent no more; it stays to be copied.
+        /// Why the text can no longer be sent; it stays so that the person can copy it.
         over: Option<String>,
     },
     Confirm {
@@ -35,7 +34,6 @@ pub(super) enum Mode {
     Keys,
 }
 
-/// A text to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
     /// The command whose output it is.

@@ -1,8 +1,7 @@
 //! The pane beside the list: the selected row's screen, messages, changes or evidence.
 
 use super::{
-    action::{self, Action},
-    aspect::Aspect,
+    action::{self, Action, Aspect},
     rows::Subject,
     text::wrap,
 };
@@ -18,7 +17,6 @@ const MAX_LIST: usize = 110;
 /// The most lines that a pane keeps. The command above them prints all.
 const MAX_LINES: usize = 2_000;
 
-/// What a pane is to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub aspect: Aspect,
@@ -27,12 +25,11 @@ pub(super) struct Request {
     pub session: Option<String>,
 }
 
-/// The pane and its text.
 #[derive(Debug)]
 pub(super) struct Pane {
     pub aspect: Aspect,
     pub is_hidden: bool,
-    /// What the lines are of; `None` until they were read.
+    /// The request whose text `lines` is; `None` until a text was read.
     shown: Option<Request>,
     lines: Vec<String>,
     /// The lines before the first one that is drawn; counted from the end where the end is the news.
@@ -50,19 +47,17 @@ impl Pane {
         (self.has_room(columns) && !self.is_hidden).then_some(room)
     }
 
-    /// Whether a screen of this width has room for a pane.
     pub(super) fn has_room(&self, columns: usize) -> bool {
         columns >= MIN_COLUMNS
     }
 
-    /// What it is to show of a row.
+    /// The request for its aspect of a row. The error says why there is none.
     pub(super) fn request(&self, subject: &Subject<'_>) -> Result<Request, &'static str> {
         let action = action::print(self.aspect, subject)?;
         let session = subject.session.filter(|_| self.aspect == Aspect::Screen && subject.job.is_none());
         Ok(Request { aspect: self.aspect, action, session: session.map(str::to_owned) })
     }
 
-    /// Takes the text of a request.
     pub(super) fn show(&mut self, request: Request, mut lines: Vec<String>) {
         if self.shown.as_ref() != Some(&request) {
             self.scroll = 0;

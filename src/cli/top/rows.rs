@@ -14,7 +14,6 @@ use crate::{
     },
 };
 
-/// A part of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Needs,
@@ -38,7 +37,7 @@ impl Part {
     }
 }
 
-/// The place of a row's object in the board.
+/// The position of a row's object in the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Need(usize),
@@ -51,16 +50,14 @@ enum Place {
     Failed(usize),
 }
 
-/// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Constant while its object is on the board.
+    /// The same as long as its object is on the board.
     pub id: String,
     pub part: Part,
     place: Place,
 }
 
-/// A row as text.
 #[derive(Debug, Clone)]
 pub(super) struct RowText {
     pub shape: char,
@@ -69,7 +66,6 @@ pub(super) struct RowText {
     pub cells: Vec<String>,
 }
 
-/// The subject of a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Subject<'a> {
     pub need: Option<&'a NeedView>,
@@ -81,7 +77,6 @@ pub(super) struct Subject<'a> {
     pub approval: Option<i64>,
 }
 
-/// Every row of the board.
 pub(super) fn rows(board: &BoardView) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |part, id: String, place| rows.push(Row { id, part, place });
@@ -139,7 +134,6 @@ fn change(lane: &BoardLaneView) -> String {
 }
 
 impl Row {
-    /// The row as text, with ages of `now`.
     pub(super) fn text(&self, board: &BoardView, now: Timestamp) -> RowText {
         match self.place {
             Place::Need(at) => board.needs_you.get(at).map(|need| need_text(need, now)),
@@ -175,7 +169,6 @@ impl Row {
         .unwrap_or(RowText { shape: ' ', meaning: Meaning::Faint, cells: Vec::new() })
     }
 
-    /// The subject of this row.
     pub(super) fn subject<'a>(&self, board: &'a BoardView) -> Subject<'a> {
         let of_session = |one: &'a SessionOverviewView| Subject {
             session: Some(&one.session.id),
@@ -289,7 +282,6 @@ fn job_text(job: &BoardJobView, now: Timestamp) -> RowText {
     RowText { shape, meaning, cells: cells.into() }
 }
 
-/// A cost for people.
 pub(super) fn dollars(cost: f64) -> String {
     format!("${cost:.2}")
 }

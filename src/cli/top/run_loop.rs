@@ -15,14 +15,13 @@ use ratatui_core::{layout::Position, terminal::Terminal};
 
 use super::{
     action::Action,
-    background_command::BackgroundCommand,
     draw::{Look, draw},
     input::{Effect, Input},
     key::KeyDecoder,
     pane::{Pane, Request},
     screen::{self, Ansi, Screen},
     state::State,
-    viewer::{PEEK_INTERVAL, Viewer},
+    viewer::{BackgroundCommand, PEEK_INTERVAL, Viewer},
 };
 use crate::{
     actions::{
@@ -63,9 +62,9 @@ const MIN_COMPOSE_INTERVAL: Duration = Duration::from_millis(100);
 const COMPOSE_SHARE: u32 = 40;
 /// An event is shown after this time at the latest.
 const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
-/// So often it is checked that the board is still that of the store: a store that vanished sends no event.
+/// How often the store is checked: one that vanished sends no event.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
-/// A check that comes so much later than it was due was held up: this machine has slept.
+/// A check that comes later than this after it was due means that the machine has slept.
 const MAX_CHECK_DELAY: Duration = Duration::from_secs(5);
 /// What the pane shows besides a screen is read again at most this often.
 const PANE_INTERVAL: Duration = Duration::from_secs(2);
@@ -74,18 +73,16 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 const SIGNALS: [Signal; 6] =
     [Signal::SIGWINCH, Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
 
-/// How the loop ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Quit,
     By(Signal),
 }
 
-/// The command whose output the pane shows.
 struct PaneViewer {
     request: Request,
     viewer: Viewer,
-    /// The board's facts of its row.
+    /// What the board says of the selected row, to notice a change.
     facts: String,
 }
 
@@ -115,7 +112,7 @@ struct Top<'a> {
     draw_cost: Duration,
     /// Whether items are sent to the sinks of `[notify]`.
     notifies: bool,
-    /// When something besides the board is due: a notification, or another look after a failure.
+    /// When something besides the board is due: a notification, or a retry after a failure.
     next_look: Option<Timestamp>,
 }
 
@@ -236,7 +233,7 @@ impl Top<'_> {
         Ok(())
     }
 
-    /// Sleeps until something happens, and takes it. `Some` ends the loop.
+    /// Sleeps until something happens, and handles it. `Some` ends the loop.
     fn wait(&mut self) -> Result<Option<End>> {
         let stdin = io::stdin();
         let ready = {
@@ -286,7 +283,7 @@ impl Top<'_> {
         Ok(None)
     }
 
-    /// The time after which something is due even when nothing happens.
+    /// The time until something is due, even if no event comes.
     fn limit(&self) -> Duration {
         let mut limit = AGE_INTERVAL.saturating_sub(self.drawn_at.elapsed()).min(self.time_to_check());
         limit = self.time_to_deadline().map_or(limit, |left| left.min(limit));
@@ -303,7 +300,7 @@ impl Top<'_> {
         self.viewer.iter().chain(self.pane.iter().map(|pane| &pane.viewer))
     }
 
-    /// Lets the pane follow the selected row and what the board says of it.
+    /// Starts the command of the pane again when the selected row, or what the board says of it, has changed.
     fn follow_pane(&mut self) {
         let Some(Ok(request)) = self.state.pane_request() else {
             self.close_pane();
@@ -340,7 +337,7 @@ impl Top<'_> {
         Some(next.since(self.ctx.env.now()))
     }
 
-    /// The time until the next check; a board that is known not to be current has a time of its own.
+    /// The time until the next check. A board that is known to be outdated is composed again instead.
     fn time_to_check(&self) -> Duration {
         if self.state.as_of.is_some() {
             return Duration::MAX;
@@ -348,7 +345,7 @@ impl Top<'_> {
         CHECK_INTERVAL.saturating_sub(self.ctx.env.now().since(self.proven_at))
     }
 
-    /// Checks that the store is the one that the board shows, and that its changes can be heard.
+    /// Checks that the store is still the one of the board, and that the waiter still gets its changes.
     fn check(&mut self) {
         if !self.time_to_check().is_zero() {
             return;
@@ -464,7 +461,7 @@ impl Top<'_> {
         self.state.take(Input::Lost { as_of: self.proven_at, why });
     }
 
-    /// Sends what is due to the sinks that are this terminal; a thread of its own sends to programs.
+    /// Sends due notifications to the sinks that are this terminal; a background thread serves the others.
     fn notify(&mut self) {
         if !self.notifies {
             return;

@@ -22,7 +22,7 @@ use crate::os::terminal::{self, RawMode};
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[0m\x1b[2J";
 const LEAVE: &str = "\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l";
 
-/// The terminal while it shows frames. When it is dropped, the terminal is as before.
+/// The terminal while it shows frames. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct Screen {
     _raw: RawMode,
@@ -48,7 +48,7 @@ impl Drop for Screen {
     }
 }
 
-/// A panic is told on the usual screen, in the usual mode.
+/// Makes a panic leave the other screen and raw mode before it prints its message.
 fn leave_at_panic(raw: &RawMode) {
     static HOOK: Once = Once::new();
     let original = raw.original().clone();

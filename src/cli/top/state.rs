@@ -1,8 +1,7 @@
 //! The state machine: `(state, input) -> effects`. No input and no output, and no clock.
 
 use super::{
-    action::{self, Action, TextFor, Wish},
-    aspect::Aspect,
+    action::{self, Action, Aspect, KeyCommand, TextFor},
     editor::Editor,
     input::{Effect, Input},
     key::Key,
@@ -21,11 +20,9 @@ use crate::{
 /// The most lines of a viewer that are kept; the oldest go first.
 pub(super) const MAX_VIEW_LINES: usize = 20_000;
 
-/// Everything that a frame shows.
 #[derive(Debug)]
 pub(super) struct State {
     pub board: BoardView,
-    /// The rows that the filter leaves.
     pub rows: Vec<Row>,
     pub cursor: usize,
     pub filter: String,
@@ -34,17 +31,15 @@ pub(super) struct State {
     pub message: Option<(Meaning, String)>,
     /// The time at which the board was current last; `None` while it is.
     pub as_of: Option<Timestamp>,
-    /// The command that runs.
     pub running: Option<String>,
     pub size: Size,
     /// The name under which the person claims tasks.
     pub person: String,
-    /// The pane beside the list; a single frame has none.
     pub pane: Option<Pane>,
 }
 
 impl State {
-    /// The board, nothing selected but its first row.
+    /// A state with the first row selected.
     pub(super) fn new(board: BoardView, size: Size, person: String) -> Self {
         let mut state = Self {
             board,
@@ -63,12 +58,10 @@ impl State {
         state
     }
 
-    /// The selected row.
     pub(super) fn row(&self) -> Option<&Row> {
         self.rows.get(self.cursor)
     }
 
-    /// The subject of the selected row.
     pub(super) fn subject(&self) -> Subject<'_> {
         self.row().map(|row| row.subject(&self.board)).unwrap_or_default()
     }
@@ -149,7 +142,7 @@ impl State {
         }
     }
 
-    /// Locks a text whose question is no longer on the board, or is another one by now.
+    /// Locks a text whose question is no longer on the board or has become another one.
     fn lock_text(&mut self) {
         let Mode::Text { text_for: TextFor::Answer { item }, over, .. } = &mut self.mode else { return };
         if self.board.needs_you.iter().any(|need| need.id == *item) {
@@ -161,7 +154,7 @@ impl State {
         *over = Some(format!("{why}: nothing is sent; Esc leaves"));
     }
 
-    /// The rows by board and filter. The cursor stays on its object; when that is gone, it stays where it is.
+    /// Selects the rows that the filter leaves. The cursor stays on its object; if that is gone, it stays in its place.
     fn select_rows(&mut self, selected: Option<String>) {
         let mut rows = rows::rows(&self.board);
         let word = self.filter.to_lowercase();
@@ -240,14 +233,14 @@ impl State {
             Key::BackTab => self.cursor = self.next_part(false),
             Key::Char(key @ ('0'..='4' | 'J' | 'K')) if self.has_room_for_pane() => self.pane_key(key),
             Key::Escape if !self.filter.is_empty() => self.set_filter(String::new()),
-            Key::Enter => return self.wish('\n'),
-            Key::Char(key) => return self.wish(key),
+            Key::Enter => return self.key_command('\n'),
+            Key::Char(key) => return self.key_command(key),
             _ => {}
         }
         Vec::new()
     }
 
-    /// The first row of the next part, or of the one before; round at the ends.
+    /// The index of the first row of the next or the previous part; wraps around.
     fn next_part(&self, is_forward: bool) -> usize {
         let part = self.row().map(|row| row.part);
         let first = |wanted: Part| self.rows.iter().position(|row| row.part == wanted).unwrap_or(0);
@@ -264,7 +257,7 @@ impl State {
         self.pane.as_ref().filter(|_| !is_over)?.list_width(usize::from(self.size.cols))
     }
 
-    /// What the pane is to show now. `None`: there is no pane; an error says why there is nothing to show.
+    /// What the pane is to show now. `None` without a pane; the error says why there is nothing to show.
     pub(super) fn pane_request(&self) -> Option<Result<Request, &'static str>> {
         self.list_width()?;
         self.pane.as_ref().map(|pane| pane.request(&self.subject()))
@@ -301,37 +294,37 @@ impl State {
         }
     }
 
-    fn wish(&mut self, key: char) -> Vec<Effect> {
-        let wish = action::wish(key, &self.subject(), &self.board, &self.person);
-        match wish {
+    fn key_command(&mut self, key: char) -> Vec<Effect> {
+        let key_command = action::key_command(key, &self.subject(), &self.board, &self.person);
+        match key_command {
             Err(why) => {
                 self.message = Some((Meaning::Notice, why.to_owned()));
                 Vec::new()
             }
-            Ok(Wish::Attach { session }) => vec![Effect::Attach(session)],
-            Ok(Wish::Edit { lane }) => vec![Effect::Edit(lane)],
-            Ok(Wish::View(action)) => {
+            Ok(KeyCommand::Attach { session }) => vec![Effect::Attach(session)],
+            Ok(KeyCommand::Edit { lane }) => vec![Effect::Edit(lane)],
+            Ok(KeyCommand::View(action)) => {
                 self.open_view(&action, false);
                 vec![Effect::View(action)]
             }
-            Ok(Wish::Follow(action)) => {
+            Ok(KeyCommand::Follow(action)) => {
                 self.open_view(&action, true);
                 vec![Effect::View(action)]
             }
-            Ok(Wish::Peek { session, action }) => {
+            Ok(KeyCommand::Peek { session, action }) => {
                 self.open_view(&action, true);
                 vec![Effect::Peek { session, action }]
             }
-            Ok(Wish::Confirm { action, question }) => {
+            Ok(KeyCommand::Confirm { action, question }) => {
                 self.mode = Mode::Confirm { action, question };
                 Vec::new()
             }
-            Ok(Wish::Ask { title, asked, text_for }) => {
+            Ok(KeyCommand::Ask { title, asked, text_for }) => {
                 self.mode = Mode::Text { title, asked, text_for, editor: Editor::default(), over: None };
                 Vec::new()
             }
-            Ok(Wish::Answer { id, allow }) => vec![Effect::LoadApproval { id, allow }],
-            Ok(Wish::StartNext) => vec![Effect::FindNext],
+            Ok(KeyCommand::Answer { id, allow }) => vec![Effect::LoadApproval { id, allow }],
+            Ok(KeyCommand::StartNext) => vec![Effect::FindNext],
         }
     }
 
@@ -447,7 +440,7 @@ impl State {
         usize::from(self.size.cols).saturating_sub(2).max(1)
     }
 
-    /// Notes whether the last line of the request is on the screen.
+    /// Marks the request as seen when its last line is on the screen.
     fn see_approval(&mut self) {
         let (height, room) = (self.approval_height(), self.text_width());
         if let Mode::Approval { lines, scroll, is_seen, .. } = &mut self.mode {
@@ -470,7 +463,7 @@ impl State {
                 let key = *key;
                 self.mode = Mode::Board;
                 let mut effects = vec![Effect::CloseView];
-                effects.extend(self.wish(key));
+                effects.extend(self.key_command(key));
                 return effects;
             }
             Key::Char('j') | Key::Down => view.scroll = (view.scroll + 1).min(last),

@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::{
-    action::TextFor,
-    aspect::Aspect,
+    action::{Aspect, TextFor},
     draw::Look,
     frame::lines,
     input::{Effect, Input},

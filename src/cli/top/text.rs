@@ -5,7 +5,6 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::escape_line;
 
-/// The number of columns that a text takes.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }

@@ -1,4 +1,4 @@
-//! The viewer: a command whose output is shown over the board, or a session's screen, which is read again when it changes.
+//! The commands that `top` runs beside itself: one whose result is a line under the board, and viewers, whose output is shown.
 
 use std::{
     io,
@@ -6,15 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::action::Action;
-use crate::os::{file_watch::FileWatch, piped_child::PipedChild};
+use super::{action::Action, input::Input};
+use crate::os::{exit_reason::ExitReason, file_watch::FileWatch, piped_child::PipedChild};
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);
-/// A selection that moves on is not read.
+/// The delay before a new selection is read: one that moves on is not read.
 const SETTLE: Duration = Duration::from_millis(120);
 
-/// A command whose output is shown.
 #[derive(Debug)]
 pub(super) struct Viewer {
     action: Action,
@@ -29,12 +28,11 @@ pub(super) struct Viewer {
 struct Peek {
     watch: FileWatch,
     is_changed: bool,
-    /// It is read again no earlier.
+    /// The earliest time at which it is read again.
     due: Instant,
     interval: Duration,
 }
 
-/// What a command has printed since the last look.
 #[derive(Debug)]
 pub(super) struct Printed {
     pub lines: Vec<String>,
@@ -57,7 +55,6 @@ impl Viewer {
         Self { action, child: None, rest: Vec::new(), peek: Some(peek) }
     }
 
-    /// Ends the command.
     pub(super) fn close(self) {
         if let Some(child) = self.child {
             child.kill();
@@ -74,7 +71,7 @@ impl Viewer {
         self.peek.as_ref().filter(|peek| !peek.is_changed)?.watch.fd()
     }
 
-    /// Takes the news of the watched file, if there are any.
+    /// Notes a change of the watched file, if there is one.
     pub(super) fn drain_watch(&mut self) {
         if let Some(peek) = &mut self.peek {
             peek.is_changed |= peek.watch.drain();
@@ -134,4 +131,45 @@ impl Viewer {
         let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
         Some(Printed { lines, is_whole, has_ended })
     }
+}
+
+#[derive(Debug)]
+pub(super) struct BackgroundCommand {
+    action: Action,
+    child: PipedChild,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl BackgroundCommand {
+    pub(super) const fn new(action: Action, child: PipedChild) -> Self {
+        Self { action, child, stdout: Vec::new(), stderr: Vec::new() }
+    }
+
+    /// The files that are readable when the command has printed or ended.
+    pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.child.fds().into_iter()
+    }
+
+    /// Reads the command's output. Once the command has ended, returns its result as an input of the state machine.
+    pub(super) fn result(&mut self) -> Option<Input> {
+        let arrived = match self.child.look() {
+            Ok(arrived) => arrived,
+            Err(error) => {
+                return Some(Input::Ended { is_ok: false, said: format!("{}: {error}", self.action.typed()) });
+            }
+        };
+        self.stdout.extend(arrived.stdout);
+        self.stderr.extend(arrived.stderr);
+        let is_ok = arrived.exit? == ExitReason::Code(0);
+        let said = one_line(if is_ok { &self.stdout } else { &self.stderr });
+        Some(Input::Ended { is_ok, said: if said.is_empty() { self.action.typed() } else { said } })
+    }
+}
+
+/// The lines that a command printed, joined to one.
+fn one_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("   ")
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     env::{Env, vars},
-    hooks::{CANARY, Provider, hook_output::HookOutput},
+    hooks::{CANARY, Provider, provider::HookOutput},
     os::{
         capture::{Call, capture},
         executable,
@@ -24,7 +24,6 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time for a hook whose entry has no timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Runs a hook with the canary call in `cwd`.
 pub(super) fn run(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<HookOutput> {
     let (program, args) = command_line(provider, hook, env, cwd)?;
     let environment = hook_env(provider, env, cwd);
@@ -60,7 +59,6 @@ fn command_line(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::
     Ok((find(shell)?, vec!["-c".into(), command.into()]))
 }
 
-/// The provider's timeout for the hook.
 fn hook_timeout(provider: Provider, hook: &Value) -> Duration {
     let stated = hook["timeout"].as_f64().filter(|stated| stated.is_finite() && *stated > 0.0);
     let seconds = stated.map(|stated| stated * provider.timeout_unit.as_secs_f64());

@@ -12,10 +12,8 @@ use crate::{
 
 /// How long Codex may take to answer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(15);
-/// Codex's program.
 const PROGRAM: &str = "codex";
 
-/// Codex's trust in the hooks of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::hooks) enum HookTrust {
     /// Codex runs all of the commands.
@@ -97,7 +95,7 @@ fn is_of_file(hook: &Value, file: &Path) -> bool {
     hook["sourcePath"].as_str().is_some_and(|path| is_same_file(Path::new(path), file))
 }
 
-/// Codex's trust in the hooks from a source, which its warnings name by a text.
+/// Codex's trust in the hooks that `is_source` accepts. `name` is how Codex's warnings name their source.
 fn trust_of(answer: &Value, is_source: &dyn Fn(&Value) -> bool, name: &str, commands: &[String]) -> HookTrust {
     let Some(directories) = answer["result"]["data"].as_array() else {
         return HookTrust::Unavailable(format!("{PROGRAM} does not support hooks/list"));

@@ -15,10 +15,8 @@ use crate::{
     os::executable,
 };
 
-/// The hooks that an agent in a worktree lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingHooks {
-    /// All of Fairway's hooks.
     All,
     /// The hook before a tool call, by which the guard judges.
     Guard,

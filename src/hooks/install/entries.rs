@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::hooks::{Provider, launch_entry::BY_LAUNCH};
 
-/// How much longer the provider waits than the hook's own time limit.
+/// How much longer the provider waits than the time limit of the hook.
 pub(super) const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 /// How long a permission request waits for an answer without a project's setting.
 pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(50);
@@ -18,7 +18,6 @@ pub const LONGEST_APPROVAL_WAIT: Duration = Duration::from_secs(600);
 /// How long the wake hook may run, in seconds: one day.
 const WAKE_HOOK_TIMEOUT_SECS: u64 = 24 * 60 * 60;
 
-/// The hooks of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub event: &'static str,

@@ -19,7 +19,7 @@ use crate::{
 
 /// The event of a permission request.
 const PERMISSION_EVENT: &str = "PermissionRequest";
-/// How long a hook may run whose entry does not say.
+/// The time limit of a hook whose entry states none.
 const UNSTATED_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long a permission request may wait for an answer without the provider ending its hook: the least that an entry in the

@@ -116,12 +116,9 @@ fn slice(text: &str, at: Range<usize>) -> &str {
     text.get(at).unwrap_or_default()
 }
 
-/// The formatting of a text.
 #[derive(Debug, Clone)]
 pub(super) struct Style {
-    /// The line ending.
     pub eol: &'static str,
-    /// One level of indentation.
     pub unit: String,
 }
 
@@ -148,12 +145,10 @@ fn indent(text: &str, at: usize) -> &str {
     slice(line, 0..line.len() - line.trim_start_matches([' ', '\t']).len())
 }
 
-/// A part of the text between two items.
 #[derive(Debug)]
 enum Trivia {
     Comma,
     Comment,
-    /// Whitespace.
     Blank,
 }
 
@@ -233,7 +228,6 @@ fn line_start(text: &str, at: usize) -> usize {
     slice(text, 0..at).rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// The text without one child of a container.
 pub(super) fn remove(text: &str, from: &Container, number: usize, style: &Style) -> String {
     let Some(item) = from.children.get(number) else { return text.to_owned() };
     let inside = from.inner_span();

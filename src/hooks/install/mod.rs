@@ -2,7 +2,6 @@
 //! uninstalling restores the file as it was.
 
 mod change;
-mod diff;
 mod edit;
 mod entries;
 mod installed_limit;
@@ -13,8 +12,7 @@ mod settings_file;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Change, install, own_hook_matcher, uninstall};
-pub use diff::unified as unified_diff;
+pub use change::{Change, install, own_hook_matcher, unified_diff, uninstall};
 pub use edit::{InstalledHook, find_hooks};
 pub(in crate::hooks) use entries::shell_command;
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, LONGEST_APPROVAL_WAIT, argv, entries, launch_entries, own_program};

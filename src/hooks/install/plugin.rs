@@ -11,12 +11,10 @@ use crate::{env::Env, hooks::Provider};
 /// The prefix of the ids of the plugin, in any marketplace.
 const PLUGIN: &str = "fairway@";
 
-/// An enabled plugin with hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnabledPlugin {
     /// Its id, `PLUGIN@MARKETPLACE`.
     pub id: String,
-    /// The settings file that enables it.
     pub file: PathBuf,
 }
 

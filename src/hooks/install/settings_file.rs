@@ -10,20 +10,16 @@ use anyhow::{Context as _, Result};
 
 use crate::{domain::Refusal, env::Env, hooks::Provider, os::files};
 
-/// The maximum size of a settings file, in bytes.
 const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 /// How many symbolic links are followed.
 const MAX_LINKS: usize = 16;
 
-/// Which settings file of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// The settings of the project with this root.
     Project(PathBuf),
     /// The person's own settings in the project with this root: a file of their own where the provider has one, else the
     /// project's.
     Local(PathBuf),
-    /// The user's settings.
     User,
     File(PathBuf),
 }
@@ -53,12 +49,10 @@ impl Target {
     }
 }
 
-/// A settings file on disk.
 #[derive(Debug, Clone)]
 pub struct SettingsFile {
     /// The path with symbolic links resolved.
     pub path: PathBuf,
-    /// Its text; `None` without a file.
     pub text: Option<String>,
     mode: Option<u32>,
 }

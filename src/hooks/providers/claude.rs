@@ -15,10 +15,9 @@ use crate::{
     },
     hooks::{
         CANARY,
-        hook_output::{HookOutput, describe_end},
         payload::Payload,
-        provider::{EventSpec, Provider, ProviderSpec, WakeHook, is_tool_event},
-        transcripts::line::{non_empty_text, parse_if_contains, timestamp, token_count},
+        provider::{EventSpec, HookOutput, Provider, ProviderSpec, WakeHook, describe_end, is_tool_event},
+        transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count},
     },
     os::exit_reason::ExitReason,
 };

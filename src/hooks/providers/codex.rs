@@ -15,14 +15,10 @@ use crate::{
     guard::finds_own_program,
     hooks::{
         CANARY,
-        hook_output::{HookOutput, describe_end},
         install::shell_command,
         payload::Payload,
-        provider::{EventSpec, Provider, ProviderSpec},
-        transcripts::{
-            line::{non_empty_text, parse_if_contains, timestamp, token_count},
-            line_reader,
-        },
+        provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end},
+        transcripts::lines::{self, non_empty_text, parse_if_contains, timestamp, token_count},
     },
     os::exit_reason::ExitReason,
 };
@@ -229,7 +225,7 @@ fn fill_missing_models(read: &mut TranscriptSlice, path: &Path, from: u64) -> io
         return Ok(());
     }
     let mut model = None;
-    line_reader::read_before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
+    lines::read_before(path, from, &mut |line| model = named_model(line).or(model.take()))?;
     nameless.for_each(|usage| usage.model.clone_from(&model));
     Ok(())
 }

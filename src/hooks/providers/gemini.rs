@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     actions::agents::{
@@ -12,11 +12,10 @@ use crate::{
     domain::usage::{ToolUse, TranscriptSlice, Turn, Usage},
     hooks::{
         CANARY,
-        hook_output::{HookOutput, describe_end},
         install::shell_command,
         payload::Payload,
-        provider::{EventSpec, Provider, ProviderSpec},
-        transcripts::line::{non_empty_text, parse_if_contains, timestamp, token_count},
+        provider::{EventSpec, HookOutput, Provider, ProviderSpec, describe_end},
+        transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count},
     },
     os::exit_reason::ExitReason,
 };
@@ -146,15 +145,11 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
 /// The tool call of a permission notification, as far as its details name it.
 fn parse_permission(details: Option<&Value>, role: Option<&str>) -> ToolCall {
     let field = |name: &str| details.and_then(|details| details.get(name)?.as_str());
-    let tool = field("tool_name").or_else(|| field("toolName")).or_else(|| field("type")).unwrap_or("tool").to_owned();
+    let tool = field("tool_name").or_else(|| field("toolName")).or_else(|| field("type")).unwrap_or("tool");
     ToolCall {
-        aliases: PROVIDER.neutral_names(&tool),
-        tool,
-        input: details.cloned().unwrap_or_default(),
-        cwd: None,
+        aliases: PROVIDER.neutral_names(tool),
         role: role.map(str::to_owned),
-        runs_own_program: false,
-        context: Map::new(),
+        ..ToolCall::new(tool, details.cloned().unwrap_or_default())
     }
 }
 

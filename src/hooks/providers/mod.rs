@@ -8,10 +8,8 @@ mod gemini;
 use super::provider::Provider;
 
 impl Provider {
-    /// Every provider.
     pub const ALL: &'static [Self] = &[claude::PROVIDER, codex::PROVIDER, gemini::PROVIDER];
 
-    /// The provider with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| known.label() == name)
     }
@@ -31,9 +29,8 @@ mod tests {
     use super::*;
     use crate::{
         hooks::{
-            hook_output::HookOutput,
             install::{Target, check_loadable, entries, manual_steps},
-            provider::{EventSpec, ProviderSpec},
+            provider::{EventSpec, HookOutput, ProviderSpec},
         },
         os::exit_reason::ExitReason,
     };

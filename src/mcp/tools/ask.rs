@@ -2,17 +2,14 @@
 
 use anyhow::Result;
 
-use super::{
-    claimed,
-    tool::{Outcome, ToolCall, tool},
-};
+use super::tool::{Outcome, ToolCall, tool};
 use crate::{
     actions::queue::checkpoint::record::{self, NewCheckpoint},
     domain::checkpoint::CheckpointState,
     mcp::reply::Reply,
 };
 
-/// The owner of the next step.
+/// The owner of the next step while the question is open.
 const OWNER: &str = "person";
 
 tool! {
@@ -31,7 +28,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
-    let task = claimed::or_only(call.app, asked.task.as_deref())?;
+    let task = call.task(asked.task.as_deref())?;
     let question = NewCheckpoint {
         state: CheckpointState::AwaitingInput,
         summary: asked.question.trim_end().to_owned(),

@@ -4,10 +4,7 @@ use anyhow::Result;
 use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    arguments, claimed,
-    tool::{Outcome, ToolCall, tool},
-};
+use super::tool::{Outcome, ToolCall, tool};
 use crate::{
     actions::queue::{
         handoff::create::{self, NewHandoff},
@@ -55,7 +52,7 @@ tool! {
 }
 
 impl Arguments {
-    /// Refuses an argument that this way to end does not have.
+    /// Refuses an argument that does not belong to `how`, and a handoff without a receiver or a summary.
     fn check(&self) -> Result<(), Refusal> {
         let (is_commit, is_handoff, is_release) = match self.how {
             How::Done | How::Submit => (true, false, false),
@@ -87,8 +84,8 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
     asked.check()?;
     let app = call.app;
-    let task = claimed::or_only(app, asked.task.as_deref())?;
-    let commit = asked.commit.as_deref().map(arguments::commit).transpose()?;
+    let task = call.task(asked.task.as_deref())?;
+    let commit = asked.commit.as_deref().map(commit).transpose()?;
     let answer = match asked.how {
         How::Done => done::done(app, &task, commit.as_deref(), None)?,
         How::Submit => submit::submit(app, &task, commit.as_deref(), None)?,
@@ -104,4 +101,14 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
         }
     };
     Ok(Reply::of_answer(answer).into())
+}
+
+/// # Errors
+/// `invalid_value` for a text that is not the name of a commit.
+fn commit(text: &str) -> Result<String, Refusal> {
+    if (7..=64).contains(&text.len()) && text.chars().all(|digit| digit.is_ascii_hexdigit()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err(Refusal::invalid("commit", "is not a commit of 7 to 64 hexadecimal digits"))
+    }
 }

@@ -1,8 +1,6 @@
 //! The tools. Each is one file: its arguments, from which its schema is made, and the use case that it calls.
 
-mod arguments;
 mod ask;
-mod claimed;
 mod finish;
 mod inbox;
 mod next;
@@ -22,14 +20,13 @@ use crate::guard::OWN_TOOLS;
 /// The name of the server, as clients are configured with it.
 pub const SERVER: &str = "fairway";
 
-/// The names of the tools, in the order of the list. The guard knows them too.
+/// The names of the tools, in the order of the list, as the guard knows them.
 pub const NAMES: &[&str] = OWN_TOOLS;
 
 /// Every tool, in the order of [`NAMES`].
 static TOOLS: &[Tool] =
     &[next::TOOL, task::TOOL, note::TOOL, verify::TOOL, finish::TOOL, ask::TOOL, inbox::TOOL, run::TOOL, overlap::TOOL];
 
-/// The tool of this name.
 pub(super) fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }

@@ -5,10 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    claimed,
-    tool::{Outcome, ToolCall, tool},
-};
+use super::tool::{Outcome, ToolCall, tool};
 use crate::{
     actions::{
         App,
@@ -16,7 +13,7 @@ use crate::{
             review::comments,
             task::{
                 claim::{ClaimRequest, LaneScope},
-                list,
+                claimed, list,
                 ready::{self, ReadyFor},
             },
         },
@@ -61,10 +58,9 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
 
 /// Claims as `fairway claim` without flags does.
 fn claim(app: &App, named: Option<TaskId>) -> Result<Outcome> {
-    let own = || app.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose();
     let id = match named {
         Some(id) => Some(id),
-        None => own()?,
+        None => app.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()?,
     };
     let request = ClaimRequest {
         id,
@@ -140,7 +136,7 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
     Ok(Reply::new(text, json!({ "claimed": [], "ready": ready, "waiting": reasons })))
 }
 
-/// The title, the beginning of the description and the checks, each behind its mark.
+/// The quoted title, beginning of the description and names of the checks of a task.
 pub(super) fn about(task: &TaskView) -> String {
     let mut text = quote(&one_line(&task.title), Mark::Work);
     for line in task.body.lines().filter(|line| !line.trim().is_empty()).take(3) {

@@ -6,9 +6,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
-    arguments,
     next::one_line,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{self, Effect, Outcome, Tool, ToolCall},
 };
 use crate::{
     domain::{
@@ -16,13 +15,13 @@ use crate::{
         quote::{Mark, quote},
         terminal_input::TerminalInput,
     },
-    mcp::{child::Printed, guard_check, reply::Reply},
+    mcp::{calls::Printed, reply::Reply},
     wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand},
 };
 
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 10;
-/// The word that ends a text on stdin, as the guard reads it.
+/// The delimiter of the here-document in which the guard sees a command's stdin.
 const STDIN_END: &str = "END_OF_THE_INPUT";
 
 pub(super) const TOOL: Tool = Tool {
@@ -31,7 +30,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Run a command. Without an action: run it now and answer with its output, at most a minute. spawn: start a \
                   background job and answer with its run_id. poll: state and new output of a job. log: its output. wait, kill, \
                   send_keys: as they say. list: the jobs. rm, gc: delete ended ones.",
-    schema: arguments::schema::<ExecDocument>,
+    schema: tool::arguments_schema::<ExecDocument>,
     effect: Effect::Runs,
     call,
 };
@@ -39,7 +38,7 @@ pub(super) const TOOL: Tool = Tool {
 /// Fields of `spawn` that change how its command runs.
 const SPAWN_ONLY: [&str; 5] = ["env", "stdin", "pty", "queue", "yield_ms"];
 
-/// Refuses a field of `spawn` for a command that runs now, which would run without it: `exec call` ignores it.
+/// Refuses a field of `spawn` without that action: `exec call` would run the command now and ignore the field.
 fn check(document: &Value) -> Result<(), Refusal> {
     let is_given =
         |name: &str| document.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
@@ -60,7 +59,7 @@ fn call(call: &ToolCall<'_>) -> Result<Outcome> {
     if !is_reading {
         let session = call.session(TOOL.name)?;
         if let Some((command, cwd)) = guarded(&request) {
-            guard_check::authorize(call.app, session, TOOL.name, json!(command), cwd)?;
+            call.check_guard(session, TOOL.name, json!(command), cwd)?;
         }
     }
     let args = ["exec", "call", "--file", "-"].map(Into::into);
@@ -70,7 +69,8 @@ fn call(call: &ToolCall<'_>) -> Result<Outcome> {
     })
 }
 
-/// The shell text that the guard judges: with the variables and the stdin of the command, which may be a script.
+/// The shell text that the guard judges, with the command's variables and stdin, and its directory. `None` for a request that
+/// runs nothing.
 fn guarded(request: &ExecRequest) -> Option<(String, Option<&str>)> {
     match request {
         ExecRequest::Foreground { what, cwd, .. } => Some((typed(what), cwd.as_deref())),

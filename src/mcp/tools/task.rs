@@ -6,7 +6,6 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    claimed,
     next::{about, one_line},
     tool::{Outcome, ToolCall, tool},
 };
@@ -37,7 +36,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let app = call.app;
-    let id = claimed::or_only(app, asked.task.as_deref())?;
+    let id = call.task(asked.task.as_deref())?;
     let detail = list::show(app, &id)?;
     let mut checkpoints = checkpoint::list::list(app, &id, true)?;
     let mut records = evidence::list::list(app, &id)?;

@@ -1,27 +1,36 @@
-//! A tool, and one call of it.
+//! A tool, one call of it, and the schema of its arguments.
 
 use anyhow::Result;
-use rmcp::model::{self, CallToolResult, ToolAnnotations};
-use serde_json::{Map, Value};
+use rmcp::{
+    model::{self, CallToolResult, ToolAnnotations},
+    schemars::{JsonSchema, generate::SchemaSettings},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use crate::{
-    actions::App,
-    domain::{Refusal, SessionId},
+    actions::{
+        App,
+        agents::guard::{self, EntryPoint},
+        core::lookup,
+        queue::task::claimed,
+    },
+    domain::{Refusal, SessionId, TaskId},
     mcp::{
-        calls::Calls,
-        child::Children,
+        calls::{Calls, Children},
         reply::{self, Reply},
     },
 };
 
-/// A tool.
+/// The name by which guard rules know a shell.
+const SHELL_TOOL: &str = "Bash";
+
 pub(in crate::mcp) struct Tool {
     pub(in crate::mcp) name: &'static str,
     pub(super) title: &'static str,
     pub(super) description: &'static str,
     pub(super) schema: fn() -> Map<String, Value>,
     pub(super) effect: Effect,
-    /// Answers a call.
     pub(in crate::mcp) call: fn(&ToolCall<'_>) -> Result<Outcome>,
 }
 
@@ -39,9 +48,9 @@ macro_rules! tool {
             name: $name,
             title: $title,
             description: $description,
-            schema: $crate::mcp::tools::arguments::schema::<Arguments>,
+            schema: $crate::mcp::tools::tool::arguments_schema::<Arguments>,
             effect: $crate::mcp::tools::tool::Effect::$effect,
-            call: |asked| call(asked, $crate::mcp::tools::arguments::read(&asked.arguments)?),
+            call: |asked| call(asked, $crate::mcp::tools::tool::parse_arguments(&asked.arguments)?),
         };
 
         $(#[$meta])*
@@ -54,22 +63,22 @@ macro_rules! tool {
 
 pub(super) use tool;
 
-/// The effect of a tool on the world, from which a client's hints are made.
+/// What a tool changes, from which a client's hints are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It changes nothing.
+    /// Changes nothing.
     Reads,
-    /// It keeps what it saw; again is the same.
+    /// Stores what it has observed; a repeated call stores the same.
     Looks,
-    /// It adds records.
+    /// Adds records.
     Adds,
-    /// It ends a claim.
+    /// Ends a claim.
     Ends,
-    /// It runs programs.
+    /// Runs programs.
     Runs,
 }
 
-/// One call.
+/// One call of a tool.
 pub(in crate::mcp) struct ToolCall<'a> {
     pub(in crate::mcp) app: &'a App,
     pub(in crate::mcp) calls: &'a dyn Calls,
@@ -77,7 +86,7 @@ pub(in crate::mcp) struct ToolCall<'a> {
     pub(in crate::mcp) arguments: Value,
 }
 
-/// The answer, or the error document of a command that ran as a child.
+/// The answer of a call, or the error document of a command that ran as a child.
 pub(in crate::mcp) enum Outcome {
     Reply(Reply),
     Error(Value),
@@ -103,6 +112,35 @@ impl ToolCall<'_> {
     pub(super) fn session(&self, tool: &'static str) -> Result<&SessionId, Refusal> {
         self.app.actor.session.as_ref().ok_or(Refusal::NoSession { tool })
     }
+
+    /// The named task, else the only one that the caller has claimed.
+    ///
+    /// # Errors
+    /// `nothing_claimed`, `ambiguous`, an invalid id.
+    pub(super) fn task(&self, named: Option<&str>) -> Result<TaskId> {
+        claimed::named_or_only(self.app, named.map(TaskId::parse).transpose()?, "the argument task:")
+    }
+
+    /// Refuses a command that the guard denies to the agent's shell tool. `command` is shell text or a list of words. Without
+    /// rules nothing is refused.
+    ///
+    /// # Errors
+    /// `guard_denied`; errors of the store.
+    pub(super) fn check_guard(&self, session: &SessionId, tool: &str, command: Value, cwd: Option<&str>) -> Result<()> {
+        let app = self.app;
+        let session = app.read(|tx| lookup::session(tx, session))?;
+        let call = guard::ToolCall {
+            cwd: Some(cwd.map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd))),
+            context: Map::from_iter([("mcp_tool".to_owned(), json!(tool))]),
+            ..guard::ToolCall::new(SHELL_TOOL, json!({ "command": command }))
+        };
+        match guard::authorize_if_configured(app, &session, &call, EntryPoint::Cli) {
+            Some(decision) if !decision.allowed => {
+                Err(Refusal::GuardDenied { reason: decision.reason, rule: decision.rule }.into())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A tool as the protocol describes it.
@@ -117,4 +155,70 @@ pub(super) fn describe(tool: &Tool) -> model::Tool {
             .open_world(tool.effect == Effect::Runs),
     );
     described
+}
+
+/// The JSON schema of a tool's arguments, without the parts that a model does not need.
+pub(super) fn arguments_schema<T: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    shrink(&mut schema);
+    match schema {
+        Value::Object(mut fields) => {
+            fields.shift_remove("description");
+            fields
+        }
+        _ => Map::new(),
+    }
+}
+
+/// Removes the names of types, the formats, and `null` as the value of an argument that is left out.
+fn shrink(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    for name in ["title", "format", "default", "minimum"] {
+        if !fields.get(name).is_some_and(Value::is_object) {
+            fields.shift_remove(name);
+        }
+    }
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            fields.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.retain(|one| !one.is_null());
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(shrink);
+    }
+    // A `null` among the values of a map is a value.
+    if let Some(items) = fields.get_mut("items") {
+        shrink(items);
+    }
+}
+
+/// # Errors
+/// `usage` with the argument that is unknown or has a wrong type.
+pub(super) fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, Refusal> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { "the arguments".to_owned() } else { format!("the argument {path}") };
+        let inner = plain(error.into_inner().to_string());
+        let why: String = inner.chars().take(300).collect();
+        Refusal::Usage { why: format!("{place}: {why}") }
+    })
+}
+
+/// Replaces serde's names of types in an error by those of JSON.
+fn plain(mut why: String) -> String {
+    for (rust, json) in [("u64", "a whole number from 0"), ("a sequence", "a list"), ("a map", "an object")] {
+        if let Some(head) = why.strip_suffix(&format!(", expected {rust}")) {
+            why = format!("{head}, expected {json}");
+        }
+    }
+    why
 }

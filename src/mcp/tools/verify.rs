@@ -6,7 +6,6 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
-    claimed,
     next::one_line,
     tool::{Outcome, ToolCall, tool},
 };
@@ -17,12 +16,12 @@ use crate::{
         quote::{Mark, quote},
         text_limits::MAX_BODY_BYTES,
     },
-    mcp::{child::Printed, guard_check, reply::Reply},
+    mcp::{calls::Printed, reply::Reply},
 };
 
 /// The command's note on stderr for evidence without a commit.
 const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";
-/// The longest word of a command line: the kernel's limit, with the NUL byte at its end.
+/// The longest word of a command line: the kernel's limit without the NUL byte.
 const MAX_WORD_BYTES: usize = (128 << 10) - 1;
 /// The longest time that a caller may ask for: a child of the server ends after a day.
 const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
@@ -53,7 +52,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let session = call.session(TOOL.name)?;
-    let task = claimed::or_only(call.app, asked.task.as_deref())?;
+    let task = call.task(asked.task.as_deref())?;
     if asked.timeout_seconds.is_some_and(|seconds| !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds)) {
         return Err(Refusal::invalid("timeout_seconds", format!("must be from 1 to {MAX_TIMEOUT_SECONDS}")).into());
     }
@@ -68,7 +67,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     match (asked.check, asked.command) {
         (Some(check), None) => option("check", Some(Label::parse(&check)?.to_string())),
         (None, Some(command)) if !command.is_empty() => {
-            guard_check::authorize(call.app, session, TOOL.name, json!(command), None)?;
+            call.check_guard(session, TOOL.name, json!(command), None)?;
             args.push("--".into());
             args.extend(command.into_iter().map(OsString::from));
         }
@@ -82,7 +81,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     })
 }
 
-/// Refuses what the kernel cannot hand to a program.
+/// Refuses arguments that the kernel cannot pass to a program.
 fn can_be_passed(args: &[OsString]) -> Result<(), Refusal> {
     if args.iter().any(|word| word.as_bytes().contains(&0)) {
         return Err(Refusal::Usage { why: "a word of the command contains a NUL byte".into() });

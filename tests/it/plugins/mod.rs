@@ -7,7 +7,7 @@ mod doctor;
 use std::{collections::BTreeMap, fs, path::Path};
 
 use fairway::{
-    actions::upkeep::skill::SKILL,
+    actions::upkeep::guide::SKILL,
     hooks::{
         Provider,
         install::{DEFAULT_APPROVAL_WAIT, entries},

@@ -4,10 +4,7 @@ use std::cell::Cell;
 
 use anyhow::Result;
 
-use super::{
-    common::{find, mark_answered, mark_busy},
-    request,
-};
+use super::request::{self, find, mark_answered, mark_busy};
 use crate::{
     actions::{
         Answer, App,
@@ -77,7 +74,6 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
     })
 }
 
-/// Records the answer.
 fn resolve(
     tx: &WriteTx<'_>,
     approval: Approval,
@@ -146,7 +142,7 @@ fn in_dialog(
         }
         // The agent asks still: that is another request.
         let input = serde_json::from_str(&asked.input).unwrap_or_default();
-        let again = request(app, &live.session, &asked.provider, &asked.tool, &input, false)?;
+        let again = request::request(app, &live.session, &asked.provider, &asked.tool, &input, false)?;
         Err(refused(format!("{why}; the request is approval {again} now")).into())
     };
     running_session::run_once(app, &asked.session, &words, act, |tx, _, note| {

@@ -2,17 +2,10 @@
 //! hook waits.
 
 mod answer;
-mod common;
-mod list;
 mod request;
 mod wait;
-mod watch;
-mod withdraw;
 
 pub use crate::actions::core::approval_state::{ALWAYS_FIELD, expire_pending};
 pub use answer::answer;
-pub use list::list;
-pub use request::request;
-pub use wait::{ApprovalDecision, ApprovalWait, wait, wait_for_person};
-pub use watch::{ApprovalChange, watch};
-pub use withdraw::withdraw;
+pub use request::{list, request, withdraw};
+pub use wait::{ApprovalChange, ApprovalDecision, ApprovalWait, wait, wait_for_person, watch};

@@ -1,9 +1,8 @@
-//! Records a permission request.
+//! Records, finds, lists and withdraws permission requests.
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::common::{SOURCE, describe};
 use crate::{
     actions::{
         App,
@@ -13,16 +12,14 @@ use crate::{
     domain::{
         EventKind, Refusal,
         approval::{Approval, ApprovalStatus},
-        session::{Activity, Session},
+        session::{ANSWER_SOURCE, APPROVAL_SOURCE, Activity, Session},
     },
     env::Timestamp,
-    store::approvals,
-    wire::tool_input,
+    store::{ReadTx, WriteTx, approvals},
+    wire::{ApprovalView, tool_input},
 };
 
-/// Maximum stored size of a tool's input.
 const MAX_INPUT_BYTES: usize = 8 * 1024;
-/// Maximum length of a tool's name.
 const MAX_TOOL_NAME_BYTES: usize = 256;
 
 /// Records that a provider asks whether `tool` may be used with `input`, and sets the session to `requires_action`. Returns
@@ -62,7 +59,68 @@ pub fn request(
         now.check_run_id(Some(&session.run_id))?;
         let approval = approvals::insert(tx, draft)?;
         tx.record(&event(EventKind::ApprovalAsked, &approval).with("answerable", answerable))?;
-        activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), SOURCE)?;
+        activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), APPROVAL_SOURCE)?;
         Ok(approval.id)
+    })
+}
+
+pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
+    approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())
+}
+
+/// The `waiting_for` text of a session while the approval is pending.
+pub(super) fn describe(approval: &Approval) -> String {
+    let input = serde_json::from_str(&approval.input).unwrap_or_default();
+    let about = tool_input::summary(&input);
+    let colon = if about.is_empty() { "" } else { ": " };
+    format!("permission: {}{colon}{about}", approval.tool)
+}
+
+/// Sets the answered session to busy, unless it waits for another answer.
+pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
+    let session = lookup::session(tx, &approval.session)?;
+    let is_ours =
+        session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(APPROVAL_SOURCE);
+    if session.status.is_final() || session.check_run_id(Some(&approval.run_id)).is_err() || !is_ours {
+        return Ok(());
+    }
+    match approvals::pending_of(tx, &session.id)?.last() {
+        Some(other) => {
+            activity::set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), APPROVAL_SOURCE)?
+        }
+        None => activity::set_activity(tx, &session, Activity::Busy, None, APPROVAL_SOURCE)?,
+    };
+    Ok(())
+}
+
+/// Sets a session to busy after its question was answered on its screen, unless it waits for another answer.
+pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
+    let session = lookup::session(tx, &approval.session)?;
+    let is_asking = session.activity == Activity::RequiresAction && approvals::pending_of(tx, &session.id)?.is_empty();
+    if is_asking && !session.status.is_final() && session.check_run_id(Some(&approval.run_id)).is_ok() {
+        activity::set_activity(tx, &session, Activity::Busy, None, ANSWER_SOURCE)?;
+    }
+    Ok(())
+}
+
+/// The pending approvals, or all of them, oldest first.
+pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
+    app.read(|tx| Ok(approvals::all(tx, !all)?.iter().map(ApprovalView::from).collect()))
+}
+
+/// Expires a pending request because of `why`: `pending` → `lapsed`. One that is answered stays as it is. A session that waits for
+/// nothing else becomes busy.
+///
+/// # Errors
+/// `not_found`; store errors.
+pub fn withdraw(app: &App, id: i64, why: &str) -> Result<()> {
+    app.transaction(|tx| {
+        let approval = find(tx, id)?;
+        if approval.status != ApprovalStatus::Pending {
+            return Ok(());
+        }
+        let approval = approvals::resolve(tx, approval, ApprovalStatus::Lapsed, Some(why))?;
+        tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
+        mark_busy(tx, &approval)
     })
 }

@@ -1,10 +1,14 @@
-//! Waits for the answer to an approval, for the hook that returns it to the provider.
+//! Waiting: a hook for the answer to its permission request, and a person for requests.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
-use super::common::{find, mark_busy};
+use super::request::{find, mark_busy};
 use crate::{
     actions::{
         App,
@@ -16,6 +20,7 @@ use crate::{
         session::Session,
     },
     store::approvals,
+    wire::ApprovalView,
 };
 
 /// The pause between two questions to the backend whether a terminal is attached: one that was attached by the multiplexer's
@@ -25,18 +30,16 @@ const TERMINAL_PAUSE: Duration = Duration::from_secs(5);
 /// How long a permission request waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalWait {
-    /// Always; zero waits never.
+    /// The time that every request waits; with zero none waits at all.
     pub usual: Duration,
-    /// While a person watches, or no terminal is attached to the session. No more than the provider lets its hook run.
+    /// The time while a person watches or no terminal is attached to the session. The provider must let its hook run as long.
     pub longest: Duration,
 }
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalDecision {
-    /// Whether the tool may be used.
     pub allow: bool,
-    /// The reason, if given.
     pub reason: Option<String>,
 }
 
@@ -59,7 +62,7 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
     wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || None)
 }
 
-/// As [`wait`], but the longer time while a person watches, or while no terminal is attached to the session. An attached
+/// Like [`wait`], but for the longer time while a person watches or no terminal is attached to the session. An attached
 /// terminal ends it: the person is at the agent's window then.
 ///
 /// # Errors
@@ -101,7 +104,7 @@ fn has_terminal_attached(app: &App, session: &Session) -> bool {
     asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
 }
 
-/// Waits for the usual time, and then as long as `worth_waiting` says, which is asked again after each span that it names.
+/// Waits for the usual time, and then for each span that `worth_waiting` returns, up to the longest time.
 fn wait_while(
     app: &App,
     id: i64,
@@ -143,4 +146,63 @@ fn wait_while(
         }
         Ok(ApprovalDecision::from_approval(&approval))
     })
+}
+
+/// A change that a watcher sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalChange {
+    /// A request waits for an answer.
+    Asked(ApprovalView),
+    /// A request that was seen before is answered or has expired.
+    Closed(ApprovalView),
+}
+
+/// Calls `visit` with the pending requests, and then with each change, until `visit` breaks or `limit` is over. Meanwhile the
+/// caller counts as a person who watches: requests wait longer for an answer. Waits for changes of the store, without polling,
+/// and outlasts an outage of its server: `warn` receives a sentence.
+pub fn watch(
+    app: &App,
+    limit: Option<Duration>,
+    warn: &mut dyn FnMut(&str),
+    mut visit: impl FnMut(&ApprovalChange) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let deadline = limit.map(|limit| Instant::now() + limit);
+    let waiter = app.waiter("approvals")?;
+    let _presence = attendance::watch_approvals(app).context("cannot register as a watcher")?;
+    let mut seen = BTreeSet::new();
+    let mut outage = ServerOutage::new(warn);
+    loop {
+        let look = || {
+            app.read(|tx| {
+                let pending = approvals::all(tx, true)?;
+                let mut changes = Vec::new();
+                for id in &seen {
+                    if !pending.iter().any(|one| one.id == *id) {
+                        let approval = find(tx, *id)?;
+                        if approval.status != ApprovalStatus::Pending {
+                            changes.push(ApprovalChange::Closed(ApprovalView::from(&approval)));
+                        }
+                    }
+                }
+                let new = pending.iter().filter(|one| !seen.contains(&one.id));
+                changes.extend(new.map(|one| ApprovalChange::Asked(ApprovalView::from(one))));
+                Ok(changes)
+            })
+        };
+        let changes = outage.outlast(&waiter, deadline, look)?;
+        for change in &changes {
+            match change {
+                ApprovalChange::Asked(one) => seen.insert(one.id),
+                ApprovalChange::Closed(one) => seen.remove(&one.id),
+            };
+            if visit(change)?.is_break() {
+                return Ok(());
+            }
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Ok(());
+        }
+        waiter.wait(left).map_err(errors::internal)?;
+    }
 }

@@ -1,34 +1,37 @@
-//! Decides on a tool call and records the decision.
+//! Decides on a tool call, by the rules of this project or of one around it, and records the decision. Reads the log of decisions.
 
-use std::time::Duration;
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
 
 use anyhow::Result;
 use serde_json::Value;
 
 use super::{
     call::{EntryPoint, GuardDecision, ToolCall},
-    decide::{decide, decide_with_rules},
-    enclosing,
-    rules::LoadedRules,
-    short_timeout::{error_message, with_short_timeout},
+    decide::{LoadedRules, decide, decide_with_rules, error_message, with_short_timeout},
 };
 use crate::{
     actions::App,
-    domain::{Event, EventKind, RunId, secrets, session::Session},
+    config::{CONFIG_FILE, Project},
+    domain::{Event, EventKind, RunId, SessionId, secrets, session::Session},
     env::Timestamp,
+    os::user,
     store::{
         WriteTx,
         guard_decisions::{self, LoggedDecision},
         sessions,
     },
-    wire::tool_input,
+    wire::{LoggedDecisionView, tool_input},
 };
 
-/// Maximum logged input.
 const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
 /// The longest time between the decision before a tool call and its permission request.
 const SAME_CALL_WINDOW: Duration = Duration::from_secs(30);
-/// Maximum logged reason.
 const MAX_REASON_CHARS: usize = 500;
 
 /// Decides on a call and records the decision. If it cannot be recorded, the call is denied.
@@ -91,7 +94,7 @@ pub fn authorize_permission(
 fn decide_if_configured(app: &App, session: &Session, call: &ToolCall) -> Option<GuardDecision> {
     let rules = LoadedRules::load(app);
     if rules.is_unconfigured() {
-        return enclosing::decide(app, session, call);
+        return decide_by_enclosing(app, session, call);
     }
     Some(decide_with_rules(&rules, app, session, call))
 }
@@ -122,7 +125,6 @@ pub fn record(
     Ok(())
 }
 
-/// The row of a decision.
 fn logged_decision(
     at: Timestamp,
     entry_point: EntryPoint,
@@ -160,5 +162,63 @@ pub(super) fn record_or_deny(
             GuardDecision::denied(format!("cannot record the decision: {}", error_message(&error)))
         }
         Err(_) => guard_decision,
+    }
+}
+
+/// Decides by the rules of the nearest project around this one that has some; `None` if there is no such project.
+fn decide_by_enclosing(app: &App, session: &Session, call: &ToolCall) -> Option<GuardDecision> {
+    let mut inner = (*app.project).clone();
+    loop {
+        let root: PathBuf = inner.enclosing()?.to_path_buf();
+        let outer = Project::at(root.clone(), &app.env);
+        inner = outer.clone();
+        // Rules are this user's: another one may write files into a directory above, such as /tmp.
+        if !is_own(&root) {
+            continue;
+        }
+        let outer = match App::in_force(Rc::clone(&app.env), outer, app.actor.clone(), None) {
+            Ok(outer) => outer,
+            Err(error) => {
+                return Some(GuardDecision::denied(format!("the rules around this project are unknown: {error}")));
+            }
+        };
+        let rules = LoadedRules::load(&outer);
+        if rules.is_unconfigured() {
+            continue;
+        }
+        // The lanes of the one project are not those of the other.
+        let session = Session { lane: None, ..session.clone() };
+        let decision = decide_with_rules(&rules, &outer, &session, call);
+        let reason = format!("{} (by the rules of {})", decision.reason, root.display());
+        return Some(GuardDecision { reason, ..decision });
+    }
+}
+
+fn is_own(root: &Path) -> bool {
+    fs::metadata(root.join(CONFIG_FILE)).is_ok_and(|found| found.uid() == user::uid() || found.uid() == 0)
+}
+
+/// The newest decisions, oldest first.
+pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<LoggedDecisionView>> {
+    let mut found =
+        app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;
+    found.reverse();
+    Ok(found.into_iter().map(view).collect())
+}
+
+fn view(decision: LoggedDecision) -> LoggedDecisionView {
+    LoggedDecisionView {
+        id: decision.id,
+        at: LoggedDecisionView::time(decision.at),
+        entry_point: decision.entry_point,
+        session_id: decision.session_id,
+        run_id: decision.run_id,
+        role: decision.role,
+        tool: decision.tool,
+        input: serde_json::from_str(&decision.input).unwrap_or(Value::String(decision.input)),
+        allowed: decision.allowed,
+        rule: decision.rule,
+        reason: secrets::mask(&decision.reason),
+        context: decision.context.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
     }
 }

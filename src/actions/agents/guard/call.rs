@@ -7,12 +7,10 @@ use serde_json::{Map, Value};
 /// A tool call, as an entry point receives it.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
-    /// The tool's own name.
     pub tool: String,
     /// Provider-neutral names of the tool.
     pub aliases: Vec<String>,
     pub input: Value,
-    /// The directory of the call.
     pub cwd: Option<PathBuf>,
     /// The role that the caller claims to have.
     pub role: Option<String>,
@@ -22,10 +20,23 @@ pub struct ToolCall {
     pub context: Map<String, Value>,
 }
 
-/// The decision about a call.
+impl ToolCall {
+    /// A call without aliases, role and context, and with an unknown directory.
+    pub fn new(tool: impl Into<String>, input: Value) -> Self {
+        Self {
+            tool: tool.into(),
+            aliases: Vec::new(),
+            input,
+            cwd: None,
+            role: None,
+            runs_own_program: false,
+            context: Map::new(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardDecision {
-    /// Whether the call is allowed.
     pub allowed: bool,
     /// Whether an allow rule matched, so that the provider need not ask a person.
     pub explicitly_allowed: bool,
@@ -41,19 +52,15 @@ impl GuardDecision {
     }
 }
 
-/// The entry point of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryPoint {
     /// A provider's hook, or the question of an agent by its protocol.
     Hook,
-    /// The worker API.
     Api,
-    /// The command line.
     Cli,
 }
 
 impl EntryPoint {
-    /// The name in logs and JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hook => "hook",

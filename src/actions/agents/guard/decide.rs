@@ -1,4 +1,4 @@
-//! Decides on a tool call; records nothing.
+//! The rules in force, and the decision on a tool call by them; records nothing.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,33 +9,36 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Result;
+
 use super::{
     call::{GuardDecision, ToolCall},
     path_resolver::{PathResolver, protected_directories},
-    rules::LoadedRules,
-    short_timeout::{error_message, with_short_timeout},
     tool_call_parser,
 };
 use crate::{
-    actions::{App, core::other_host},
-    config::trust::GuardTrust,
+    actions::{
+        App,
+        core::{errors, other_host},
+    },
+    config::trust::{self, GuardTrust},
     domain::{Role, session::Session},
-    guard::{self, Evaluation, PathLocation},
+    guard::{self, Evaluation, PathLocation, Rules},
     os::big_stack,
     store::lanes,
 };
 
 /// Maximum evaluation time. The steps of an evaluation are limited, so that only a machine at a standstill needs as long.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
-/// The most evaluations at a time: one that takes too long is answered, and goes on until it is done.
+/// The maximum number of evaluations at a time. One that exceeds its time is answered, but goes on in its thread.
 const MAX_EVALUATIONS: usize = 64;
 /// Stack size of an evaluation, for the deepest text that is parsed.
 const STACK_BYTES: usize = 64 << 20;
 
-/// One of the evaluations that are at work.
+/// Counts one running evaluation until it is dropped.
 struct AtWork;
 
-/// How many of them there are.
+/// The number of running evaluations.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
 impl AtWork {
@@ -169,4 +172,47 @@ fn canonical_dir(path: &Path) -> Result<PathBuf, String> {
         Ok(path) => Err(format!("{} is not a directory", path.display())),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }
+}
+
+/// The rules in force and their trust status.
+#[derive(Debug, Clone)]
+pub struct LoadedRules {
+    pub(super) rules: Option<Arc<Rules>>,
+    pub(super) trust: GuardTrust,
+    pub(super) root: PathBuf,
+    /// The digest of the trust record by which they are trusted; `None` without a record.
+    pub digest: Option<String>,
+}
+
+impl LoadedRules {
+    pub fn load(app: &App) -> Self {
+        let trust = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
+        Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone(), digest: None }
+    }
+
+    /// Like [`Self::load`], with the digest of the trust record, for a server that others must be able to believe.
+    pub fn load_with_digest(app: &App) -> Self {
+        Self { digest: trust::record_digest(&app.layers), ..Self::load(app) }
+    }
+
+    /// Whether there are no rules and none were trusted before; the guard then abstains.
+    pub fn is_unconfigured(&self) -> bool {
+        self.rules.is_none() && self.trust == GuardTrust::Absent
+    }
+}
+
+/// Busy timeout of the store. It applies twice: to the write queue and to the lock.
+const STORE_TIMEOUT: Duration = Duration::from_millis(450);
+
+/// Runs `work` with a short busy timeout: the agent waits meanwhile, and its hook has a deadline.
+pub(super) fn with_short_timeout<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let set_timeout = |span| app.store_for_reading().and_then(|store| Ok(store.set_busy_timeout(span)?));
+    set_timeout(Some(STORE_TIMEOUT))?;
+    let result = work();
+    set_timeout(None)?;
+    result
+}
+
+pub(super) fn error_message(error: &anyhow::Error) -> String {
+    errors::classify(error).message
 }

@@ -4,21 +4,16 @@
 mod authorize;
 mod call;
 mod decide;
-mod enclosing;
-pub mod log;
 mod own_program;
 mod path_resolver;
 mod push;
-mod rules;
-mod short_timeout;
 mod tool_call_parser;
 
 pub use self::{
-    authorize::{authorize, authorize_if_configured, authorize_permission, authorize_run, record},
+    authorize::{authorize, authorize_if_configured, authorize_permission, authorize_run, log, record},
     call::{EntryPoint, GuardDecision, ToolCall},
-    decide::{decide, decide_with_rules, evaluate},
+    decide::{LoadedRules, decide, decide_with_rules, evaluate},
     own_program::is_own_verb,
     push::{authorize_push, refuse_denied_push},
-    rules::LoadedRules,
     tool_call_parser::written_files,
 };

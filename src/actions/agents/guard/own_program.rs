@@ -13,7 +13,7 @@ use crate::{
 
 /// The tools of providers that run a text in a new shell.
 const SHELL_TOOLS: &[&str] = &["Bash", "run_shell_command", "shell_command"];
-/// The fields of such a call that do not change what is run.
+/// The fields of a call of such a tool that do not change what is run.
 const HARMLESS_FIELDS: &[&str] = &["description", "is_background", "run_in_background", "timeout", "timeout_ms"];
 
 /// Whether a call runs nothing but an agent's own commands of Fairway, by the program of this very process: a program of the same
@@ -27,7 +27,7 @@ pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
     })
 }
 
-/// The programs of a call that consists of an agent's own commands.
+/// The programs of a call that runs nothing but an agent's own commands; `None` for any other call.
 pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
     if let Some(tool) = own_tool(&call.tool) {
         return is_own_tool_call(tool, &call.input).then(Vec::new);
@@ -61,7 +61,7 @@ fn only_command(call: &ToolCall) -> Option<&str> {
     input.iter().all(is_harmless).then(|| input.get("command")?.as_str()).flatten()
 }
 
-/// Whether a shell finds this executable under the name.
+/// Whether a shell that looks for `program` finds the executable `own`.
 fn runs(env: &Env, program: &str, own: &Path) -> bool {
     if program.starts_with('/') {
         return Path::new(program) == own;
@@ -88,18 +88,8 @@ mod tests {
 
     #[test]
     fn own_command_in_another_directory_is_an_ordinary_one() {
-        let programs = |input: Value| {
-            let call = ToolCall {
-                tool: "Bash".to_owned(),
-                aliases: Vec::new(),
-                input,
-                cwd: Some("/w".into()),
-                role: None,
-                runs_own_program: false,
-                context: serde_json::Map::new(),
-            };
-            own_programs(&call)
-        };
+        let programs =
+            |input: Value| own_programs(&ToolCall { cwd: Some("/w".into()), ..ToolCall::new("Bash", input) });
         let fairway = Some(vec!["fairway".to_owned()]);
         assert_eq!(programs(json!({ "command": "fairway claim", "description": "x" })), fairway);
         assert_eq!(programs(json!({ "command": "fairway claim", "cwd": "/w" })), fairway);

@@ -9,7 +9,6 @@ use std::{
 
 use crate::{config::project::normalize, guard::PathLocation};
 
-/// Maximum number of links in a path.
 const MAX_LINKS: usize = 40;
 /// Devices that are always allowed: they store nothing.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"];
@@ -17,7 +16,6 @@ const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "
 /// Resolves paths relative to a base and tests whether they are inside the worktree.
 #[derive(Debug, Clone)]
 pub(super) struct PathResolver {
-    /// The directory of the call.
     pub base: PathBuf,
     /// The worktree, or the reason why it is unknown.
     pub worktree: Result<PathBuf, String>,
@@ -82,7 +80,7 @@ pub(super) fn protected_directories(worktree: &Path, directories: impl Iterator<
     below.chain(std::iter::once(git)).collect()
 }
 
-/// The reason why a path cannot be resolved from its text, if any.
+/// Why a path cannot be resolved from its text; `None` when it can.
 fn unresolvable_reason(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("is empty");

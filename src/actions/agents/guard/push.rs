@@ -1,13 +1,12 @@
 //! Decides whether a session may push.
 
 use anyhow::Result;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::{
     authorize::record_or_deny,
     call::{EntryPoint, GuardDecision, ToolCall},
-    rules::LoadedRules,
-    short_timeout::{error_message, with_short_timeout},
+    decide::{LoadedRules, error_message, with_short_timeout},
 };
 use crate::{
     actions::App,
@@ -17,7 +16,7 @@ use crate::{
     store::sessions,
 };
 
-/// The name of such a push in the log.
+/// The name of a push in the decision log.
 const TOOL: &str = "git push";
 
 /// Decides on a push that does these things to these refs of a remote, and records the decision. A push of an unknown session
@@ -29,15 +28,7 @@ pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind
         Ok(None) => return GuardDecision::denied("the session run is unknown"),
         Err(error) => return GuardDecision::denied(format!("cannot find the session: {}", error_message(&error))),
     };
-    let call = ToolCall {
-        tool: TOOL.to_owned(),
-        aliases: Vec::new(),
-        input: json!({ "remote": remote, "refs": refs }),
-        cwd: None,
-        role: None,
-        context: Map::new(),
-        runs_own_program: false,
-    };
+    let call = ToolCall::new(TOOL, json!({ "remote": remote, "refs": refs }));
     let decision = decide(&LoadedRules::load(app), &session, kinds);
     record_or_deny(app, EntryPoint::Hook, Some(&session), &call, decision)
 }
@@ -45,7 +36,7 @@ pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind
 /// Refuses a push forward of a branch that a rule denies to the calling session. Outside of sessions no rule holds.
 ///
 /// # Errors
-/// `guard_denied`; as the store fails.
+/// `guard_denied`; errors of the store.
 pub fn refuse_denied_push(app: &App, remote: &str, branch: &str) -> Result<()> {
     let Some(id) = &app.actor.session else { return Ok(()) };
     let session = app.read(|tx| Ok(sessions::find(tx, id)?))?;

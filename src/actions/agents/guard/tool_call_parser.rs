@@ -11,11 +11,8 @@ use crate::{
     guard::{self, Paths, ShellInput, ToolCallFacts},
 };
 
-/// Fields with shell text.
 const SHELL_TEXT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "commandline", "shellcommand"];
-/// Fields with a command's arguments.
 const ARGUMENT_KEYS: &[&str] = &["args", "argv", "arguments"];
-/// Fields with a path.
 const PATH_KEYS: &[&str] = &[
     "absolute_path",
     "dir",
@@ -33,16 +30,13 @@ const PATH_KEYS: &[&str] = &[
     "target",
     "target_file",
 ];
-/// Fields with a list of paths.
 const PATH_LIST_KEYS: &[&str] = &["file_paths", "files", "paths"];
-/// Maximum nesting depth of the input.
 const MAX_DEPTH: usize = 6;
-/// The first line of a patch.
 const PATCH_START: &str = "*** Begin Patch";
 /// Patch lines that name a file.
 const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// The facts that rules match.
+/// Extracts the facts that guard rules match.
 pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     let has_command =
         ["command", "argv"].iter().any(|name| call.input.get(*name).is_some_and(|value| !value.is_null()));
@@ -173,7 +167,6 @@ fn collect_paths(value: &Value, depth: usize, found: &mut Vec<String>) -> Result
     }
 }
 
-/// The paths in a patch.
 fn patch_paths(input: &Value) -> Paths {
     let mut texts = Vec::new();
     collect_strings(input, 0, &mut texts);

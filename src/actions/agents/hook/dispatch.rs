@@ -3,12 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, HookEvent},
-    permission, provider_notification,
-    reply::{HookOutcome, Reply},
-    resolve_session, session_start, tool,
-    transcript_usage::TranscriptReader,
-    turn,
+    event::{HookCaller, HookEvent, HookOutcome, Reply, TranscriptReader},
+    provider_notification, resolve_session, session_start, tool, turn,
 };
 use crate::actions::{App, agents::approval::ApprovalWait, sessions::prompt::confirm_delivered};
 
@@ -29,7 +25,7 @@ pub fn handle(
         HookEvent::TurnStart => turn::start(app, caller),
         HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
         HookEvent::AfterTool(ended) => tool::after(app, caller, ended),
-        HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
+        HookEvent::PermissionRequest(call) => tool::answer_request(app, caller, call, wait).map(HookOutcome::of),
         HookEvent::TurnEnd => turn::end(app, caller, read_transcript),
         HookEvent::Interrupted => turn::interrupted(app, caller, read_transcript),
         HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),

@@ -1,18 +1,20 @@
-//! A hook event and its caller.
+//! A hook event, its caller and the reply.
 
-use std::path::PathBuf;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::{
-    actions::agents::guard::ToolCall,
+    actions::{agents::guard::ToolCall, sessions::prompt::DeliveryBatch},
     domain::{
         id::Label,
         session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session},
-        usage::ToolUse,
+        usage::{ToolUse, Turn},
     },
     os::process::ProcessKey,
 };
 
-/// The caller of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCaller {
     pub provider: Label,
@@ -20,13 +22,10 @@ pub struct HookCaller {
     pub other_providers: Vec<&'static str>,
     /// The provider's id of the session.
     pub external_session_id: String,
-    /// The path of the provider's transcript.
     pub transcript: Option<String>,
-    /// Its working directory.
     pub cwd: Option<PathBuf>,
-    /// Its process, if identified with certainty.
+    /// The agent's process, if it is identified with certainty.
     pub agent_process: Option<ProcessKey>,
-    /// Whether the caller is a subagent of the session.
     pub is_subagent: bool,
     /// Whether a wake hook waits for prompts while the session is idle.
     pub has_wake_hook: bool,
@@ -37,7 +36,7 @@ pub struct HookCaller {
 }
 
 impl HookCaller {
-    /// The source of the activity that this caller reports.
+    /// The source that is stored with the activity which this caller reports.
     pub(super) const fn source(&self) -> &'static str {
         if self.is_supervisor { PROTOCOL_SOURCE } else { HOOK_SOURCE }
     }
@@ -49,44 +48,33 @@ impl HookCaller {
     }
 }
 
-/// How a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartKind {
-    /// A new conversation.
     Fresh,
     /// Another conversation in the same program: cleared or branched.
     Switched,
-    /// An earlier conversation is resumed.
     Resumed,
     /// The context was compacted to a summary.
     Compacted,
 }
 
-/// A tool that has run.
 #[derive(Debug, Clone)]
 pub struct ToolEnd {
     pub used: ToolUse,
-    /// The files that its input names as written, as absolute paths. None where it does not say.
+    /// The files that the input names as written, as absolute paths; empty when the input does not say.
     pub files: Vec<PathBuf>,
-    /// Whether its shell finds `fairway`; `None` where it does not say.
+    /// Whether the agent's shell finds `fairway`; `None` when the event does not say.
     pub finds_program: Option<bool>,
 }
 
-/// An event that a provider reports.
 #[derive(Debug, Clone)]
 pub enum HookEvent {
     SessionStart(StartKind),
-    /// A prompt was submitted.
     TurnStart,
-    /// A tool is about to run.
     BeforeTool(ToolCall),
-    /// A tool has run.
     AfterTool(ToolEnd),
-    /// The provider asks for permission to run a tool.
     PermissionRequest(ToolCall),
-    /// The turn has ended.
     TurnEnd,
-    /// A person has interrupted the turn.
     Interrupted,
     /// The turn failed, with the reason.
     TurnFailed(String),
@@ -100,11 +88,56 @@ pub enum HookEvent {
     SubagentEnd(Option<PathBuf>),
     /// The session has ended, or its program continues with another conversation.
     SessionEnd {
-        /// The provider's reason.
         reason: String,
-        /// Whether the program continues.
         continues: bool,
     },
-    /// Any other event.
     Other,
 }
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// No output; the provider decides.
+    Nothing,
+    Context(String),
+    /// The tool is denied, with the reason.
+    Deny(String),
+    /// The tool is allowed without asking a person, with the reason.
+    Allow(String),
+    /// The turn continues with this prompt.
+    Continue(String),
+}
+
+/// A reply, and the prompts in it, which are confirmed after the reply is written.
+#[derive(Debug)]
+pub struct HookOutcome {
+    pub reply: Reply,
+    pub(super) delivered: Option<(Session, DeliveryBatch)>,
+}
+
+impl HookOutcome {
+    pub(super) const fn of(reply: Reply) -> Self {
+        Self { reply, delivered: None }
+    }
+
+    pub fn batch(&self) -> Option<&DeliveryBatch> {
+        self.delivered.as_ref().map(|(_, batch)| batch)
+    }
+
+    pub(super) fn delivering(session: Session, batch: DeliveryBatch, reply: impl FnOnce(String) -> Reply) -> Self {
+        Self { reply: reply(batch.text.clone()), delivered: Some((session, batch)) }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct TranscriptUsage {
+    pub turns: Vec<Turn>,
+    /// The offset up to which the transcript was read, in bytes.
+    pub offset: u64,
+    /// Context usage from 0 to 1, if the transcript has it.
+    pub context: Option<f64>,
+    /// Whether the agent's shell finds `fairway`; `None` when the transcript does not say.
+    pub finds_program: Option<bool>,
+}
+
+/// Reads a transcript from an offset on.
+pub type TranscriptReader<'a> = &'a dyn Fn(&Path, u64) -> io::Result<TranscriptUsage>;

@@ -3,22 +3,17 @@
 
 mod dispatch;
 mod event;
-mod permission;
 mod provider_notification;
-mod reply;
 mod resolve_session;
 mod session_start;
 mod tool;
-mod transcript_usage;
 mod turn;
 mod wake;
 
 pub use self::{
     dispatch::{confirm_written, handle},
-    event::{HookCaller, HookEvent, StartKind, ToolEnd},
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookEvent, HookOutcome, Reply, StartKind, ToolEnd, TranscriptReader, TranscriptUsage},
     tool::{denial_message, reply_for, reply_without_rules},
-    transcript_usage::{TranscriptReader, TranscriptUsage},
     wake::wait_for_prompts,
 };
 pub use crate::actions::sessions::prompt::confirm_delivered;

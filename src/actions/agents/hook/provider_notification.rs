@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    event::HookCaller,
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookOutcome, Reply},
     resolve_session,
 };
 use crate::{
@@ -51,7 +50,6 @@ pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, 
     waiting(app, caller, text)
 }
 
-/// Sets the session to idle.
 pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {

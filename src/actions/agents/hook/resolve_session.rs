@@ -24,12 +24,11 @@ use crate::{
     store::{ReadTx, WriteTx, lanes, session_reports, sessions},
 };
 
-/// The result of resolving a session.
 enum Resolved {
     Live(Session),
     /// A session that has ended.
     Ended(Session),
-    /// Not registered; `true` if it is the session that the environment names.
+    /// Not registered; `true` if the environment names the session.
     New(bool),
 }
 
@@ -130,7 +129,6 @@ pub(super) fn find_or_create(
     })
 }
 
-/// The session's current row.
 fn reload(tx: &ReadTx<'_>, session: Session) -> Result<Session> {
     Ok(sessions::find(tx, &session.id)?.unwrap_or(session))
 }

@@ -5,8 +5,7 @@ use std::fs;
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, StartKind},
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookOutcome, Reply, StartKind},
     resolve_session,
 };
 use crate::{

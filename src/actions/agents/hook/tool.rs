@@ -5,15 +5,14 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, ToolEnd},
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookOutcome, Reply, ToolEnd},
     resolve_session, turn,
 };
 use crate::{
     actions::{
         App,
         agents::{
-            approval,
+            approval::{self, ApprovalWait},
             guard::{self, EntryPoint, GuardDecision, ToolCall},
             runtime,
         },
@@ -64,7 +63,6 @@ pub fn reply_without_rules(call: &ToolCall) -> Reply {
     if call.runs_own_program { Reply::Allow(OWN_VERB_REASON.to_owned()) } else { Reply::Nothing }
 }
 
-/// The reply for a decision.
 pub fn reply_for(decision: GuardDecision) -> Reply {
     match decision {
         GuardDecision { allowed: false, reason, rule, .. } => Reply::Deny(denial_message(rule.as_deref(), &reason)),
@@ -74,7 +72,6 @@ pub fn reply_for(decision: GuardDecision) -> Reply {
     }
 }
 
-/// The message of a denial, with the rule.
 pub fn denial_message(rule: Option<&str>, reason: &str) -> String {
     match rule {
         Some(rule) if !reason.contains(rule) => format!("{rule}: {reason}"),
@@ -82,12 +79,11 @@ pub fn denial_message(rule: Option<&str>, reason: &str) -> String {
     }
 }
 
-/// The denial message of a session that has ended.
 pub(super) fn ended_message(session: &Session) -> String {
     format!("session {} has {}; launch a new session", session.id, session.status)
 }
 
-/// Records a tool call, and delivers urgent prompts. An agent whose shell does not find `fairway` is told the path that works.
+/// Records a tool call, and delivers urgent prompts. An agent whose shell does not find `fairway` gets the path that works.
 pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<HookOutcome> {
     let ToolEnd { used, files, finds_program } = ended;
     let session = resolve_session::touch(app, caller, |tx, session| {
@@ -134,4 +130,26 @@ fn look_for_overlap(app: &App, session: &Session, files: &[PathBuf]) {
     };
     let app = resolve_session::app_as(app, session);
     let _ = overlap::refresh(&app, overlap::Scope::Lane { name, files }, OVERLAP_LIMIT);
+}
+
+/// Answers a permission request: by the rules, else by a person who answers in time. Otherwise the reply is empty, and the
+/// provider asks the person itself.
+pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wait: ApprovalWait) -> Result<Reply> {
+    let session = match resolve_session::find_or_create(app, caller, None, |_, _| Ok(()))? {
+        Ok(session) => session,
+        Err(ended) => return Ok(Reply::Deny(ended_message(&ended))),
+    };
+    let app = resolve_session::app_as(app, &session);
+    let reply = guard::authorize_permission(&app, &session, call, EntryPoint::Hook)
+        .map_or_else(|| reply_without_rules(call), reply_for);
+    // Beside a supervisor the agent asks by the protocol as well: a person is asked once.
+    if reply != Reply::Nothing || caller.is_beside_supervisor(&session) {
+        return Ok(reply);
+    }
+    let id = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;
+    Ok(match approval::wait_for_person(&app, &session, id, wait)? {
+        None => Reply::Nothing,
+        Some(answer) if answer.allow => Reply::Allow(answer.reason.unwrap_or_else(|| "allowed by a person".into())),
+        Some(answer) => Reply::Deny(answer.reason.unwrap_or_else(|| "denied by a person".into())),
+    })
 }

@@ -5,10 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{
-    event::HookCaller,
-    reply::{HookOutcome, Reply},
+    event::{HookCaller, HookOutcome, Reply, TranscriptReader, TranscriptUsage},
     resolve_session,
-    transcript_usage::{TranscriptReader, TranscriptUsage},
 };
 use crate::{
     actions::{
@@ -41,7 +39,6 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     deliver(app, caller, session, Channel::TurnStart, Reply::Context)
 }
 
-/// Delivers waiting prompts by `channel`.
 pub(super) fn deliver(
     app: &App,
     caller: &HookCaller,

@@ -111,7 +111,6 @@ pub fn wait_for_prompts(
     Ok(found)
 }
 
-/// The result of one look at the session.
 enum Found {
     Superseded,
     End,

@@ -32,7 +32,6 @@ pub fn compose(app: &App, session: Option<&Session>, mode: Mode) -> Result<Vec<S
     Ok(agent_context::compose(app, &subject, mode)?.sections)
 }
 
-/// Sections as one text.
 pub fn format_text(sections: &[Section]) -> String {
     let mut text = String::new();
     for section in sections {
@@ -44,7 +43,6 @@ pub fn format_text(sections: &[Section]) -> String {
     text
 }
 
-/// Sections as a document.
 pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     let view = |section: &Section| SectionView { r#type: section.kind.as_str(), content: section.content.clone() };
     ContextView { mode: mode.as_str(), sections: sections.iter().map(view).collect(), text: format_text(sections) }

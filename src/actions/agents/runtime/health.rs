@@ -20,10 +20,8 @@ use crate::{
 /// The source of activity reported by heartbeats.
 pub const SOURCE: &str = "heartbeat";
 
-/// A runtime's heartbeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HealthReport {
-    /// The `run_id` of the session.
     pub run_id: RunId,
     pub activity: Option<Activity>,
     /// The input that it waits for, when it requires action.

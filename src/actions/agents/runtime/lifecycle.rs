@@ -24,7 +24,7 @@ use crate::{
     },
     env::Timestamp,
     os::process::ProcessKey,
-    store::{ReadTx, WriteTx, session_reports, sessions},
+    store::{WriteTx, session_reports, sessions},
     wire::{LifecycleView, integer::whole_number},
 };
 
@@ -34,7 +34,6 @@ pub const SOURCE: &str = "lifecycle";
 #[derive(Debug, Clone, PartialEq)]
 pub struct LifecycleReport {
     pub event: LifecycleEvent,
-    /// The `run_id` of the session.
     pub run_id: RunId,
     /// The session id, if the runtime knows it; for a new session, its id.
     pub session_id: Option<SessionId>,
@@ -118,7 +117,7 @@ fn merge(app: &App, tx: &WriteTx<'_>, session: &Session, details: &Details, loca
     lookup::session(tx, &session.id)
 }
 
-/// Ends a session. Its status is `failed` for a nonzero exit code, unless the session was patch to stop.
+/// Ends a session. A nonzero exit code makes it `failed`, unless the session was asked to stop.
 fn end_session(tx: &WriteTx<'_>, session: &Session, details: &Details) -> Result<Session> {
     let was_stopping =
         session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
@@ -149,7 +148,7 @@ fn create_session(
     if !report.run_id.is_usable() {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
     }
-    check_references(tx, &details.patch)?;
+    upsert::check_references(tx, &details.patch)?;
     let patch = SessionPatch {
         run_id: Some(report.run_id.clone()),
         started_at: Some(at.min(tx.now())),
@@ -159,11 +158,6 @@ fn create_session(
     upsert::insert(tx, &session)?;
     session_reports::set_lifecycle_at(tx, &session.id, at)?;
     answer(report.event, &session, true, true)
-}
-
-fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch) -> Result<()> {
-    upsert::validate(patch)?;
-    upsert::check_references(tx, patch)
 }
 
 fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool) -> Result<Answer> {
@@ -186,7 +180,6 @@ fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool
     Answer::new(&view, &session.id, format!("{} is {state}{suffix}", session.id))
 }
 
-/// The parsed metadata of a report.
 #[derive(Debug, Clone, Default)]
 struct Details {
     patch: SessionPatch,

@@ -12,7 +12,7 @@ use crate::{
         sessions::adapter_endpoint,
     },
     adapters::{self, is_session_var},
-    api_client::socket_path,
+    api_client::server_files,
     config::project::{STATE_DIR, STORE_FILE},
     domain::{Refusal, session::Session, text_limits::path_text},
     env::vars,
@@ -74,7 +74,7 @@ pub(super) fn of_session(
     let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
     // The socket of the project's server, also when no server runs.
     let runtime = app.project.runtime_dir();
-    let api = socket_path::for_runtime_dir(&runtime, &app.env);
+    let api = server_files::for_runtime_dir(&runtime, &app.env);
     let in_runtime = |name: &str| runtime.join(name).to_str().map(str::to_owned);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
@@ -83,8 +83,8 @@ pub(super) fn of_session(
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
         (vars::FAIRWAY_RUN_ID, Some(session.run_id.to_string())),
         (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
-        (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
-        (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
+        (vars::FAIRWAY_PORT_FILE, in_runtime(server_files::PORT_FILE)),
+        (vars::FAIRWAY_TOKEN_FILE, in_runtime(server_files::TOKEN_FILE)),
     ];
     let described = adapter_endpoint::description(session);
     all.extend(ours.into_iter().chain(described).map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));

@@ -1,23 +1,31 @@
 //! The document that a sink gets, and its texts for people.
 
-use super::actions;
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
 use crate::{
-    actions::App,
-    api_client::page_file::ShownPage,
+    actions::{App, upkeep::answer_tokens::AnswerTokenFile},
+    api_client::server_files::ShownPage,
     config::SinkSettings,
-    domain::{need::NeedKind, notification::NotifySink, secrets::mask},
-    os::digest::sha256_hex,
-    wire::{NeedView, NotificationView},
+    domain::{
+        answer_token::{AnswerAction, AnswerToken, TOKEN_LIFETIME},
+        need::NeedKind,
+        notification::NotifySink,
+        secrets::mask,
+    },
+    os::{digest::sha256_hex, random},
+    store::approvals,
+    wire::{NeedView, NotificationActionView, NotificationView, tool_input},
 };
 
 /// The version of the document's form.
 const VERSION: u32 = 1;
-/// A summary names so many items.
+/// The maximum number of items that a summary names.
 const MAX_LINES: usize = 10;
 /// The longest line of an item in a text, in characters; the document has the whole line.
 const MAX_LINE_CHARS: usize = 200;
 
-/// The key of an item in the store. A session or task can ask another question under the same id: that is another item.
+/// The key of an item in the store. A session or task can ask another question under the same id, which is another item.
 pub(super) fn key(need: &NeedView) -> String {
     let has_words = [NeedKind::Question, NeedKind::Blocked].iter().any(|kind| kind.as_str() == need.kind);
     if !has_words {
@@ -50,13 +58,12 @@ pub(super) fn of_items(app: &App, sink: &SinkSettings<'_>, needs: &[&NeedView]) 
     match needs {
         [one] if sink.actions && sink.way == NotifySink::Command => {
             let is_whole = document.text == one.line;
-            NotificationView { actions: actions::of_item(app, one, is_whole), ..document }
+            NotificationView { actions: of_item(app, one, is_whole), ..document }
         }
         _ => document,
     }
 }
 
-/// The document of a test.
 pub(super) fn of_test(app: &App) -> NotificationView {
     let title = format!("{}: test", app.settings.project.name);
     document(app, "test", title, "a test of fairway notify; nothing needs you".to_owned(), Vec::new())
@@ -78,7 +85,7 @@ fn document(app: &App, kind: &'static str, title: String, text: String, items: V
     }
 }
 
-/// The address at which a paired device finds the only item, or the board: in the network where the server is there.
+/// The link for a paired device to the only item, or to the board. It is in the network if the server is.
 fn link(app: &App, items: &[NeedView]) -> Option<String> {
     let page = ShownPage::read(&app.project.runtime_dir())?;
     let origin = page.network.unwrap_or(page.origin);
@@ -91,16 +98,67 @@ fn link(app: &App, items: &[NeedView]) -> Option<String> {
     Some(format!("{origin}/{place}"))
 }
 
-/// The item without what looks like a secret: it leaves this machine.
+/// The item with secrets masked: it leaves this machine.
 fn masked(need: &NeedView) -> NeedView {
     NeedView { line: mask(&need.line), evidence: mask(&need.evidence), ..need.clone() }
 }
 
-/// A line that a phone shows, without line breaks.
+/// A line without line breaks, of at most [`MAX_LINE_CHARS`] characters.
 fn short(line: &str) -> String {
     let line = line.replace(['\n', '\t'], " ");
     match line.char_indices().nth(MAX_LINE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }
+}
+
+/// The path of the page at which a token answers.
+const PATH: &str = "answer";
+
+/// The actions of an item; none without a server that has the page. `is_whole` says whether the notification has the item's whole
+/// line. A notification without its actions is better than none: what fails here is not told.
+pub(super) fn of_item(app: &App, need: &NeedView, is_whole: bool) -> Vec<NotificationActionView> {
+    let Some(page) = ShownPage::read(&app.project.runtime_dir()) else { return Vec::new() };
+    make(app, &page, need, is_whole).unwrap_or_default()
+}
+
+fn make(app: &App, page: &ShownPage, need: &NeedView, is_whole: bool) -> Result<Vec<NotificationActionView>> {
+    let now = app.env.now();
+    // Tokens go over HTTPS, or stay on this machine.
+    let encrypted = page.network.as_ref().filter(|origin| origin.starts_with("https:"));
+    let origin = encrypted.unwrap_or(&page.origin);
+    let (mut tokens, mut views) = (Vec::new(), Vec::new());
+    for next in &need.commands {
+        let Some(action) = AnswerAction::of_command(&need.id, &next.command) else { continue };
+        let Some(is_told) = is_told(app, need, action)? else { continue };
+        let token = random::hex().context("cannot generate a token")?;
+        tokens.push(AnswerToken::new(&token, &need.id, &need.line, &next.command, now));
+        views.push(NotificationActionView {
+            action: action.as_str(),
+            label: action.label(),
+            url: format!("{origin}/{PATH}"),
+            local_url: format!("{}/{PATH}", page.origin),
+            body: (is_told && is_whole).then(|| format!("token={token}")),
+            form: format!("{origin}/{PATH}?token={token}"),
+            needs_text: action == AnswerAction::Answer,
+            expires_at: now.plus(TOKEN_LIFETIME).to_string(),
+        });
+    }
+    if !tokens.is_empty() {
+        AnswerTokenFile::of(&app.project).add(tokens, now)?;
+    }
+    Ok(views)
+}
+
+/// Whether the item's line tells all that the person decides about; `None` for an action that is about more than what is stored. To
+/// deny needs no more than the line.
+fn is_told(app: &App, need: &NeedView, action: AnswerAction) -> Result<Option<bool>> {
+    if action != AnswerAction::Allow || need.kind != NeedKind::Approval.as_str() {
+        return Ok(Some(true));
+    }
+    let id = need.id.strip_prefix("approval:").and_then(|id| id.parse().ok());
+    let approval = id.map(|id| app.read(|tx| Ok(approvals::find(tx, id)?))).transpose()?.flatten();
+    let input: Option<Value> = approval.and_then(|approval| serde_json::from_str(&approval.input).ok());
+    let input = input.filter(|input| !tool_input::is_cut(input));
+    Ok(input.map(|input| tool_input::is_whole_in_summary(&input)))
 }

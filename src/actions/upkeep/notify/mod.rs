@@ -4,17 +4,13 @@
 //! A sender claims an item in the store before it sends it and records the outcome afterwards. A sender that dies in between
 //! leaves a claim with a lease: after it the item is sent again, so that it may come twice but is not lost.
 
-mod actions;
-mod background;
 mod document;
 mod send;
 mod sinks;
 mod state;
-mod test;
 mod waiting_sender;
 
-pub use background::send_in_background;
 pub use send::{Outlets, SendReport, require_sinks, send_due, send_due_of};
+pub use sinks::test;
 pub use state::{given_up, state};
-pub use test::test;
-pub use waiting_sender::follow;
+pub use waiting_sender::{follow, send_in_background};

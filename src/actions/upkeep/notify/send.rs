@@ -22,10 +22,10 @@ use crate::{
     wire::{BoardView, NeedView, SentView},
 };
 
-/// A claim of an item is given up so long after the time limit of its sink.
+/// How long after the time limit of its sink a claim of an item ends.
 const LEASE_MARGIN: Duration = Duration::from_secs(30);
 
-/// Where a sender can send to.
+/// The sinks that a sender can reach.
 #[derive(Default)]
 pub struct Outlets<'a> {
     /// The sender's terminal, for the sinks `bell` and `osc`.
@@ -40,14 +40,12 @@ impl std::fmt::Debug for Outlets<'_> {
     }
 }
 
-/// The outcome of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SendReport {
-    /// The attempts, in their order.
     pub attempts: Vec<SentView>,
     /// How many items wait for the end of the quiet window, at all sinks together.
     pub held: usize,
-    /// When another round is due without a change of the store.
+    /// When the next round is due, even if the store does not change.
     pub next: Option<Timestamp>,
     /// Why no program of a sink was run: the configuration is not trusted.
     pub untrusted: Option<String>,
@@ -74,7 +72,6 @@ pub fn require_sinks(app: &App, outlets: &Outlets<'_>) -> Result<()> {
     Err(Refusal::Usage { why }.into())
 }
 
-/// The configured sinks with their settings.
 pub(super) fn sinks_of(app: &App) -> Vec<SinkSettings<'_>> {
     let settings = &app.settings.notify;
     settings.sinks.iter().map(|name| settings.sink(name)).collect()
@@ -95,7 +92,7 @@ pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -
     send(app, &mut BoardSource { cache: &mut BoardCache::default(), hook_providers }, None, outlets)
 }
 
-/// [`send_due`] of a board that was just composed from this cache.
+/// Like [`send_due`], for a board that was just composed from this cache.
 pub fn send_due_of(
     app: &App,
     board: &BoardView,
@@ -174,7 +171,6 @@ pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Time
     Some(now.next_local_minute(window.end))
 }
 
-/// Where the board comes from.
 #[derive(Debug)]
 struct BoardSource<'a> {
     cache: &'a mut BoardCache,
@@ -218,7 +214,7 @@ impl Board {
         }
     }
 
-    /// Reads it again if an event was recorded since, or time alone may have changed it.
+    /// Reads the board again if an event was recorded since, or if it is older than a second.
     fn refresh(&mut self, app: &App, source: &mut BoardSource<'_>) -> Result<()> {
         const FRESH_FOR: Duration = Duration::from_secs(1);
         let seq = app.read(|tx| Ok(events::last_seq(tx)?))?;

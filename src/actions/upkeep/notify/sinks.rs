@@ -8,10 +8,17 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Result;
+
+use super::document;
 use crate::{
-    actions::App,
+    actions::{App, core::trust},
     config::SinkSettings,
-    domain::notification::NotifySink,
+    domain::{
+        Refusal,
+        id::SinkName,
+        notification::{NotifySink, ReceiptState},
+    },
     env::{Env, vars},
     os::{
         capture::{Call, capture},
@@ -19,7 +26,7 @@ use crate::{
         exit_reason::ExitReason,
     },
     render::strip_controls,
-    wire::NotificationView,
+    wire::{NotificationView, SentView},
 };
 
 /// The time limit of `notify-send`.
@@ -27,12 +34,11 @@ const DESKTOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest text in an escape sequence, in characters.
 const MAX_OSC_CHARS: usize = 240;
 
-/// A notification that was not sent.
 #[derive(Debug)]
 pub(super) struct SinkError {
-    /// The reason. It quotes no output: an address in it may be a secret.
+    /// The reason. It quotes no output of the program: an address in the output may be a secret.
     pub why: String,
-    /// The program's messages, for the terminal of a person who tests it.
+    /// The program's output, for a person who tests the sink.
     pub output: Vec<u8>,
 }
 
@@ -42,7 +48,7 @@ impl SinkError {
     }
 }
 
-/// The longest time that a delivery at a sink takes, with the time in which a program that does not end is killed.
+/// The longest time that a delivery to a sink takes, including the time to kill a program that does not end.
 pub(super) fn time_limit(sink: &SinkSettings<'_>) -> Duration {
     const KILL: Duration = Duration::from_secs(10);
     match sink.way {
@@ -131,6 +137,36 @@ fn run(app: &App, program: &Path, args: &[OsString], stdin: &[u8], limit: Durati
         ExitReason::TimedOut => format!("took longer than {} s", limit.as_secs_f32()),
     };
     Err(SinkError { why, output: [done.stdout, done.stderr].concat() })
+}
+
+/// Sends a sample to a sink. No receipt is written, and the quiet window does not hold it. Also returns the program's messages.
+///
+/// # Errors
+/// `usage` for a sink that is neither built in nor configured; `untrusted` for one that runs a program of the configuration.
+pub fn test(app: &App, name: &SinkName, terminal: Option<&mut dyn Write>) -> Result<(SentView, Vec<u8>)> {
+    let sink = app.settings.notify.sink(name);
+    if sink.way == NotifySink::Command {
+        if NotifySink::parse(name.as_str()).is_none() && sink.command.is_none() {
+            let known: Vec<&str> = NotifySink::ALL.iter().map(|one| one.as_str()).collect();
+            let why = format!("no sink '{name}': name {} or one of notify.per_sink", known.join(", "));
+            return Err(Refusal::Usage { why }.into());
+        }
+        trust::require(app)?;
+    }
+    let document = document::of_test(app);
+    let failure = deliver(app, &sink, &document, terminal).err();
+    let state = if failure.is_none() { ReceiptState::Sent } else { ReceiptState::Failed };
+    let (error, output) = failure.map(|failure| (failure.why, failure.output)).unzip();
+    let view = SentView {
+        sink: name.to_string(),
+        state: state.as_str(),
+        items: Vec::new(),
+        title: document.title,
+        attempt: 1,
+        error,
+        retry_at: None,
+    };
+    Ok((view, output.unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use std::{
     os::fd::{AsFd, OwnedFd},
+    rc::Rc,
+    thread,
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, poll},
@@ -17,19 +19,24 @@ use crate::{
         App,
         core::{errors, session_process},
     },
-    config::load_in_force,
-    domain::rules::liveness::ProcessObservation,
-    env::Timestamp,
-    os::{notify::ChangeWaiter, poll_timeout::poll_timeout, poll_until::sleep, process},
+    config::{Project, load_in_force},
+    domain::{Actor, rules::liveness::ProcessObservation},
+    env::{Env, Timestamp},
+    os::{
+        notify::{ChangeWaiter, WaiterFile},
+        poll_timeout::poll_timeout,
+        poll_until::sleep,
+        process,
+    },
     store::sessions,
 };
 
-/// After a wake-up, so long is waited for further changes, which one round then covers.
+/// The limits of the delay after a wake-up, in which further changes are collected for one round.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The part of a core that rounds may use while changes come without a pause: one in so many.
+/// While changes come without a pause, rounds use at most one part in this many of a core.
 const SHARE: u32 = 40;
-/// No wait for a time is longer than this: clocks are set, and computers sleep.
+/// The longest wait for a time: clocks are set, and computers sleep.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The delay after the store could not be used for a moment.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
@@ -38,7 +45,7 @@ const BUSY_DELAY: Duration = Duration::from_secs(5);
 /// something is due. Never polls. The configuration is read again in each round. `report` is called after each round.
 ///
 /// # Errors
-/// `usage`, `untrusted`; as the configuration, the store or `report` fails.
+/// `usage`, `untrusted`; errors of the configuration, the store and `report`.
 pub fn follow(
     app: &App,
     hook_providers: &[&str],
@@ -49,7 +56,7 @@ pub fn follow(
     follow_with(&app.waiter("notify")?, app, hook_providers, outlets, report)
 }
 
-/// [`follow`] without its check, woken by a waiter of the caller.
+/// Like [`follow`], without its check and with a waiter of the caller.
 pub(super) fn follow_with(
     waiter: &ChangeWaiter,
     app: &App,
@@ -80,7 +87,7 @@ pub(super) fn follow_with(
     }
 }
 
-/// The time until `next`, and a millisecond, so that it is past afterwards.
+/// The time until `next`, plus a millisecond, so that `next` is over afterwards.
 fn time_left(next: Timestamp, now: Timestamp) -> Duration {
     next.since(now).saturating_add(Duration::from_millis(1)).min(MAX_WAIT)
 }
@@ -112,4 +119,56 @@ fn live_processes(app: &App) -> Result<Vec<OwnedFd>> {
         matches!(session_process::process_state(session), ProcessObservation::Alive).then_some(process)
     });
     Ok(opened.collect())
+}
+
+/// The delay after a failure, such as a configuration with an error.
+const RETRY_DELAY: Duration = Duration::from_secs(30);
+
+/// Starts a thread that sends to the sinks `desktop` and `command` until the process ends. `warn` gets a sentence for each problem.
+/// An item that is claimed when the process ends is sent by the next sender. Keep the answer until then: it removes the file by
+/// which the thread is woken.
+pub fn send_in_background(
+    app: &App,
+    hook_providers: Vec<&'static str>,
+    warn: impl Fn(&str) + Send + 'static,
+) -> Result<WaiterFile> {
+    let waiter = app.waiter("notify")?;
+    let file = waiter.file();
+    let (env, project, actor) = ((*app.env).clone(), (*app.project).clone(), app.actor.clone());
+    let run = move || {
+        loop {
+            if let Err(error) = send(&waiter, &env, &project, &actor, &hook_providers, &warn) {
+                warn(&format!("no notifications are sent for {} s: {error:#}", RETRY_DELAY.as_secs()));
+            }
+            sleep(RETRY_DELAY);
+        }
+    };
+    thread::Builder::new().name("notifications".into()).spawn(run).context("cannot start the notifications thread")?;
+    Ok(file)
+}
+
+fn send(
+    waiter: &ChangeWaiter,
+    env: &Env,
+    project: &Project,
+    actor: &Actor,
+    hook_providers: &[&str],
+    warn: &impl Fn(&str),
+) -> Result<()> {
+    let app = App::in_force(Rc::new(env.clone()), project.clone(), actor.clone(), None)?;
+    let mut outlets = Outlets { terminal: None, programs: true };
+    let mut untrusted = None;
+    follow_with(waiter, &app, hook_providers, &mut outlets, |report: &SendReport| {
+        for failed in report.attempts.iter().filter(|attempt| attempt.state == "failed") {
+            let why = failed.error.as_deref().unwrap_or_default();
+            warn(&format!("a notification to the sink {} was given up: {why}", failed.sink));
+        }
+        if report.untrusted != untrusted {
+            untrusted.clone_from(&report.untrusted);
+            if let Some(why) = &untrusted {
+                warn(&format!("no program of a sink is run: {why}"));
+            }
+        }
+        Ok(())
+    })
 }

@@ -6,7 +6,6 @@ use crate::{
     wire::SearchHitView,
 };
 
-/// A hit with its time.
 #[derive(Debug)]
 pub(super) struct Hit {
     pub(super) at: Timestamp,
@@ -19,7 +18,7 @@ pub(super) fn keep_newest(hits: &mut Vec<Hit>, limit: usize) {
     hits.truncate(limit);
 }
 
-/// A hit without its surroundings.
+/// A hit without task, session, lane and place.
 pub(super) fn view(kind: SearchKind, id: String, at: Timestamp, field: &str, found: MatchExcerpt) -> SearchHitView {
     SearchHitView {
         kind: kind.as_str(),

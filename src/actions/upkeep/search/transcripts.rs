@@ -25,7 +25,7 @@ use crate::{
 /// The longest line that is read, in bytes; the rest of a longer one is not searched.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// The keys of values that are no text of a conversation.
+/// The keys whose values are no text of a conversation.
 const NO_TEXT: &[&str] = &[
     "cwd",
     "encrypted_content",
@@ -43,7 +43,7 @@ const NO_TEXT: &[&str] = &[
     "version",
 ];
 
-/// A file, and the session that is named with its hits.
+/// A transcript file, and the row of the session that its hits name.
 struct Transcript<'a> {
     row: &'a TranscriptRow,
     file: File,
@@ -87,7 +87,6 @@ pub(super) fn search(
     }
 }
 
-/// When a file was changed last.
 fn changed_at(path: &Path) -> io::Result<Timestamp> {
     let found = path.metadata()?;
     // Opening a FIFO or a device would wait, or do something.

@@ -54,7 +54,7 @@ fn config_file(project: &Project) -> PathBuf {
     project.root.join(CONFIG_FILE)
 }
 
-/// A file, a key of its section `store`, and the key's value.
+/// A file, a key in its section `store`, and the new value; `None` removes the key.
 type Change<'a> = (PathBuf, &'static str, Option<&'a str>);
 
 fn change(env: &Env, project: &Project, changes: &[Change<'_>]) -> Result<Vec<PathBuf>> {

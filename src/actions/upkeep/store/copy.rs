@@ -29,7 +29,7 @@ pub const FILE_TARGET: &str = "sqlite";
 /// Moves the store to a server, or with [`FILE_TARGET`] from the server to the project's file.
 ///
 /// # Errors
-/// `no_postgres`, `password_in_arguments`, `store_address`, `store_not_empty`; as the stores fail.
+/// `no_postgres`, `password_in_arguments`, `store_address`, `store_not_empty`; errors of the stores.
 pub fn copy(app: &App, target: &str) -> Result<Answer> {
     if target != FILE_TARGET {
         config::check_argument(target)?;

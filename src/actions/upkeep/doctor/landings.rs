@@ -19,14 +19,14 @@ use crate::{
     store::{ReadTx, landings},
 };
 
-/// A finding for each landing of this host that is not over while no landing is at work, and for each base that differs.
+/// A finding for each interrupted landing of this host, and for each base that differs from that of the other hosts.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut findings = of_shared_bases(&shared_base::find(app, tx, &mut BaseAnswers::default())?);
     findings.extend(interrupted(app, tx)?);
     Ok(findings)
 }
 
-/// A finding for each landing of another host that is not here, and for each base that has gone apart from its upstream.
+/// A finding for each landing of another host that is missing here, and for each base that has diverged from its upstream.
 fn of_shared_bases(found: &SharedBase) -> Vec<Finding> {
     let missing = found.missing.iter().map(|one| {
         let fix = one.fix.rsplit_once(": ").map_or(one.fix.as_str(), |(_, command)| command);

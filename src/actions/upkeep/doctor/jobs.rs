@@ -8,7 +8,7 @@ use super::findings::{FIX_COMMAND, display_path, io_error};
 use crate::{
     actions::{
         App,
-        jobs::{cleanup, rm, supervision},
+        jobs::{gc, rm, supervision},
     },
     domain::{
         finding::{Finding, Severity},
@@ -20,7 +20,7 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Findings of one kind that are listed.
+/// The maximum number of findings of one kind.
 const MAX_PER_KIND: usize = 20;
 
 /// Findings about jobs, and their number.
@@ -51,7 +51,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         };
         found.push(Finding::new("run_folder_missing", Severity::Warning, message).with_fix(fix));
     }
-    for (_, path) in cleanup::orphan_dirs(app, &known).into_iter().take(MAX_PER_KIND) {
+    for (_, path) in gc::orphan_dirs(app, &known).into_iter().take(MAX_PER_KIND) {
         let message = format!("{} belongs to no job", display_path(app, &path));
         found.push(Finding::new("run_folder_left", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
@@ -66,7 +66,6 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Checks the integrity of the job output file.
 fn check_output(app: &App, found: &mut Vec<Finding>) {
     let faults = match OutputStore::open_for_reading(&app.project.output_file()) {
         Ok(None) => return,
@@ -85,7 +84,7 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
 pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(jobs::all(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
-    for (id, path) in cleanup::orphan_dirs(app, &known) {
+    for (id, path) in gc::orphan_dirs(app, &known) {
         let dir = JobDir::of(&app.project.jobs_dir(), &id);
         let lock = dir.try_lock().map_err(|error| io_error(&path, error))?;
         if lock.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use crate::{actions::App, store::StoreError};
 
-/// The fix of every finding that `doctor` can repair itself.
+/// The command that repairs a finding which `doctor` can repair itself.
 pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
 
 /// A path relative to the project's root, when it is below it.
@@ -12,7 +12,7 @@ pub(super) fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// An error on a file that `doctor` repairs.
+/// An I/O error on a file that `doctor` repairs.
 pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
     StoreError::io(path.display().to_string(), error).into()
 }

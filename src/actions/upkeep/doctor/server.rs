@@ -21,11 +21,11 @@ use crate::{
     },
 };
 
-/// The difference of two clocks from which it is a finding.
+/// The largest difference of two clocks that is no finding.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
-/// The share of the server's connections from which it is a finding, in percent.
+/// The used share of the server's connections that is a finding, in percent.
 const MANY_CONNECTIONS: i64 = 80;
-/// A host that was silent for longer says nothing about versions.
+/// The version of a host that was silent for longer is not judged.
 const VERSION_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Findings of the server and of its hosts; none for a store in a file.
@@ -69,25 +69,19 @@ fn of_server(place: &StorePlace, clock: Option<Timestamp>) -> Vec<Finding> {
             "sslmode=verify-full in the address, with sslrootcert=FILE for an authority that the system does not know",
         ));
     }
-    match read_only {
-        Some(ReadOnlyCause::Replica) => findings.push(
-            Finding::new(
-                "server_read_only",
-                Severity::Error,
-                format!("{address} is a replica, which takes no changes: agents stop"),
-            )
-            .with_fix("the primary server in the address; with several hosts target_session_attrs=read-write"),
-        ),
-        Some(ReadOnlyCause::Setting) => findings.push(
-            Finding::new(
-                "server_read_only",
-                Severity::Error,
-                format!("default_transaction_read_only is on at {address}: agents stop"),
-            )
-            .with_fix("on the server: ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off"),
-        ),
-        None => {}
-    }
+    let read_only = match read_only {
+        Some(ReadOnlyCause::Replica) => Some((
+            format!("{address} is a replica, which takes no changes: agents stop"),
+            "the primary server in the address; with several hosts target_session_attrs=read-write",
+        )),
+        Some(ReadOnlyCause::Setting) => Some((
+            format!("default_transaction_read_only is on at {address}: agents stop"),
+            "on the server: ALTER DATABASE or ALTER ROLE … SET default_transaction_read_only = off",
+        )),
+        None => None,
+    };
+    let finding = |(message, fix)| Finding::new("server_read_only", Severity::Error, message).with_fix(fix);
+    findings.extend(read_only.map(finding));
     if connections.saturating_mul(100) >= max_connections.saturating_mul(MANY_CONNECTIONS) {
         let message = format!("{connections} of {max_connections} connections of {address} are in use");
         findings.push(
@@ -108,7 +102,7 @@ fn different_clock(own: Timestamp, server: Timestamp) -> Option<Finding> {
     Some(Finding::new("clock_differs", Severity::Warning, message).with_fix("timedatectl set-ntp true"))
 }
 
-/// A host that has not written for so long, and has live sessions.
+/// A finding for a host that has live sessions and has not written for longer than `limit`.
 fn silent(host: &Host, sessions: usize, limit: Duration, now: Timestamp) -> Option<Finding> {
     let silence = now.since(host.last_seen);
     if sessions == 0 || silence <= limit {
@@ -122,7 +116,7 @@ fn silent(host: &Host, sessions: usize, limit: Duration, now: Timestamp) -> Opti
     )
 }
 
-/// A host with another version. Both work: a schema that one of them does not know is refused.
+/// A note for a host that writes with another version of Fairway. Both work: an unknown schema is refused.
 fn other_version(host: &Host, now: Timestamp) -> Option<Finding> {
     let (own, version) = (env!("CARGO_PKG_VERSION"), host.version.as_deref()?);
     if version == own || now.since(host.last_seen) > VERSION_SPAN {

@@ -10,17 +10,15 @@ use std::{
 
 use anyhow::Result;
 
-use super::{
-    doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify, doctor_page,
-    doctor_program, doctor_server, doctor_sessions,
-    findings::{FIX_COMMAND, display_path, io_error},
-};
+use self::findings::{FIX_COMMAND, display_path, io_error};
 use crate::{
-    actions::{App, core::errors},
+    actions::{App, core::errors, upkeep::notify},
     adapters::{self, plumbing::SessionDir},
     domain::{
         Event, EventKind,
         finding::{Finding, Severity},
+        id::SinkName,
+        notification::Receipt,
         plural,
         rules::cycle,
     },
@@ -31,6 +29,15 @@ use crate::{
         tasks,
     },
 };
+
+mod findings;
+mod intents;
+mod jobs;
+mod landings;
+mod lanes;
+mod page;
+mod server;
+mod sessions;
 
 /// Free space below this gets a finding, in bytes. The write-ahead log and its shared memory need some of it.
 const LOW_DISK_BYTES: u64 = 64 << 20;
@@ -44,17 +51,15 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     if fix {
         fix_files(app, &mut findings)?;
         fix_store(app, &mut findings)?;
-        doctor_jobs::fix(app, &mut findings)?;
+        jobs::fix(app, &mut findings)?;
     }
     check_files(app, &mut findings);
     let checked = app.read(|tx| check_store(app, tx, &mut findings));
     if let Err(error) = checked {
         let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
-        findings.push(match failure.hint.filter(|hint| !hint.starts_with("fairway doctor")) {
-            Some(hint) => finding.with_fix(hint),
-            None => finding,
-        });
+        let fix = failure.hint.filter(|hint| !hint.starts_with("fairway doctor"));
+        findings.push(fix.into_iter().fold(finding, Finding::with_fix));
     }
     findings.push(Finding::new(
         "same_user",
@@ -67,7 +72,6 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Findings of the store.
 fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
     for fault in integrity::integrity_errors(tx)? {
@@ -93,21 +97,21 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
     if let Err(unreadable) = read {
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
-    findings.extend(doctor_intents::find(app, tx)?);
-    findings.extend(doctor_landings::find(app, tx)?);
-    findings.extend(doctor_lanes::find(app, tx)?);
-    findings.extend(doctor_jobs::find(app, tx)?);
-    findings.extend(doctor_notify::find(app, tx)?);
-    findings.extend(doctor_program::find(tx)?);
-    findings.extend(doctor_sessions::find(tx)?);
-    match doctor_claims::find(tx) {
+    findings.extend(intents::find(app, tx)?);
+    findings.extend(landings::find(app, tx)?);
+    findings.extend(lanes::find(app, tx)?);
+    findings.extend(jobs::find(app, tx)?);
+    findings.extend(given_up_notifications(app, tx)?);
+    findings.extend(sessions::without_program(tx)?);
+    findings.extend(sessions::failed_and_alive(tx)?);
+    match sessions::dead_claimants(tx) {
         Ok(found) => findings.extend(found),
         Err(unreadable) if is_readable => findings.push(error("store_unreadable", unreadable.to_string())),
         // Reported above.
         Err(_) => {}
     }
     let facts = store_facts::facts(app.store_for_reading()?)?;
-    findings.extend(doctor_server::find(app, tx, &facts)?);
+    findings.extend(server::find(app, tx, &facts)?);
     let (engine, copies) = match &facts.place {
         StorePlace::File { .. } => {
             ("SQLite".to_owned(), "only fairway backup copies it: a copy of the file lacks its log")
@@ -134,7 +138,6 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
     cycle::find(next.keys().copied(), branches).unwrap_or_default()
 }
 
-/// Findings of the files around the store.
 fn check_files(app: &App, findings: &mut Vec<Finding>) {
     for (path, mode, expected) in insecure_modes(app) {
         let message = format!(
@@ -160,7 +163,7 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
         let fix = format!("git rm --cached {path}");
         findings.push(Finding::new("store_tracked", Severity::Error, message).with_fix(fix));
     }
-    findings.extend(doctor_page::find(app));
+    findings.extend(page::find(app));
     let dir = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
     match disk::free(dir) {
         Ok(free) if free < LOW_DISK_BYTES => {
@@ -171,7 +174,7 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The files of the state directory and of the store that other users can access, with their mode and the expected one.
+/// The files of the state directory and the store that other users can access, with their mode and the expected mode.
 fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
     let mut paths = vec![state.clone(), app.project.runtime_dir()];
@@ -183,8 +186,7 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let mut found = Vec::new();
     for path in paths {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        if path.parent() == Some(state)
-            && path.file_name().is_some_and(|name| name.to_str().is_some_and(doctor_page::judges))
+        if path.parent() == Some(state) && path.file_name().is_some_and(|name| name.to_str().is_some_and(page::judges))
         {
             continue;
         }
@@ -283,4 +285,21 @@ fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
         repaired.into_iter().map(|inconsistency| Finding::new("repaired", Severity::Note, inconsistency.message)),
     );
     Ok(())
+}
+
+/// A finding for each sink at which notifications were given up.
+fn given_up_notifications(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
+    let mut by_sink: BTreeMap<SinkName, Vec<Receipt>> = BTreeMap::new();
+    for receipt in notify::given_up(tx, app.env.now())? {
+        by_sink.entry(receipt.sink.clone()).or_default().push(receipt);
+    }
+    let finding = |(sink, receipts): (SinkName, Vec<Receipt>)| {
+        let newest = receipts.iter().max_by_key(|receipt| receipt.at);
+        let why = newest.and_then(|receipt| receipt.error.as_deref()).unwrap_or("the sender died");
+        let count = plural::count(receipts.len(), "notification");
+        let message = format!("gave up {count} to the sink {sink}; the last attempt: {why}");
+        Finding::new("notification_failed", Severity::Warning, message)
+            .with_fix(format!("fairway notify --test {sink}"))
+    };
+    Ok(by_sink.into_iter().map(finding).collect())
 }

@@ -2,37 +2,37 @@
 
 use std::{io::ErrorKind, time::Duration};
 
-use super::{
-    answer_tokens,
-    certificate_file::{self, StoredCertificate},
-    device_file::{self, DeviceFile},
-    findings::display_path,
-};
+use super::findings::display_path;
 use crate::{
-    actions::{App, core::errors},
+    actions::{
+        App,
+        core::errors,
+        upkeep::{
+            answer_tokens,
+            certificate_file::{self, StoredCertificate},
+            devices::{self, DeviceFile},
+        },
+    },
     domain::finding::{Finding, Severity},
 };
 
-/// The end of a certificate is told so long before it.
+/// How long before its end a certificate becomes a finding.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// Whether a file of the state directory is judged here: another mode alone does not mend one that others could have read or
 /// written.
 pub(super) fn judges(name: &str) -> bool {
-    [device_file::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
+    [devices::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
         || name == certificate_file::FILE
 }
 
-/// The findings about these files.
+/// Findings about the paired devices and the certificate.
 pub(super) fn find(app: &App) -> Vec<Finding> {
     let devices = DeviceFile::of(&app.project).read().err().map(|error| {
         let failure = errors::classify(&error);
         let message = format!("{}; no device is admitted until then", failure.message);
         let finding = Finding::new(failure.code, Severity::Error, message);
-        match failure.hint {
-            Some(hint) => finding.with_fix(hint),
-            None => finding,
-        }
+        failure.hint.into_iter().fold(finding, Finding::with_fix)
     });
     devices.into_iter().chain(certificate(app)).collect()
 }

@@ -1,4 +1,4 @@
-//! Reads the complete lines of a file from an offset on.
+//! The lines of a transcript: reading the complete ones from an offset on, and the values in them.
 
 use std::{
     fs::{File, OpenOptions},
@@ -8,6 +8,9 @@ use std::{
 };
 
 use nix::libc::{O_CLOEXEC, O_NONBLOCK};
+use serde_json::Value;
+
+use crate::env::Timestamp;
 
 /// How many bytes a line may have; a longer one is skipped.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
@@ -50,6 +53,25 @@ fn read_between(mut file: File, from: u64, end: Option<u64>, on_line: &mut dyn F
         at += length;
     }
     Ok(at)
+}
+
+/// A line as JSON if it contains `marker`. Other lines are not parsed, which saves most of the time.
+pub(in crate::hooks) fn parse_if_contains(line: &[u8], marker: &str) -> Option<Value> {
+    let text = std::str::from_utf8(line).ok()?;
+    text.contains(marker).then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// A number of tokens; 0 when it is missing or not a whole number.
+pub(in crate::hooks) fn token_count(from: &Value, name: &str) -> u64 {
+    from[name].as_u64().unwrap_or(0)
+}
+
+pub(in crate::hooks) fn non_empty_text(from: &Value) -> Option<String> {
+    from.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+pub(in crate::hooks) fn timestamp(from: &Value) -> Option<Timestamp> {
+    from["timestamp"].as_str().and_then(Timestamp::parse)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     Ok(open.iter().filter_map(|lane| inspect(app, tx, lane)).chain(too_old).collect())
 }
 
-/// Git that cannot judge overlap.
+/// A finding when git is too old to judge overlap.
 fn git_too_old(app: &App) -> Option<Finding> {
     match Git::new(app.env.vars(), &app.project.root).require_version(OLDEST_GIT) {
         Err(error @ GitError::TooOld { .. }) => {
@@ -41,7 +41,7 @@ fn git_too_old(app: &App) -> Option<Finding> {
     }
 }
 
-/// A worktree that a lane had here before it went to another host.
+/// A finding for a worktree that stayed here when its lane went to another host.
 fn left_here(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Option<Finding> {
     let dir = worktree::default_path(app, &lane.name).ok()?;
     if !app.settings.store.is_on_server() || !Path::new(&dir).join(".git").exists() {

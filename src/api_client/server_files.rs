@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     env::{Env, vars},
     os::{digest::sha256_hex, socket},
@@ -22,10 +24,9 @@ pub const PORT_FILE: &str = "worker.port";
 /// The file with the bearer token for that port.
 pub const TOKEN_FILE: &str = "worker.token";
 
-/// The file that says where the page is.
+/// The file with the address of the page.
 pub const PAGE_FILE: &str = "worker.page";
 
-/// The maximum size of the pointer file, in bytes.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
 /// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
@@ -54,4 +55,27 @@ pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
 fn short_digest(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     sha256_hex(path.as_os_str().as_bytes()).chars().take(16).collect()
+}
+
+const MAX_BYTES: u64 = 16 << 10;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownPage {
+    /// The host name in the origin on this machine.
+    pub host: String,
+    /// The origin for browsers on this machine.
+    pub origin: String,
+    /// The origin for other machines, if the page is in the network.
+    pub network: Option<String>,
+    /// The SHA-256 fingerprint of the certificate for the network.
+    pub fingerprint: Option<String>,
+}
+
+impl ShownPage {
+    /// The page of the server of this runtime directory; `None` without one. A server that was killed may have left it.
+    pub fn read(runtime: &Path) -> Option<Self> {
+        let mut text = String::new();
+        File::open(runtime.join(PAGE_FILE)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
 }
