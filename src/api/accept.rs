@@ -1,9 +1,22 @@
 //! Accepts connections, and serves HTTP/1.1 on each.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{Router, body::Body, http::header, response::Response};
-use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
+use hyper::{
+    Request,
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -16,7 +29,6 @@ use tracing::{Instrument as _, field::Empty};
 
 use super::{
     auth::{self, Transport},
-    catch_panic::catch_panic,
     connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
     page::{self, Site},
@@ -245,10 +257,10 @@ impl hyper::body::Body for TrackedBody {
     type Error = axum::Error;
 
     fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
-        std::pin::Pin::new(&mut self.body).poll_frame(cx)
+        Pin::new(&mut self.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -258,4 +270,17 @@ impl hyper::body::Body for TrackedBody {
     fn size_hint(&self) -> hyper::body::SizeHint {
         self.body.size_hint()
     }
+}
+
+/// Runs a handler, and returns an internal error when it panics.
+pub(super) async fn catch_panic(handler: impl Future<Output = Response>) -> Result<Response, ApiError> {
+    let mut handler = pin!(handler);
+    std::future::poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::as_mut(&mut handler).poll(cx)));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(_) => std::task::Poll::Ready(Err(ApiError::internal("internal error: the request handler panicked"))),
+        }
+    })
+    .await
 }

@@ -7,7 +7,6 @@ use axum::{
 };
 use serde_json::Value;
 
-use super::authorize_denial::{AUTHORIZE_PATH, add_denial};
 use crate::{
     actions::core::errors,
     wire::{ErrorDocument, Failure, FailureKind},
@@ -151,4 +150,17 @@ impl IntoResponse for ApiError {
         response.extensions_mut().insert(self);
         response
     }
+}
+
+/// The route that decides about tool calls.
+pub(super) const AUTHORIZE_PATH: &str = "/authorize";
+
+/// Adds the fields of a denial to an error document: a client that reads them without the status must not run the tool.
+pub(super) fn add_denial(document: &mut Value, reason: &str) {
+    let Some(fields) = document.as_object_mut() else { return };
+    fields.insert("allowed".into(), false.into());
+    fields.insert("granted".into(), false.into());
+    fields.insert("opinion".into(), true.into());
+    fields.insert("reason".into(), reason.into());
+    fields.insert("rule".into(), Value::Null);
 }

@@ -20,7 +20,7 @@ use super::{
     live_project::AppFactory,
     log::warn,
     page::{Access, PageProviders, Site, SiteAddresses},
-    router,
+    routes,
     runtime_files::RuntimeFiles,
     state::{ServerState, server_state},
     tls::Certificate,
@@ -129,7 +129,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();
-        let acceptor = Acceptor { router: router::router(), connections: connections.clone(), shutdown: ending };
+        let acceptor = Acceptor { router: routes::router(), connections: connections.clone(), shutdown: ending };
         let signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let listener = files.take_listener().context("the socket has no listener")?;
         let mut accept_loops =

@@ -7,11 +7,11 @@ use anyhow::Result;
 use super::{
     changed_subjects::News,
     facts::Facts,
-    silent_host, view,
+    silent_hosts, view,
     watches::{WatchedProcess, Watches},
 };
 use crate::{
-    actions::{App, board::silent_hosts, land::shared_base::BaseAnswers, sessions::liveness::silence},
+    actions::{App, land::shared_base::BaseAnswers, sessions::liveness::silence},
     config::Settings,
     env::Timestamp,
     wire::BoardView,
@@ -73,7 +73,7 @@ impl BoardCache {
         }
         let board = view::compose(app, &facts, hook_providers);
         self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
-        self.next_change = facts.next_change(app).into_iter().chain(silent_host::deadline(app, &facts)).min();
+        self.next_change = facts.next_change(app).into_iter().chain(silent_hosts::next_silence(app, &facts)).min();
         self.kept = Some(Kept { facts, settings: Rc::clone(&app.settings) });
         Ok(board)
     }

@@ -13,10 +13,7 @@ use crate::{
         App,
         queue::{
             review::memory,
-            task::{
-                resume,
-                transition::{self, Transition},
-            },
+            task::transition::{self, Transition},
         },
     },
     domain::{
@@ -143,7 +140,7 @@ pub(super) fn sent_back(
                 &described(Event::new(EventKind::TaskSentBack).task(&task.id), &task, landing).with("error", error),
             )?;
             if task.epoch == member.task.epoch {
-                resume::send_back(tx, &task, &format!("landing {} was sent back", landing.id))?;
+                transition::send_back(tx, &task, &format!("landing {} was sent back", landing.id))?;
             }
         }
         sent_back::tell_sent_back(tx, unit, landing.id, error, hint)?;

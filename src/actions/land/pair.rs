@@ -3,7 +3,13 @@
 
 use anyhow::Result;
 
-use super::{candidate, earlier::names, pass::Outcome, sent_back, step::LockedLand, suspect::Suspect, unit::Unit};
+use super::{
+    candidate,
+    pass::Outcome,
+    sent_back::{self, Suspect},
+    step::LockedLand,
+    unit::{Unit, work_names},
+};
 use crate::{
     actions::core::errors,
     domain::{
@@ -106,7 +112,7 @@ impl LockedLand<'_> {
 
     fn other(&self, unit: &Unit, landing: &Landing) -> FailsWith {
         let lane: Option<LaneName> = landing.lane.clone().filter(|_| self.is_live(unit, landing).unwrap_or_default());
-        let of = names(std::slice::from_ref(landing)).join(", ");
+        let of = work_names(std::slice::from_ref(landing)).join(", ");
         FailsWith::Other { of, lane, commit: landing.candidate.clone().unwrap_or_default() }
     }
 }

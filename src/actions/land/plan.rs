@@ -3,12 +3,10 @@
 use anyhow::Result;
 
 use super::{
-    base, candidate, checks,
-    earlier::has_landed,
-    readiness, report,
+    base, candidate, checks, readiness, report,
     request::{LandRequest, answer, find},
-    schedule, submodules,
-    unit::{Found, Unit},
+    schedule,
+    unit::{Found, Unit, has_landed},
 };
 use crate::{
     actions::{Answer, App, core::errors, queue::lane::checkout},
@@ -79,7 +77,7 @@ fn plan_one(
     match candidate::make(app, maker, unit, &base.commit)? {
         Integration::Commit(commit) => {
             base.refuse_files_in_the_way(&maker.project, &commit)?;
-            submodules::check(app, &maker.project, unit, base, &commit)?;
+            candidate::check_submodules(app, &maker.project, unit, base, &commit)?;
             view.state = "would_land";
             // The commit is thrown away with this plan, so it is not told.
             base.commit = commit;

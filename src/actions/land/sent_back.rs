@@ -7,7 +7,7 @@ use super::{collisions::SOURCE, unit::Unit};
 use crate::{
     actions::mail::send::send_system,
     domain::{
-        SessionId, commit_id,
+        SessionId, TaskId, commit_id,
         landing::Landing,
         landing_failure::{FailedLandCheck, FailsWith},
         message::{Priority, Recipient},
@@ -121,4 +121,19 @@ pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &s
         }
     }
     Ok(())
+}
+
+/// Work that was sent back because of a check, while sessions of what landed before it still run.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    pub(super) unit: Unit,
+    /// The number of its landing.
+    pub(super) landing: i64,
+    pub(super) failed: FailedLandCheck,
+    /// The check, as shell text.
+    pub(super) command: String,
+    /// The task whose check it is, if that is other work.
+    pub(super) of_other: Option<TaskId>,
+    /// What landed since it last had the base, newest first.
+    pub(super) since: Vec<Landing>,
 }

@@ -8,10 +8,9 @@ use super::{
     base::{self, Base},
     candidate,
     checks::{CheckRun, Checks},
-    earlier::{has_landed, landed_since, names},
-    finish, readiness, submodules,
-    suspect::Suspect,
-    unit::{self, Unit},
+    finish, readiness,
+    sent_back::Suspect,
+    unit::{self, Unit, has_landed, landed_since, work_names},
     upstream::{Pushed, Upstreams},
 };
 use crate::{
@@ -147,7 +146,7 @@ impl LockedLand<'_> {
         // Where the base has all its changes, in other commits, it has nothing of its own.
         if made != top.commit {
             top.refuse_files_in_the_way(&self.git, &made)?;
-            submodules::check(self.app, &self.git, &unit, &top, &made)?;
+            candidate::check_submodules(self.app, &self.git, &unit, &top, &made)?;
         }
         let mut landing = finish::begin(self.app, &unit, &top, LandingState::Checking, Some(made.clone()), None)?;
         view.id = Some(landing.id);
@@ -317,8 +316,8 @@ impl LockedLand<'_> {
     ) -> Result<Refusal> {
         let mut landing = finish::begin(self.app, unit, base, LandingState::Checking, None, None)?;
         view.id = Some(landing.id);
-        let since = landed_since(self.app, &self.git, unit, base)?;
-        let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), names(&since));
+        let since = landed_since(self.app, &self.git, unit, &base.commit)?;
+        let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), work_names(&since));
         let refusal = Refusal::LandConflict { of, base: unit.base.clone(), files, with, lane };
         self.send_back(unit, &mut landing, refusal, &since)
     }
@@ -329,7 +328,7 @@ impl LockedLand<'_> {
         let (checks, failed) = self.checks.record(unit, run)?;
         view.checks = checks;
         let Some(failed) = failed else { return Ok(Refusal::BaseMoved { base: base.name.clone() }) };
-        let since = landed_since(self.app, &self.git, unit, base)?;
+        let since = landed_since(self.app, &self.git, unit, &base.commit)?;
         let refused = FailedLandCheck {
             of: unit.label(),
             base: unit.base.clone(),
@@ -337,7 +336,7 @@ impl LockedLand<'_> {
             candidate: landing.candidate.clone().unwrap_or_default(),
             check: failed.name,
             how: failed.how,
-            with: names(&since),
+            with: work_names(&since),
             fails_with: FailsWith::Unknown,
             evidence: failed.evidence,
             output: failed.output,

@@ -13,6 +13,7 @@ use crate::{
     config::project::worktree_top,
     domain::{
         LaneName, Refusal, TaskId,
+        landing::Landing,
         lane::{Lane, LaneStatus},
         task::{DEFAULT_PRIORITY, Task, TaskStatus},
     },
@@ -315,4 +316,30 @@ fn complete(app: &App, unit: Unit) -> Result<Unit> {
         }
     }
     Ok(Unit { members, ..unit })
+}
+
+/// Whether a unit's commit has landed in its base, also as another commit.
+pub(super) fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool> {
+    let earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+    let is_it = |one: &&Landing| one.commit == unit.commit;
+    let is_there = |candidate: &String| git.is_ancestor(candidate, base) == Some(true);
+    Ok(earlier.iter().filter(is_it).filter_map(|one| one.candidate.as_ref()).any(is_there))
+}
+
+/// The landings in the base since the unit's commit last had it, newest first.
+pub(super) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<Vec<Landing>> {
+    let Some(fork) = git.merge_base(base, &unit.commit)? else { return Ok(Vec::new()) };
+    let since = git.commits_between(&fork, base)?;
+    let mut earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+    earlier.retain(|one| one.candidate.as_ref().is_some_and(|candidate| since.contains(candidate)));
+    Ok(earlier)
+}
+
+/// The tasks of landings, or else their lanes.
+pub(super) fn work_names(landings: &[Landing]) -> Vec<String> {
+    let names = landings.iter().flat_map(|one| match (&one.tasks[..], &one.lane) {
+        ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        (tasks, _) => tasks.iter().map(|(id, _)| id.to_string()).collect(),
+    });
+    names.collect()
 }

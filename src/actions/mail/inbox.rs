@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::format_messages;
 use crate::{
     actions::{
         Answer, App,
@@ -12,7 +13,6 @@ use crate::{
             message_state::{event, expire},
             server_outage::ServerOutage,
         },
-        mail::format::format_messages,
     },
     config::show_duration,
     domain::{

@@ -5,15 +5,17 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, message_state::event},
-        mail::prompt_wait,
+        core::{ForceReason, message_state::event, other_host},
     },
     domain::{
         EventKind, Refusal, SessionId,
-        message::{Message, MessageStatus},
+        message::{Message, MessageStatus, Recipient},
+        prompt_wait::PromptWait,
+        rules::waiting,
         text_limits,
     },
-    store::messages,
+    env::Timestamp,
+    store::{ReadTx, StoreError, messages, sessions},
     wire::OutboxView,
 };
 
@@ -35,7 +37,7 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
         let now = app.env.now();
         let view = |message: &Message| -> Result<OutboxView> {
             let view = OutboxView::from(message);
-            Ok(match prompt_wait::find(tx, message, now)? {
+            Ok(match find(tx, message, now)? {
                 Some(wait) => view.waiting(&wait),
                 None => view,
             })
@@ -83,4 +85,17 @@ fn sender(message: &Message) -> String {
     let metadata = message.metadata.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
     let from = metadata.as_ref().and_then(|metadata| metadata.get("from")?.as_str());
     from.unwrap_or(&message.source).to_owned()
+}
+
+/// Why a message waits; `None` when it does not, or is not for one registered session.
+pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
+    let Recipient::Session(id) = &message.to else { return Ok(None) };
+    let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
+    let Some(mut wait) = waiting::of_message(message, &session, now) else { return Ok(None) };
+    if let Some(host) = other_host::of_session(tx, &session)?
+        && let Some((purpose, command)) = wait.hint.as_deref().and_then(|hint| hint.split_once(": "))
+    {
+        wait.hint = Some(format!("{purpose}: {}", host.from_here(command)));
+    }
+    Ok(Some(wait))
 }

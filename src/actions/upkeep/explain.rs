@@ -2,22 +2,22 @@
 
 use anyhow::Result;
 
-use crate::actions::{
-    App,
-    core::{
-        launch_parts, lookup, other_host,
-        session_process::{self, RunProcesses},
-    },
-    queue::{
-        claimants, landed_here,
-        task::{claim, event_text::transition_detail},
-    },
-    sessions::{
-        control::suggestions,
-        liveness::{backend_probe::BackendProber, facts},
-    },
-};
 use crate::{
+    actions::{
+        App,
+        core::{
+            launch_parts, lookup, other_host,
+            session_process::{self, RunProcesses},
+        },
+        queue::{
+            claimants, landed_here,
+            task::{claim, timeline::transition_detail},
+        },
+        sessions::{
+            control::suggestions,
+            liveness::{backend_probe::BackendProber, facts},
+        },
+    },
     domain::{
         EventKind, SessionId, TaskId,
         rules::liveness::{BackendObservation, Liveness, ProcessObservation},

@@ -12,13 +12,13 @@ use crate::{
         mail::outbox,
         queue::{
             handoff::{
+                self,
                 accept::{self, Acceptance},
-                decline,
             },
             task::{
-                ForceReason, block,
+                ForceReason,
                 claim::{ClaimRequest, LaneScope},
-                done, release,
+                done, release, transition,
             },
         },
         sessions::{
@@ -192,10 +192,10 @@ impl PageCommand {
                 let force = force()?;
                 release::release(app, id, Some(&force.reason), Some(&force))
             }
-            Self::Unblock(id) => block::unblock(app, id, Some(&force()?)),
+            Self::Unblock(id) => transition::unblock(app, id, Some(&force()?)),
             Self::Done(id) => done::done(app, id, None, Some(&force()?)),
             Self::AcceptHandoff(id) => accept::accept(app, *id, Acceptance::WithClaim),
-            Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
+            Self::DeclineHandoff(id) => handoff::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
             Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false, None),
             Self::Task(command) => command.run(app, form, hooks),

@@ -5,11 +5,10 @@ use serde_json::Value;
 use super::{
     access::Access,
     act::PageCommand,
-    age_html::time,
     command_html::{form, hidden, written},
     form::address,
     html::Html,
-    labels::{claim_doing, class_of, doing},
+    labels::{claim_doing, class_of, doing, time},
 };
 use crate::{
     actions::agents::approval::ALWAYS_FIELD,

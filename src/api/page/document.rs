@@ -2,9 +2,9 @@
 
 use super::{
     access::Access,
-    age_html::with_ages,
     frame::Frame,
     html::Html,
+    labels::with_ages,
     shared_board::Feed,
     shell::{self, PageName, begin, header},
 };

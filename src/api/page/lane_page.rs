@@ -4,14 +4,13 @@ use anyhow::Result;
 
 use super::{
     activity_strip,
-    age_html::time,
     board_html::{labelled, session},
     form::{Form, address},
     html::Html,
-    labels::words_of,
-    page_frame::PageFrame,
+    labels::{time, words_of},
     patch_html::{self, LineNotes},
     review_facts,
+    shell::PageFrame,
 };
 use crate::{
     actions::{
@@ -94,7 +93,7 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
     }
     for held in &contents.lane.tasks {
         let id = TaskId::parse(&held.id)?;
-        contents.evidence.extend(evidence::list::list(app, &id)?);
+        contents.evidence.extend(evidence::list(app, &id)?);
         let entries = task::list::show(app, &id)?.timeline;
         contents.history.extend(entries.into_iter().map(|entry| (held.id.clone(), entry)));
     }

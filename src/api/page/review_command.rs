@@ -11,9 +11,8 @@ use crate::{
         agents::guard,
         land::{self, LandRequest},
         queue::review::{
-            comments,
+            self, NewReview, comments,
             next::{self, NextRequest},
-            record::{self, NewReview},
         },
     },
     domain::{Refusal, TaskId, id::Label, review::Verdict, review_comment::LinePlace},
@@ -100,7 +99,7 @@ impl ReviewCommand {
                     commit: commit.clone(),
                     notes,
                 };
-                record::record(app, task, &review)
+                review::record(app, task, &review)
             }
             Self::Comment { task, commit } => {
                 let place = LinePlace::parse(form.get("place"))

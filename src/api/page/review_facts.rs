@@ -1,9 +1,9 @@
 //! What a reviewer needs beside the patch: what was asked, what was changed, the evidence, the verdicts and the consequences.
 
 use super::{
-    age_html::time,
     board_html::{labelled, shape},
     html::Html,
+    labels::time,
 };
 use crate::{
     domain::{

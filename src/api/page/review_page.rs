@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use super::{
     act::PageCommand,
-    age_html::time,
     command_html::{form, hidden, open_form, written},
     form::{Form, address},
     html::Html,
-    page_frame::PageFrame,
+    labels::time,
     patch_html::{self, LineNotes},
     review_facts,
+    shell::PageFrame,
 };
 use crate::{
     actions::{

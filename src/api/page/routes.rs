@@ -18,16 +18,15 @@ use super::{
     answer_page,
     composer::ComposedBoard,
     device_keys::DeviceKey,
-    devices_page, document,
+    devices_page::{self, PairingView},
+    document,
     form::Form,
-    headers, lane_page, live_screen,
+    lane_page, live_screen,
     origin::{Grant, PageAddress, Site},
-    page_frame::PageFrame,
-    pair_page::{self, PairingView},
-    response::{HTML, done, file},
+    response::{self, HTML, done, file},
     review_page, search_page,
     shared_board::Content,
-    shell::PageName,
+    shell::{PageFrame, PageName},
     task_filter::Wish,
     tasks_page, usage_page,
 };
@@ -127,7 +126,7 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
         }
         response
     });
-    headers::protect(response.headers_mut());
+    response::protect(response.headers_mut());
     response
 }
 
@@ -146,7 +145,7 @@ async fn route(request: Request, address: Option<PageAddress>, wants_json: bool)
     match (path.as_str(), &method) {
         ("/open", _) => return open(&site, &address, &request),
         ("/pair", &Method::GET) => {
-            return Ok(file(HTML, pair_page::form(Form::of_query(request.uri()).get("code").trim())));
+            return Ok(file(HTML, devices_page::pair_form(Form::of_query(request.uri()).get("code").trim())));
         }
         ("/pair", _) => return pair(&site, &address, request).await,
         // The token in it is its key, whatever the browser is.
@@ -372,5 +371,5 @@ async fn device(site: &Site, form: &Form, from: Option<DeviceKey>) -> Result<Res
         expires_at: code.expires_at.to_local(),
         fingerprint: site.fingerprint.clone(),
     };
-    Ok(file(HTML, pair_page::pairing(&view)))
+    Ok(file(HTML, devices_page::pairing_page(&view)))
 }

@@ -3,11 +3,11 @@
 use anyhow::Result;
 
 use super::{
-    age_html::time,
     board_html::labelled,
     form::{Form, address},
     html::Html,
-    page_frame::PageFrame,
+    labels::time,
+    shell::PageFrame,
 };
 use crate::{
     actions::{

@@ -1,6 +1,7 @@
 //! What every page has around its content: the head, the way to the other pages, and the field of the search.
 
-use super::html::Html;
+use super::{access::Access, html::Html, labels::with_ages};
+use crate::env::Timestamp;
 
 /// A page of the board, as the way to it names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,4 +63,39 @@ pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &st
 pub(super) fn end(mut html: Html) -> Html {
     html.markup("</main></body></html>");
     html
+}
+
+/// What every page is drawn with.
+#[derive(Debug, Clone)]
+pub(super) struct PageFrame {
+    pub(super) name: PageName,
+    pub(super) project: String,
+    /// The newest event when the page was read.
+    pub(super) seq: i64,
+    pub(super) access: Access,
+    pub(super) now: Timestamp,
+}
+
+impl PageFrame {
+    /// The document with this content.
+    pub(super) fn document(&self, title: &str, search: &str, content: impl FnOnce(&mut Html)) -> String {
+        let mut html = begin(title, Some("/pages.js"));
+        header(&mut html, &self.project, self.name, search);
+        html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-seq", &self.seq.to_string());
+        html.markup(match self.name {
+            PageName::Tasks => " class=\"tasks\">",
+            PageName::Review => " class=\"review\">",
+            _ => ">",
+        });
+        content(&mut html);
+        if self.access == Access::ReadOnly {
+            html.markup("<p class=\"none\">This browser may only look.</p>");
+        }
+        with_ages(&end(html).into_string(), self.now)
+    }
+
+    /// Whether commands are buttons.
+    pub(super) fn can_act(&self) -> bool {
+        self.access == Access::Full
+    }
 }

@@ -6,7 +6,7 @@ use super::form::Form;
 use crate::{
     actions::{
         Answer, App,
-        queue::task::{ForceReason, add, block, cancel, edit, reopen},
+        queue::task::{ForceReason, add, edit, transition},
         sessions::{
             launch::{provider_hooks::ProviderHooks, start::PromptWatch},
             start::{self, StartRequest},
@@ -122,13 +122,13 @@ impl TaskCommand {
             }),
             Self::Block(id, force) => {
                 let reason = reason()?;
-                block::block(app, id, &reason, forced(*force, &reason).as_ref())
+                transition::block(app, id, &reason, forced(*force, &reason).as_ref())
             }
             Self::Cancel(id, force) => {
                 let reason = reason()?;
-                cancel::cancel(app, id, &reason, forced(*force, &reason).as_ref())
+                transition::cancel(app, id, &reason, forced(*force, &reason).as_ref())
             }
-            Self::Reopen(id) => reopen::reopen(app, id, &reason()?),
+            Self::Reopen(id) => transition::reopen(app, id, &reason()?),
             Self::Start(id) => {
                 let request = StartRequest {
                     body: None,

@@ -2,11 +2,11 @@
 
 use super::{
     act::PageCommand,
-    age_html::time,
     command_html::{form, hidden, open_form, select, written},
     form::address,
     html::Html,
-    page_frame::PageFrame,
+    labels::time,
+    shell::PageFrame,
     task_filter::{Choices, Wish},
 };
 use crate::{

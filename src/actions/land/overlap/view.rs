@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Refreshed, planned};
+use super::Refreshed;
 use crate::{
     actions::{
         App,
@@ -11,8 +11,13 @@ use crate::{
     domain::{
         LaneName, TaskId,
         overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
+        rules::globs,
+        task::Task,
     },
-    store::ReadTx,
+    store::{
+        ReadTx,
+        tasks::{self, ListScope},
+    },
     wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
 };
 
@@ -159,11 +164,11 @@ fn unknown_view(snapshot: &LaneSnapshot) -> Option<OverlapPairView> {
 }
 
 fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Result<Vec<OverlapPairView>> {
-    let all = planned::planned(tx, &found.snapshots)?;
-    let is_asked = |one: &&planned::PlannedOverlap| {
+    let all = planned(tx, &found.snapshots)?;
+    let is_asked = |one: &&PlannedOverlap| {
         asked.has_task(&one.task, one.lane.as_ref()) || asked.has_task(&one.other_task, one.other_lane.as_ref())
     };
-    let view = |one: &planned::PlannedOverlap| {
+    let view = |one: &PlannedOverlap| {
         let file = |path: &String| OverlapFileView {
             path: path.clone(),
             level: OverlapLevel::Planned.as_str(),
@@ -192,4 +197,56 @@ fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Resul
         }
     };
     Ok(all.iter().filter(is_asked).map(view).collect())
+}
+
+/// Two claimed tasks whose paths overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlannedOverlap {
+    pub task: TaskId,
+    pub lane: Option<LaneName>,
+    pub other_task: TaskId,
+    pub other_lane: Option<LaneName>,
+    /// The two overlapping globs.
+    pub globs: (String, String),
+}
+
+/// The pairs of claimed tasks of different claimants whose paths overlap, by id. Those of two lanes that have both written
+/// there are left out: their work itself is judged.
+pub(super) fn planned(tx: &ReadTx<'_>, snapshots: &[LaneSnapshot]) -> Result<Vec<PlannedOverlap>> {
+    let mut claimed: Vec<Task> = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        if !task.fields.paths.is_empty() {
+            claimed.push(task);
+        }
+        Ok(true)
+    })?;
+    claimed.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    let has_written = |lane: Option<&LaneName>, glob: &str| {
+        let snapshot = lane.and_then(|lane| snapshots.iter().find(|one| one.lane == *lane));
+        snapshot.is_some_and(|one| one.paths.iter().any(|path| globs::matches(glob, &path.path)))
+    };
+    let mut found = Vec::new();
+    for (place, one) in claimed.iter().enumerate() {
+        for other in claimed.iter().skip(place + 1) {
+            let claimant = |task: &Task| task.state.claim().map(|claim| claim.claimant.clone());
+            if claimant(one) == claimant(other) {
+                continue;
+            }
+            let Some((glob, other_glob)) = globs::first_overlap(&one.fields.paths, &other.fields.paths) else {
+                continue;
+            };
+            let (lane, other_lane) = (one.fields.lane.as_ref(), other.fields.lane.as_ref());
+            if has_written(lane, glob) && has_written(other_lane, other_glob) {
+                continue;
+            }
+            found.push(PlannedOverlap {
+                task: one.id.clone(),
+                lane: lane.cloned(),
+                other_task: other.id.clone(),
+                other_lane: other_lane.cloned(),
+                globs: (glob.to_owned(), other_glob.to_owned()),
+            });
+        }
+    }
+    Ok(found)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::insert::insert;
+use super::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,

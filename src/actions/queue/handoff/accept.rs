@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    bring_work, claim_move,
-    state::{self, HandoffForActor, load_for, record_answer},
+    HandoffForActor, load_for, record_answer,
     work::{self, HandedWork},
 };
 use crate::{
@@ -12,17 +11,23 @@ use crate::{
         Answer, App,
         core::lookup,
         queue::{
-            landed_here,
+            handoff, landed_here,
             lane::{checkout, worktree},
+            task::{
+                claim,
+                claim_place::{self, PlannedPlace},
+            },
         },
     },
     domain::{
-        LaneName, Refusal,
+        Actor, LaneName, Refusal, Role,
+        claim::{Claim, Takeover},
         handoff::{Handoff, HandoffStatus},
         lane::Lane,
+        rules::{self, claim as lanes_rule},
         task::Task,
     },
-    store::WriteTx,
+    store::{ReadTx, WriteTx, claims, tasks},
     wire::{AcceptedHandoffView, LaneSyncView},
 };
 
@@ -49,7 +54,7 @@ pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
     if how == Acceptance::WithWork {
         return accept_with_work(app, id);
     }
-    let task = app.read(|tx| Ok(state::find(tx, id)?.task))?;
+    let task = app.read(|tx| Ok(handoff::find(tx, id)?.task))?;
     if how == Acceptance::WithClaim {
         app.read(|tx| landed_here::not_ready_reasons_now(app, tx, &lookup::task(tx, &task)?).map(drop))?;
     }
@@ -84,20 +89,20 @@ fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
         app.read(|tx| {
             let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
             let task = lookup::task(tx, &asked.handoff.task)?;
-            Ok((bring_work::own_lane(app, tx, &asked.handoff)?, asked, task))
+            Ok((work::own_lane(app, tx, &asked.handoff)?, asked, task))
         })
     };
     let (own, _, task) = load()?;
-    let _held = bring_work::lock(app, &own, &task)?;
+    let _held = work::lock(app, &own, &task)?;
     let (own, asked, task) = load()?;
     if asked.repeat_answer.is_some() {
         return repeat_with_work(app, &asked.handoff, &task, &own);
     }
     app.read(|tx| {
         landed_here::not_ready_reasons_now(app, tx, &task)?;
-        claim_move::plan(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop)
+        plan_claim(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop)
     })?;
-    let update = bring_work::prepare(app, &asked.handoff, &task, &own)?;
+    let update = work::prepare(app, &asked.handoff, &task, &own)?;
     let Some(update) = update else {
         let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
         return app.mutate(|tx| take_into(app, tx, id, &own.name, &task, work.as_ref(), None));
@@ -172,7 +177,7 @@ fn take(
     work: Option<&HandedWork>,
     moved: Option<Moved>,
 ) -> Result<Answer> {
-    let planned = claim_move::plan(app, tx, &asked.handoff, task, lane, asked.role)?;
+    let planned = plan_claim(app, tx, &asked.handoff, task, lane, asked.role)?;
     // The answer first: in the event log the handoff comes before its claim.
     let handoff = record_answer(tx, asked.handoff, HandoffStatus::Accepted, None)?;
     let claim = planned.install(app, tx, task)?;
@@ -221,4 +226,67 @@ fn answer(
         moved: moved.map(|moved| moved.view),
     };
     Answer::new(&view, handoff.id, line)
+}
+
+/// A claim that may be made.
+pub(super) struct PlannedClaim {
+    takeover: Takeover,
+    place: PlannedPlace,
+    role: Option<Role>,
+}
+
+/// Plans the move of the claim to the actor, with the task in `lane` or where a claim puts it.
+///
+/// # Errors
+/// `stale_claim`, `wrong_state`, `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane.
+pub(super) fn plan_claim(
+    app: &App,
+    tx: &ReadTx<'_>,
+    handoff: &Handoff,
+    task: &Task,
+    lane: Option<&LaneName>,
+    role: Option<Role>,
+) -> Result<PlannedClaim> {
+    // An acceptor without a role acts in the role that the handoff is for.
+    let role = role.or_else(|| handoff.to_role.clone());
+    // A handoff of a claim that was continued since stays acceptable.
+    let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
+    let takeover = rules::handoff::claim_takeover(handoff, task, first_epoch, &app.actor, role.as_ref())?;
+    let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
+    if let Some(session) = &session {
+        session.check_open()?;
+    }
+    let home = session.and_then(|session| session.lane);
+    let place = claim_place::plan(tx, task, &takeover, &app.actor, home.as_ref())?;
+    let place = match lane {
+        Some(lane) => place.put_in(lane),
+        None => place,
+    };
+    let waiting = landed_here::not_ready_reasons(app, tx, task)?;
+    if !waiting.is_empty() {
+        return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());
+    }
+    check_lane_capacity(tx, handoff, task, place.task_lane.as_ref())?;
+    Ok(PlannedClaim { takeover, place, role })
+}
+
+impl PlannedClaim {
+    /// Makes the claim, in the transaction that records the acceptance.
+    pub(super) fn install(self, app: &App, tx: &WriteTx<'_>, task: &Task) -> Result<Claim> {
+        let actor = Actor { role: self.role, ..app.actor.clone() };
+        let claim = task.new_claim(&actor, tx.now(), app.settings.claims.lease);
+        claim::install(app, tx, task, &claim, &self.takeover, &self.place)?;
+        Ok(claim)
+    }
+}
+
+/// Checks the WIP limits of the lane in which the task will be and of the handoff's lane.
+fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task, lane: Option<&LaneName>) -> Result<()> {
+    let mut lanes: Vec<_> = lane.into_iter().chain(&handoff.to_lane).collect();
+    lanes.dedup();
+    for name in lanes {
+        let lane = lookup::lane(tx, name)?;
+        lanes_rule::check_capacity(&lane, tasks::held_in_lane(tx, name, Some(&task.id))?)?;
+    }
+    Ok(())
 }

@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    fetched_base,
-    patch::{self, LanePatch},
+    edit::{self, LanePatch, here},
     worktree::{self, WorktreePlan},
 };
 use crate::{
@@ -42,7 +41,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
         return Ok(answer);
     }
     let base = fields.base.clone().flatten();
-    let note = fetched_base::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
+    let note = base_commit::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
     let (lane, plan) = plan_worktree(app, &git, name, fields)?;
     let answer = worktree::create(app, &git, name, &plan, || {
         app.mutate(|tx| {
@@ -119,15 +118,6 @@ fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
     }
 }
 
-/// A lane whose worktree, if it has one, is on this host.
-pub(super) fn here(lane: Lane) -> Lane {
-    if lane.worktree.is_none() {
-        return lane.on_host(String::new(), None);
-    }
-    let local = host::identity_to_record();
-    lane.on_host(local.name, local.id)
-}
-
 fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {
     check_absent(tx, &lane.name)?;
     lanes::upsert(tx, lane)?;
@@ -145,6 +135,6 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),
         _ => String::new(),
     };
-    let answer = patch::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))?;
-    Ok(patch::missing_worktree(lane).into_iter().fold(answer, Answer::note))
+    let answer = edit::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))?;
+    Ok(edit::missing_worktree(lane).into_iter().fold(answer, Answer::note))
 }

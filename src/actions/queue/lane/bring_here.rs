@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{add::here, fetched_base, worktree};
+use super::{edit::here, worktree};
 use crate::{
     actions::{
         App,
         core::{errors, lookup, other_host},
+        queue::base_commit,
     },
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
     os::git::{FastForward, Fetched, Git, Repository, Upstream},
@@ -32,7 +33,7 @@ pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     let git = Git::new(app.env.vars(), &app.project.root);
     let repository = Repository::of(git);
     let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
-    let mut notes: Vec<String> = fetched_base::fetch(app, &base)?.into_iter().collect();
+    let mut notes: Vec<String> = base_commit::fetch(app, &base)?.into_iter().collect();
     let commit = fetch(app, &git, &lane, &base, &branch, &host)?;
     let dir = worktree::default_path(app, name)?;
     let place = Path::new(&dir);

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    patch, removal, status, unsaved_work, worktree,
+    edit, removal, status, worktree,
 };
 use crate::{
     actions::{
@@ -47,7 +47,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     let removed = remove(app, &lane)?;
     app.mutate(|tx| {
         let line = format!("closed lane {name}, removed its worktree{}", removed.branch_text());
-        let answer = patch::answer(tx, name, line)?;
+        let answer = edit::answer(tx, name, line)?;
         Ok(match &removed.note {
             Some(note) => answer.note(note.clone()),
             None => answer,
@@ -77,7 +77,7 @@ pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::
     if let Some(hold) = removal::hold_in_git(app, lane)? {
         return Ok(Some(hold));
     }
-    unsaved_work::check(app, lane, VERB)?;
+    removal::refuse_unsaved(app, lane, VERB)?;
     Ok(None)
 }
 

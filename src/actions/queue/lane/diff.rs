@@ -2,12 +2,14 @@
 
 use anyhow::Result;
 
-use super::{checkout, diff_since};
+use super::checkout;
 use crate::{
     actions::{App, core::lookup, queue::base_commit},
     config::sandbox_defaults,
-    domain::{LaneName, Refusal},
-    os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},
+    domain::{LaneName, Refusal, lane::Lane},
+    env::Timestamp,
+    os::git::{ChangedFile, DiffFormat, EarlierCommit, Git, WorktreeDiff},
+    store::events,
     wire::{FileDiffView, LaneDiffView},
 };
 
@@ -103,7 +105,7 @@ fn with_diff<T>(
     let base = checkout::base(app, &lane).to_owned();
     let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
     let since = match since {
-        Some(since) => diff_since::commit(app, &git, &lane, since)?,
+        Some(since) => since_commit(app, &git, &lane, since)?,
         None => {
             let base_commit = base_commit::find(app, &git, &base)?;
             let base_commit = base_commit.ok_or_else(|| Refusal::not_found("base branch", &base))?;
@@ -127,4 +129,37 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
         _ => "modified",
     };
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
+}
+
+/// The commit of `since`: a number is an event, and stands for the lane's branch as it was at the time of the event; another
+/// text is a commit, branch or tag.
+///
+/// # Errors
+/// `not_found` for the event, or the commit, or an event before the reflog of the branch; `git_failed`.
+pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
+    let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
+    match since.parse::<i64>() {
+        Ok(seq) if is_number => at_event(app, git, lane, seq),
+        _ => Ok(git.commit(since).ok_or_else(|| Refusal::not_found("commit", since))?),
+    }
+}
+
+fn at_event(app: &App, git: &Git<'_>, lane: &Lane, seq: i64) -> Result<String> {
+    let at = app.read(|tx| Ok(events::time(tx, seq)?))?;
+    let at = at.ok_or_else(|| Refusal::not_found("event", seq.to_string()))?;
+    let branch = match &lane.branch {
+        Some(branch) => Some(branch.clone()),
+        None => git.current_branch()?,
+    };
+    let reference = branch.as_ref().map_or_else(|| "HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
+    let before = |begins| -> anyhow::Error {
+        let lane: LaneName = lane.name.clone();
+        Refusal::BeforeReflog { lane, branch: branch.clone().unwrap_or_else(|| "HEAD".into()), event: seq, at, begins }
+            .into()
+    };
+    match git.commit_at(&reference, at.millis().div_euclid(1_000))? {
+        EarlierCommit::At(commit) => Ok(commit),
+        EarlierCommit::Before(begins) => Err(before(Some(Timestamp::from_millis(begins * 1_000)))),
+        EarlierCommit::NoReflog => Err(before(None)),
+    }
 }

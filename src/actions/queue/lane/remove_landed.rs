@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    close, removal, status, unsaved_work, worktree,
-    worktree_removal::{self, Checkout},
+    close, removal, status,
+    worktree::{self, Checkout},
 };
 use crate::{
     actions::{
@@ -71,7 +71,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         return stays(format!("its branch {branch} has commits that have not landed"));
     }
     if LaneClone::is_open_in(&app.project.sandbox_dir(name)) {
-        return stays(unsaved_work::SANDBOX_IS_OPEN.to_owned());
+        return stays(removal::SANDBOX_IS_OPEN.to_owned());
     }
     if let Presence::Damaged(_, why) = checkout::presence(app, &lane) {
         return stays(format!("the lane is damaged: {why}"));
@@ -82,7 +82,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         if own_tips.iter().any(|tip| tip != commit) {
             return stays("it has commits that have not landed".to_owned());
         }
-        if let Some(text) = worktree_removal::uncommitted_work(app, path)?.text() {
+        if let Some(text) = worktree::uncommitted_work(app, path)?.text() {
             return stays(format!("it {text}"));
         }
     } else if path.exists() {
@@ -102,7 +102,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     }
     // Of a directory that is gone git has a record.
     let had_worktree = git.has_worktree(path)?;
-    if had_worktree && let Err(error) = worktree_removal::remove_worktree(app, &git, path, Checkout::Complete) {
+    if had_worktree && let Err(error) = worktree::remove_worktree(app, &git, path, Checkout::Complete) {
         app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
         return Err(error);
     }

@@ -9,10 +9,9 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    add::here,
     checkout::{self, Presence},
-    patch, worktree,
-    worktree_removal::{self, Checkout},
+    edit::{self, here},
+    worktree::{self, Checkout},
 };
 use crate::{
     actions::{
@@ -51,7 +50,7 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
             let inside = Repository::of(Git::new(app.env.vars(), &dir));
             if !inside.is_unfinished()? {
                 return app
-                    .mutate(|tx| patch::answer(tx, name, format!("unchanged: the worktree of lane {name} is there")));
+                    .mutate(|tx| edit::answer(tx, name, format!("unchanged: the worktree of lane {name} is there")));
             }
             inside.checkout()?;
             return record(app, &lane, &dir, false);
@@ -159,7 +158,7 @@ fn recorded_connection(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
                 .with("new_branch", false),
         )?;
         let line = format!("connected the worktree of lane {} at {place} with its repository again", lane.name);
-        patch::answer(tx, &lane.name, line)
+        edit::answer(tx, &lane.name, line)
     })
 }
 
@@ -175,7 +174,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
     }
     if git.has_worktree(dir)? {
         // Git's record of the directory that is gone; git refuses to drop that of a locked worktree.
-        worktree_removal::remove_worktree(app, git, dir, Checkout::Complete)?;
+        worktree::remove_worktree(app, git, dir, Checkout::Complete)?;
     }
     let is_new_branch = git.branch_commit(branch)?.is_none();
     if is_new_branch {
@@ -201,6 +200,6 @@ fn record(app: &App, lane: &Lane, dir: &Path, is_new_branch: bool) -> Result<Ans
         let origin = if is_new_branch { "a new branch" } else { "its branch" };
         let line =
             format!("made the worktree of lane {} again, on {origin} {}", lane.name, branch.as_deref().unwrap_or("-"));
-        patch::answer(tx, &lane.name, line)
+        edit::answer(tx, &lane.name, line)
     })
 }

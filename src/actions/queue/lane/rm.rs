@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{
     removal::{self, Removed},
-    status, unsaved_work, worktree,
+    status, worktree,
 };
 use crate::{
     actions::{
@@ -44,7 +44,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane))? {
         return Err(hold.refusal(&lane).into());
     }
-    unsaved_work::check(app, &lane, VERB)?;
+    removal::refuse_unsaved(app, &lane, VERB)?;
     // Closed first: no claim and no launch may use the worktree while it is removed.
     app.transaction(|tx| match check_unused(tx, name)? {
         lane if lane.status == LaneStatus::Closed => Ok(()),

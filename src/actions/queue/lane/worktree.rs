@@ -6,8 +6,7 @@ use std::{path::Path, time::Duration};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::worktree_removal::{self, Checkout};
-
+use super::checkout;
 use crate::{
     actions::{
         Answer, App,
@@ -17,7 +16,7 @@ use crate::{
     domain::{LaneName, Refusal},
     os::{
         files,
-        git::{Git, Repository},
+        git::{Git, GitError, Repository, UncommittedWork},
         lock::FileLock,
     },
     store::{ReadTx, StoreError, WriteTx, requests},
@@ -225,10 +224,44 @@ fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, created: CreatedWo
     let _alone = lock_git(app)?;
     if created.worktree && dir.exists() && git.has_worktree(dir)? {
         let checkout = if created.force { Checkout::Interrupted } else { Checkout::Complete };
-        worktree_removal::remove_worktree(app, git, dir, checkout)?;
+        remove_worktree(app, git, dir, checkout)?;
     }
     if created.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;
     }
     Ok(())
+}
+
+/// Whether files that are missing or changed count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checkout {
+    /// The worktree was in use.
+    Complete,
+    /// The checkout was interrupted before any command could use the worktree.
+    Interrupted,
+}
+
+/// Removes a worktree that holds no work. One that is gone leaves git's record, which is removed.
+///
+/// # Errors
+/// `git_failed`, also when the worktree holds work.
+pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, checkout: Checkout) -> Result<()> {
+    if dir.join(".git").exists() {
+        let mut work = uncommitted_work(app, dir)?;
+        if checkout == Checkout::Interrupted {
+            work = UncommittedWork { operation: None, changes: Vec::new(), ..work };
+        }
+        if let Some(text) = work.text() {
+            return Err(GitError::Failed { step: "worktree remove", why: format!("the worktree {text}") }.into());
+        }
+    }
+    Ok(git.remove_worktree(dir, checkout == Checkout::Interrupted)?)
+}
+
+/// The work in the worktree `dir` that is in no commit.
+///
+/// # Errors
+/// `git_failed`.
+pub(super) fn uncommitted_work(app: &App, dir: &Path) -> Result<UncommittedWork, GitError> {
+    Git::new(app.env.vars(), dir).uncommitted_work(&checkout::temp_dir(app))
 }

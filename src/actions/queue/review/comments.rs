@@ -6,7 +6,7 @@ use super::memory;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup},
+        core::{ForceReason, lookup},
         queue::task_worktree,
     },
     domain::{

@@ -9,7 +9,7 @@ use super::transition::{self, Transition};
 use crate::{
     actions::{
         Answer, App,
-        core::force_reason::ForceReason,
+        core::ForceReason,
         queue::{gates, review::memory},
     },
     domain::{EventKind, Refusal, TaskId, blocker::JudgedWork, rules::fencing::TaskWrite, task::Task},

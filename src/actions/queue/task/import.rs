@@ -9,9 +9,8 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    import_links::Links,
     import_record::{self, ImportedTask, PARENT},
-    import_steps::{self, Steps},
+    import_steps::{self, Links, Steps},
 };
 use crate::{
     actions::{Answer, App},

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, force_reason::ForceReason, lookup},
+        core::{ForceReason, lookup, session_end::DeadSession},
     },
     domain::{
         Event, EventKind, LaneName, SessionId, TaskId,

@@ -5,17 +5,20 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup},
+        core::{ForceReason, lookup},
+        queue::{review::memory, task_worktree},
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId,
         claim::ClaimEnd,
+        commit_id,
+        review::Verdict,
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
         text_limits,
     },
     env::Timestamp,
-    store::{WriteTx, claims, events, tasks},
+    store::{WriteTx, claims, events, landings, reviews, tasks},
 };
 
 /// One state transition.
@@ -154,4 +157,154 @@ fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
         tasks::set_lane(tx, &task.id, None)?;
     }
     Ok(assigned)
+}
+
+/// in_progress → blocked, by the claimant. The claim stays.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition {
+        kind: EventKind::TaskBlocked,
+        intent: TaskWrite::Transition,
+        past_tense: "blocked",
+        reason: Some(reason),
+        force,
+    };
+    perform(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
+}
+
+/// blocked → in_progress, by the claimant.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition {
+        kind: EventKind::TaskUnblocked,
+        intent: TaskWrite::Transition,
+        past_tense: "unblocked",
+        reason: None,
+        force,
+    };
+    perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
+}
+
+/// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition {
+        kind: EventKind::TaskCancelled,
+        intent: TaskWrite::Cancel,
+        past_tense: "cancelled",
+        reason: Some(reason),
+        force,
+    };
+    let answer = perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;
+    memory::forget_closed(app);
+    Ok(answer)
+}
+
+/// in_progress → review, by the claimant; the lease is cleared. Submitted work with another commit is submitted again.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition {
+        kind: EventKind::TaskSubmitted,
+        intent: TaskWrite::Transition,
+        past_tense: "submitted",
+        reason: None,
+        force,
+    };
+    let commit = task_worktree::resolve_commit_for(app, id, commit, &["task", "submit"])?;
+    check_reasons(&verb)?;
+    app.mutate(|tx| {
+        let task = lookup::task(tx, id)?;
+        match commit.as_deref().filter(|commit| task.commit.as_deref() != Some(commit)) {
+            Some(other) if task.state.status() == TaskStatus::Review => submit_again(app, tx, &task, other, &verb),
+            _ => perform_in(
+                app,
+                tx,
+                id,
+                &verb,
+                |tx, task, _| {
+                    if commit.is_some() {
+                        tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;
+                    }
+                    Ok(task.submitted()?)
+                },
+                |_, answer| Ok(answer),
+            ),
+        }
+    })
+}
+
+/// Another commit of submitted work. To its reviewers it is a submission of its own.
+fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &Transition<'_>) -> Result<Answer> {
+    let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
+    lookup::check_authority(tx, task, &app.actor, intent)?;
+    tasks::set_work(tx, &task.id, task.branch.as_deref(), Some(commit))?;
+    apply(tx, task, &task.state, verb)?;
+    let line = format!("submitted {} again, at {}", task.id, commit_id::short(commit));
+    Answer::new(&lookup::task_view(tx, &task.id)?, &task.id, line)
+}
+
+/// done, cancelled → todo, by any actor, with a reason.
+///
+/// # Errors
+/// `wrong_state`.
+pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
+    let verb = Transition {
+        kind: EventKind::TaskReopened,
+        intent: TaskWrite::Override,
+        past_tense: "reopened",
+        reason: Some(reason),
+        force: None,
+    };
+    perform(app, id, &verb, |tx, task, _| {
+        landings::set_landed_commit(tx, id, None)?;
+        Ok(task.reopened()?)
+    })
+}
+
+/// review → in_progress, of a task that is sent back to its author. A task in another state stays.
+pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
+    let TaskState::Review(_) = &task.state else { return Ok(()) };
+    let verb = Transition {
+        kind: EventKind::TaskResumed,
+        intent: TaskWrite::Override,
+        past_tense: "resumed",
+        reason: Some(reason),
+        force: None,
+    };
+    apply(tx, task, &task.resumed()?, &verb)
+}
+
+/// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
+///
+/// # Errors
+/// `wrong_state`, `stale_claim`, `not_claimant`.
+pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
+    // Fenced like a new record; the closure decides about the permission.
+    let verb = Transition {
+        kind: EventKind::TaskResumed,
+        intent: TaskWrite::AddRecord,
+        past_tense: "resumed",
+        reason: None,
+        force,
+    };
+    perform(app, id, &verb, |tx, task, _| {
+        let resumed = task.resumed()?;
+        let you = &app.actor;
+        let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();
+        let asked = reviews::of_task(tx, id)?.into_iter().rfind(|review| review.verdict == Some(Verdict::Changes));
+        if force.is_none() && !you.is_named(holder) && asked.is_none_or(|review| !you.is_named(&review.actor)) {
+            let can_continue = lookup::can_continue(tx, task, you)?;
+            let (task, by, you) = (id.clone(), holder.to_owned(), you.name.clone());
+            return Err(Refusal::NotClaimant { task, by, you, can_continue }.into());
+        }
+        Ok(resumed)
+    })
 }

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
+use super::{approval_state, keepalive, message_state};
 use crate::{
-    actions::core::{approval_state, keepalive, message_state},
     domain::{
-        Event, EventKind,
+        Event, EventKind, SessionId,
         session::{Session, SessionStatus},
     },
-    store::WriteTx,
+    store::{ReadTx, WriteTx, sessions},
 };
 
 /// Ends a session: final status, time, exit code and reason, with their event. Its pending approval requests and messages
@@ -38,4 +38,33 @@ pub fn finish(
     )?;
     approval_state::expire_pending(tx, &finished, None)?;
     Ok(finished)
+}
+
+/// A session of which nothing is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadSession {
+    pub id: SessionId,
+    /// The proof, as a sentence: "process 7 is gone".
+    pub why: String,
+    version: i64,
+}
+
+impl DeadSession {
+    /// The proof for a session as it was read before the look at its processes.
+    pub fn new(session: &Session, why: String) -> Self {
+        Self { id: session.id.clone(), why, version: session.version }
+    }
+
+    /// The session, if it has not changed since the look: a heartbeat or another run disproves the proof.
+    pub fn confirm(&self, tx: &ReadTx<'_>) -> Result<Option<Session>> {
+        Ok(sessions::find(tx, &self.id)?.filter(|session| session.version == self.version))
+    }
+
+    /// Ends the session as failed, unless it is final.
+    pub fn end(&self, tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+        if !session.status.is_final() {
+            finish(tx, session, SessionStatus::Failed, None, Some(&self.why))?;
+        }
+        Ok(())
+    }
 }
