@@ -41,10 +41,9 @@ use crate::{
     os::{socket, user},
 };
 
-/// The pause after a failed `accept`, for example when the process has no free descriptor.
+/// A failed `accept` may mean that the process has no free descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// The shared state of all connections.
 #[derive(Clone)]
 pub(super) struct Acceptor {
     pub(super) router: Router,
@@ -52,7 +51,7 @@ pub(super) struct Acceptor {
     pub(super) shutdown: watch::Receiver<bool>,
 }
 
-/// Accepts connections at the Unix socket until shutdown. A peer of another user is dropped.
+/// Accepts connections at the Unix socket until shutdown. Peers of other users are dropped.
 pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener) {
     let mut shutdown = acceptor.shutdown.clone();
     loop {
@@ -70,7 +69,7 @@ pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener)
     }
 }
 
-/// Accepts connections at a TCP port until shutdown, with TLS if there is a certificate.
+/// Accepts connections at a TCP port until shutdown. With `tls` they are encrypted.
 pub(super) async fn accept_on_port(
     acceptor: Acceptor,
     listener: TcpListener,
@@ -97,7 +96,7 @@ pub(super) async fn accept_on_port(
     }
 }
 
-/// Reads and writes without waiting, for a connection that gets no task.
+/// Reads and writes without waiting, for a connection that is refused at once.
 trait NonBlockingIo {
     fn write_now(&self, text: &[u8]) -> io::Result<usize>;
     fn read_now(&self, into: &mut [u8]) -> io::Result<usize>;
@@ -143,7 +142,8 @@ impl Acceptor {
         });
     }
 
-    /// Admits a connection that begins with a handshake. It counts from the first byte, so that silent ones keep no others out.
+    /// Admits a connection that begins with a TLS handshake. It counts from its first byte, so that silent ones keep no
+    /// others out.
     fn admit_encrypted(
         &self,
         stream: TcpStream,
@@ -223,7 +223,8 @@ impl Acceptor {
     }
 }
 
-/// The response as it is sent: an error gets its document, and the request counts as in flight until the body's last byte.
+/// Completes a response: an error gets its document, and the request counts as in flight until the last byte of the
+/// body.
 fn finish_response(
     result: Result<Response, ApiError>,
     path: &str,
@@ -246,7 +247,7 @@ fn finish_response(
     response.map(|body| TrackedBody { body, _in_flight: in_flight })
 }
 
-/// A response body that keeps its request in flight until it is dropped.
+/// Keeps a request in flight until the body is dropped.
 struct TrackedBody {
     body: Body,
     _in_flight: InFlight,
@@ -272,7 +273,7 @@ impl hyper::body::Body for TrackedBody {
     }
 }
 
-/// Runs a handler, and returns an internal error when it panics.
+/// Runs a handler. A panic becomes an internal error.
 pub(super) async fn catch_panic(handler: impl Future<Output = Response>) -> Result<Response, ApiError> {
     let mut handler = pin!(handler);
     std::future::poll_fn(|cx| {

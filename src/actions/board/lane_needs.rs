@@ -1,4 +1,4 @@
-//! Lanes that conflict with each other or with their base.
+//! Lanes and bases that need a person: conflicts, changed files that run later, and bases that differ from those of other hosts.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{
     store::overlaps::LaneDiffstat,
 };
 
-/// An item for each pair whose merge conflicts.
+/// Needs for each pair of lanes, or lane and base, whose merge conflicts.
 pub(super) fn conflicting_lanes(facts: &Facts) -> Vec<Need> {
     let is_severe = |one: &&LaneOverlap| matches!(one.level, OverlapLevel::Conflict | OverlapLevel::Rebase);
     facts.overlaps.iter().filter(is_severe).map(conflict_need).collect()
@@ -45,7 +45,8 @@ fn conflict_need(one: &LaneOverlap) -> Need {
     commands.into_iter().map(next).fold(need.command(&show), |need, command| need.command(&command))
 }
 
-/// An item for each such lane.
+/// Needs for each lane that has changed files which a person's programs run later, until the change is approved or
+/// landed.
 pub(super) fn lanes_with_later_files(facts: &Facts) -> Vec<Need> {
     let is_open = |one: &&LaneDiffstat| !one.runs_later.is_empty() && !facts.approved_later.contains(&one.lane);
     facts.diffstats.iter().filter(is_open).map(|one| later_files_need(facts, one)).collect()
@@ -73,14 +74,14 @@ fn later_files_need(facts: &Facts, one: &LaneDiffstat) -> Need {
     }
 }
 
-/// An item for each base that has gone apart from its upstream, and for each landing of another host for whose commit tasks wait
-/// here.
+/// Needs for each base that has diverged from its upstream, and for each missing landing of another host for which
+/// tasks wait.
 pub(super) fn unshared_bases(facts: &Facts) -> Vec<Need> {
     let waited_for = facts.shared_base.missing.iter().filter(|one| !one.waiting.is_empty());
     facts.shared_base.diverged.iter().map(of_diverged).chain(waited_for.filter_map(of_missing)).collect()
 }
 
-/// How many tasks would be ready here if what other hosts have landed were here.
+/// How many tasks would be ready if the landings of other hosts were here.
 pub(super) fn waiting_tasks(facts: &Facts) -> usize {
     facts.shared_base.missing.iter().flat_map(|one| &one.waiting).collect::<BTreeSet<_>>().len()
 }

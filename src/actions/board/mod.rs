@@ -29,7 +29,7 @@ use crate::{actions::App, wire::BoardView};
 pub use cache::BoardCache;
 pub use watches::WatchedProcess;
 
-/// Composes the board once. `hook_providers` are the labels of the providers whose agents call hooks.
+/// The board as it is now. `hook_providers`: the labels of the providers whose agents call hooks.
 pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
     BoardCache::default().compose(app, hook_providers)
 }

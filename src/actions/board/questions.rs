@@ -1,4 +1,4 @@
-//! Pending approvals.
+//! What sessions ask a person: pending approvals and open questions.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ use crate::{
     wire::tool_input,
 };
 
-/// An item for each pending approval of a session that is not proven dead: the provider of a dead one waits no longer.
+/// Needs for each pending approval. The provider of a dead session waits no longer.
 pub(super) fn pending_approvals(app: &App, facts: &Facts) -> Vec<Need> {
     facts.approvals.iter().filter_map(|approval| approval_need(app, facts, approval)).collect()
 }
@@ -59,9 +59,8 @@ fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> 
     })
 }
 
-/// An item for each session that requires action, unless an approval made it do so: that has an item of its own while it is
-/// pending, and once it is answered its hook has not reported back yet. And one for each other task whose
-/// newest written checkpoint awaits input.
+/// Needs for each session that requires action, unless an approval is the reason, and for each other task whose newest
+/// written checkpoint awaits input.
 pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
     let asks_approval = |id: &SessionId| facts.approvals.iter().any(|approval| approval.session == *id);
     let mut items: Vec<Need> = facts
@@ -80,7 +79,7 @@ pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// The item of a session that asks by its activity.
+/// The need of a session whose activity requires a person.
 fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let question = one.waiting_for()?;
     let session = &one.session;

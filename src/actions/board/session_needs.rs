@@ -1,4 +1,4 @@
-//! Claims whose claimant is dead or stale, sessions without their supervisor, and claims with an expired lease.
+//! Sessions that need a person: dead, stale or without a supervisor, without `fairway`, without a guard, or with undelivered messages.
 
 use super::{
     facts::{FIRST_HOOK_TIMEOUT, Facts, is_in_trouble, may_work},
@@ -16,8 +16,8 @@ use crate::{
     },
 };
 
-/// An item for each dead or stale session with claims, but not for one that was stopped on purpose; for each session without its
-/// supervisor; and for each other claim whose lease has expired.
+/// Needs for each dead or stale session with claims that was not stopped on purpose, for each session without its
+/// supervisor, and for each other claim with an expired lease.
 pub(super) fn lost_claimants(facts: &Facts) -> Vec<Need> {
     let mut items: Vec<Need> = facts
         .sessions
@@ -31,7 +31,7 @@ pub(super) fn lost_claimants(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// The claims that need the session: a submitted task waits for its reviewer.
+/// The claims that need the session itself. A submitted task waits for its reviewer instead.
 fn unfinished(one: &SessionOverview) -> impl Iterator<Item = &HeldTask> {
     one.holds.iter().filter(|held| held.status != TaskStatus::Review)
 }
@@ -67,7 +67,7 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
     need
 }
 
-/// A session whose program works on without its supervisor, with claims or without.
+/// The need of a session whose program works on without its supervisor.
 fn of_orphan(one: &SessionOverview) -> Need {
     let id = &one.session.id;
     let held = unfinished(one).next();
@@ -106,7 +106,7 @@ fn leases(facts: &Facts) -> Vec<Need> {
     expired.map(item).collect()
 }
 
-/// An item for each live session whose agent called `fairway` by its name, which its shell did not find.
+/// Needs for each live session whose shell did not find `fairway`.
 pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     let mut items = Vec::new();
     for (id, since) in &facts.program_missing {
@@ -122,8 +122,8 @@ pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// An item while the guard rules are not trusted, which denies every tool call; and one for each agent of a provider with
-/// hooks that runs under guard rules and has not called a hook yet.
+/// A need while the guard rules are not trusted, which denies every tool call, and one for each agent under guard rules
+/// that has not called a hook.
 pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -> Vec<Need> {
     let mut items = Vec::new();
     if let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings) {
@@ -157,7 +157,7 @@ pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -
     items
 }
 
-/// An item for each message of a person to a session that is dead, and for each that expired unread.
+/// Needs for messages of people to dead sessions, and for those that expired unread.
 pub(super) fn undelivered_messages(facts: &Facts) -> Vec<Need> {
     let open = facts.undelivered.iter().filter_map(|message| undelivered(facts, message));
     let expired = facts.expired.iter().map(|message| {

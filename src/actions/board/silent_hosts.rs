@@ -1,4 +1,5 @@
-//! Hosts that are silent as a whole: their sessions are marked for their silence without the brake, which counts the rest.
+//! Hosts that are silent as a whole: which they are, what the board says about them, and whose sessions are marked without the
+//! brake that keeps many sessions from being marked at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -14,14 +15,14 @@ use crate::{
     store::hosts::{self, Host},
 };
 
-/// The hosts that have not been heard of for `sessions.stale_after`.
+/// Hosts that have not been heard of for `sessions.stale_after`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::actions) struct SilentHosts {
-    /// The ids of those that this host may judge.
+    /// Silent hosts whose sessions this host may mark as stale.
     pub ids: BTreeSet<String>,
-    /// The ids of those that it may not judge yet.
+    /// Silent hosts that this host may not judge yet.
     pub undecided: BTreeSet<String>,
-    /// How long this host itself was not heard of, when that is why it may not.
+    /// How long this host itself was silent, if that is why it may not judge.
     own_silence: Option<Duration>,
 }
 
@@ -37,7 +38,7 @@ impl SilentHosts {
     }
 }
 
-/// The silent hosts of a store on a server. None for a store in a file, which has one host.
+/// The silent hosts that share the store. A store in a file has none.
 pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     let (Some(own), StaleAfter::After(limit), true) =
         (host::identity().id, app.settings.sessions.stale_after, app.settings.store.is_on_server())
@@ -48,7 +49,7 @@ pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     Ok(judge(&known, &own, limit, |host| silence(app, host)))
 }
 
-/// How long a host has not been heard of, by the clock that its row was written with.
+/// How long a host has not been heard of, by the clock that wrote its row.
 pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     let now = match app.env.clock {
         Clock::Fixed(now) => now,
@@ -57,8 +58,8 @@ pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     now.since(host.last_seen)
 }
 
-/// Only a host that has been heard of meanwhile may judge: after a time without the server every host has been silent, and the
-/// others come back as this one did. This look counts, for the next one.
+/// A host that was silent itself judges no other: after an outage of the server all have been silent, and come back as
+/// it did. Its next look may judge.
 fn judge(known: &[Host], own: &str, limit: Duration, silence: impl Fn(&Host) -> Duration) -> SilentHosts {
     let (own, others): (Vec<&Host>, Vec<&Host>) = known.iter().partition(|host| host.id.as_deref() == Some(own));
     let silent = others.into_iter().filter(|host| silence(host) > limit).filter_map(|host| host.id.clone()).collect();
@@ -68,17 +69,17 @@ fn judge(known: &[Host], own: &str, limit: Duration, silence: impl Fn(&Host) -> 
     }
 }
 
-/// So many sessions of a silent host are offered to be brought here.
+/// For how many sessions of a silent host the board offers a relaunch here.
 const MAX_MOVABLE: usize = 3;
 
-/// An item for each silent host with open sessions, claims of sessions or active jobs.
+/// Needs for each silent host with open sessions, claims or active jobs.
 pub(super) fn silent_host_needs(app: &App, facts: &Facts) -> Vec<Need> {
     let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return Vec::new() };
     let silent = facts.hosts.iter().filter(|host| silence(app, host) > limit);
     silent.filter_map(|host| silent_host_need(facts, host, limit)).collect()
 }
 
-/// The host of a session, when that is another one.
+/// The host of a session, when it is another one.
 pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
     let session = &facts.sessions.iter().find(|one| one.session.id.as_str() == id)?.session;
     if host::identity().owns(&session.host, session.host_id.as_deref()) {
@@ -90,7 +91,7 @@ pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
     Some(OtherHost::new(name, &host::name(), root))
 }
 
-/// When the next host becomes silent, if nothing more is heard of it.
+/// When the next host becomes silent, unless it is heard of again.
 pub(super) fn next_silence(app: &App, facts: &Facts) -> Option<Timestamp> {
     let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return None };
     let left = |host: &Host| (limit + Duration::from_millis(1)).checked_sub(silence(app, host));

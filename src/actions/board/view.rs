@@ -17,10 +17,9 @@ use crate::{
     },
 };
 
-/// The version of the document's form.
+/// Of the document's format.
 const VERSION: u32 = 1;
 
-/// The document of these facts.
 pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> BoardView {
     let mut needs_you: Vec<need::Need> = questions::pending_approvals(app, facts);
     needs_you.extend(questions::open_questions(app, facts));
@@ -64,7 +63,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     board
 }
 
-/// What needs a person comes first, the most urgent at the top; the lanes at rest stay in the order of their names.
+/// Lanes with a need come first, the most urgent at the top. The others stay in the order of their names.
 fn sort_lanes(board: &mut BoardView) {
     let mut lanes = std::mem::take(&mut board.lanes);
     lanes.sort_by_cached_key(|lane| board.first_need_of(lane).unwrap_or(usize::MAX));
@@ -88,7 +87,7 @@ fn counts(facts: &Facts) -> BoardCountsView {
     }
 }
 
-/// Every lane, by name; a closed one only while it has a session or a claimed task.
+/// Every lane, by name. A closed one only while it has a session or a claimed task.
 pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
     let view = |lane: &Lane| {
         let is_here = |one: &&SessionOverview| one.session.lane.as_ref() == Some(&lane.name);

@@ -20,15 +20,14 @@ pub mod open_store;
 pub mod other_host;
 pub mod sandbox_availability;
 pub(crate) mod server_outage;
-pub(crate) mod session_end;
+pub mod session_end;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;
 pub mod trust;
 
-/// `--force --reason TEXT`: the actor overrides the claimant, and the reason goes into the event log.
+/// `--force --reason TEXT`: the actor overrides the claimant. The reason goes into the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForceReason {
-    /// Why.
     pub reason: String,
 }

@@ -1,4 +1,5 @@
-//! The end of a session.
+//! The end of a session: by a command or report, or by the proof that nothing of it is alive. The proof is made outside of a
+//! transaction; inside of it the session's version tells whether the proof still holds.
 
 use anyhow::Result;
 
@@ -11,8 +12,7 @@ use crate::{
     store::{ReadTx, WriteTx, sessions},
 };
 
-/// Ends a session: final status, time, exit code and reason, with their event. Its pending approval requests and messages
-/// expire. Its claims stay.
+/// Ends a session with its event. Its pending approval requests and messages expire, its claims stay.
 ///
 /// # Errors
 /// `session_final` when it is already final.
@@ -44,23 +44,22 @@ pub fn finish(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadSession {
     pub id: SessionId,
-    /// The proof, as a sentence: "process 7 is gone".
+    /// The proof as a sentence: "process 7 is gone".
     pub why: String,
     version: i64,
 }
 
 impl DeadSession {
-    /// The proof for a session as it was read before the look at its processes.
+    /// `session`: as it was read before the look at its processes.
     pub fn new(session: &Session, why: String) -> Self {
         Self { id: session.id.clone(), why, version: session.version }
     }
 
-    /// The session, if it has not changed since the look: a heartbeat or another run disproves the proof.
+    /// The session, unless it has changed since the look: a heartbeat or another run disproves the proof.
     pub fn confirm(&self, tx: &ReadTx<'_>) -> Result<Option<Session>> {
         Ok(sessions::find(tx, &self.id)?.filter(|session| session.version == self.version))
     }
 
-    /// Ends the session as failed, unless it is final.
     pub fn end(&self, tx: &WriteTx<'_>, session: &Session) -> Result<()> {
         if !session.status.is_final() {
             finish(tx, session, SessionStatus::Failed, None, Some(&self.why))?;

@@ -18,9 +18,8 @@ use crate::{
     },
 };
 
-/// Shields the state directory from git's cleaners, writes an idle log back, and makes a snapshot of the store if one is
-/// due. The answer is a warning for the caller, and only for a damaged store: a snapshot that cannot be made, as in a
-/// sandbox that may not write there, fails no command.
+/// Shields the state directory from git's cleaners, writes an idle log back, and makes a snapshot if one is due.
+/// Returns a warning only for a damaged store. A snapshot that cannot be made fails no command.
 pub fn keep_safe(app: &App) -> Option<String> {
     install(&app.project);
     let outside = app.project.outside_dir()?;
@@ -35,20 +34,20 @@ pub fn keep_safe(app: &App) -> Option<String> {
     }
 }
 
-/// The paths that git ignores in one clone, in git's common directory.
+/// In git's common directory: the paths that git ignores in one clone.
 const EXCLUDE: &str = "info/exclude";
-/// The empty repository, in git's common directory.
+/// In git's common directory: the empty repository.
 const SHIELD: &str = "fairway";
 const FILES: [(&str, &str); 2] =
     [("HEAD", "ref: refs/heads/none\n"), ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")];
 
-/// Makes git treat the project's state directory as a repository of its own, if the project is in a repository. Does nothing
-/// when that is done already. Best effort: the callers have other work.
+/// Makes git treat the state directory as a repository of its own, if the project is in a repository. Failures are
+/// ignored: the callers have other work.
 pub fn install(project: &Project) {
     let _ = try_install(project);
 }
 
-/// The empty repository and the file with git's ignored paths, when they are there for this project.
+/// The empty repository and git's file of ignored paths, if the shield is in place.
 pub fn installed(project: &Project) -> Option<(PathBuf, PathBuf)> {
     let common = GitDir::around(&project.root)?.common;
     let (shield, exclude) = (common.join(SHIELD), common.join(EXCLUDE));
@@ -108,7 +107,7 @@ fn write_if_different(path: &Path, text: &str) -> io::Result<()> {
     files::write_atomic_nosync(path, text.as_bytes(), 0o600)
 }
 
-/// The path of `to` as seen from the directory `from`, so that it stays valid when both move.
+/// The path of `to` as seen from `from`, so that it stays valid when both move.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let mut shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     // A path that shares only the root is not of one tree.

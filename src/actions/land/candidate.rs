@@ -1,4 +1,4 @@
-//! The commit that a base would get.
+//! The commit that a base would get: its merge, and the submodules that it points to.
 
 use std::path::Path;
 
@@ -11,21 +11,17 @@ use crate::{
     os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs},
 };
 
-/// The longest title in a commit's subject, in characters.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// A repository for merges that reads no configuration of the project.
-///
-/// # Errors
-/// When git fails or is too old.
+/// A throw-away repository for merges, which reads no configuration of the project.
 pub(super) fn open_merges(app: &App, git: &Git<'_>) -> Result<MergeRepository, GitError> {
     MergeRepository::open(git, &app.project.state.join("land"))
 }
 
-/// Refuses when git does not know who commits.
+/// Refuses when git does not know an author.
 ///
 /// # Errors
-/// `no_identity`, `git_failed`.
+/// `no_identity`.
 pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     match git.committer()? {
         Committer::Known => Ok(()),
@@ -33,10 +29,10 @@ pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     }
 }
 
-/// Makes the candidate.
+/// Makes the commit that the base would get, or returns the conflict.
 ///
 /// # Errors
-/// `merge_commits` for a rebase of a lane with merges; `no_common_commit`, `git_failed`.
+/// `merge_commits` for a rebase of a lane with merges; `no_common_commit`.
 pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     make_in_style(app, maker, unit, base).map_err(|error| {
         let is_apart = error.is::<GitError>() && matches!(maker.project.merge_base(base, &unit.commit), Ok(None));
@@ -57,7 +53,7 @@ fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str)
     })
 }
 
-/// The message: the task and its title, the other tasks, and the trailers.
+/// The commit message: the tasks with their titles, and the trailers.
 fn message(unit: &Unit) -> String {
     let title = |title: &str| title.chars().take(MAX_TITLE_CHARS).collect::<String>();
     let mut lines = unit.members.iter().map(|one| format!("{}: {}", one.task.id, title(&one.task.fields.title)));
@@ -73,11 +69,11 @@ fn trailers(unit: &Unit) -> Vec<String> {
     tasks.chain(lane).collect()
 }
 
-/// Refuses a candidate that points to a commit of a submodule which the checkout of the base does not have, and which no
-/// remote of the lane's submodule has. `git` has the candidate.
+/// Refuses a candidate that points to a commit of a submodule which others cannot get: neither the base's checkout nor
+/// a remote of the lane's submodule has it. `git` must have the candidate.
 ///
 /// # Errors
-/// `submodule_commit_missing`, `git_failed`.
+/// `submodule_commit_missing`.
 pub(super) fn check_submodules(app: &App, git: &Git<'_>, unit: &Unit, base: &Base, candidate: &str) -> Result<()> {
     let checkout = base.checkout.as_deref().unwrap_or(&app.project.root);
     let lane_dir = unit.dir(app);

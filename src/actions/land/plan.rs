@@ -1,4 +1,4 @@
-//! `land --dry-run`: what would land, worked out among objects that are thrown away.
+//! `land --dry-run`: what would land, with commits that are thrown away.
 
 use anyhow::Result;
 
@@ -15,7 +15,7 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// The units that would land, in their order, worked out among objects that are thrown away.
+/// The units that would land, in their order. Git writes to a scratch directory only.
 pub(super) fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
     checkout::ask_merges(app, git, |merges| plan_with(app, request, git, &merges))
 }

@@ -19,14 +19,11 @@ use crate::{
     wire::OutboxView,
 };
 
-/// The filter of a listing.
 #[derive(Debug, Clone)]
 pub struct OutboxFilter {
-    /// Only messages to this session.
     pub to: Option<SessionId>,
     /// Also acknowledged, expired and withdrawn messages.
     pub all: bool,
-    /// Maximum number of results; the newest are kept.
     pub limit: usize,
 }
 
@@ -46,11 +43,11 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     })
 }
 
-/// Withdraws a message (queued, offered → withdrawn). The sender and any person may do so, another session only with
-/// `force`. A reader may have read an offered message already.
+/// Withdraws a message that is queued or offered. The sender and any person may do so, another session only with
+/// `force`. An offered message may have been read already.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `not_creator`.
+/// `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
@@ -87,7 +84,7 @@ fn sender(message: &Message) -> String {
     from.unwrap_or(&message.source).to_owned()
 }
 
-/// Why a message waits; `None` when it does not, or is not for one registered session.
+/// Why a message to a registered session waits; `None` when it does not.
 pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
     let Recipient::Session(id) = &message.to else { return Ok(None) };
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };

@@ -24,29 +24,25 @@ use crate::{
     wire::MessageView,
 };
 
-/// The source of a message that names none.
+/// For a message that names no source.
 pub const DEFAULT_SOURCE: &str = "mail";
 
-/// A message to send.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     pub to: Recipient,
-    /// The priority: how much the message may interrupt.
+    /// How much the message may interrupt.
     pub priority: Priority,
-    /// The source: mail, nudge, …
     pub source: Label,
-    /// The text.
     pub content: String,
-    /// The deduplication key: repeats under it are counted, not sent.
+    /// A repeat under the same key is counted, not sent.
     pub dedup: Option<String>,
-    /// The time to live.
     pub ttl: Option<Duration>,
 }
 
-/// Queues a message, or counts it as a repeat of one that waits under the same dedup key.
+/// Queues a message, or counts it as a repeat of a waiting one with the same deduplication key.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `invalid_value`.
+/// `session_final`.
 pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
     let content = text_limits::check_body("message", &new.content)?;
     if content.trim().is_empty() {
@@ -88,11 +84,11 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
     })
 }
 
-/// How long a person may take to read a program's message.
+/// How long a person has to read a program's message.
 const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Queues a message of a program or of Fairway itself to a session or a person, under an unused deduplication key. Returns
-/// `false` if the session has ended.
+/// Queues a message of a program or of Fairway itself under an unused deduplication key. Returns `false` if the session
+/// has ended.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     to: &Recipient,
@@ -128,7 +124,7 @@ pub(in crate::actions) fn send_system(
     Ok(true)
 }
 
-/// The registered session that a message is addressed to by its id.
+/// The registered session that the message names.
 fn recipient_session(tx: &ReadTx<'_>, to: &Recipient) -> Result<Option<Session>> {
     match to {
         Recipient::Session(id) => Ok(sessions::find(tx, id)?),
@@ -136,7 +132,7 @@ fn recipient_session(tx: &ReadTx<'_>, to: &Recipient) -> Result<Option<Session>>
     }
 }
 
-/// The event of a queued message; it carries the recipient's session run, where Fairway knows it.
+/// The event of a queued message, with the recipient's session run if it is known.
 fn queued_event(tx: &ReadTx<'_>, message: &Message) -> Result<Event> {
     let queued = event(EventKind::MessageQueued, message);
     Ok(match recipient_session(tx, &message.to)? {
@@ -161,7 +157,7 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
     Ok(())
 }
 
-/// A waiting message with this key: never offered, or its offer has expired.
+/// A message with this key that waits: it was never offered, or its offer has expired.
 fn find_duplicate(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Result<Option<Message>> {
     let Some(dedup) = dedup else { return Ok(None) };
     let is_waiting = |message: &Message| {

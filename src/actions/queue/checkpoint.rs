@@ -23,7 +23,7 @@ use crate::{
     wire::CheckpointResultView,
 };
 
-/// Adds a checkpoint to a task, with its event. `of` is the session it is about, if that is not the acting one.
+/// Records a checkpoint with its event. `of`: the session that the checkpoint is about, when the acting one is another.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -48,24 +48,17 @@ pub(crate) fn insert(
     Ok(checkpoint)
 }
 
-/// A checkpoint to record.
 #[derive(Debug, Clone)]
 pub struct NewCheckpoint {
-    /// The state of the work.
     pub state: CheckpointState,
     pub summary: String,
-    /// The owner of the next step.
     pub owner: Option<String>,
-    /// The path of a related file.
     pub artifact: Option<String>,
     /// The time until the next checkpoint is due.
     pub due: Option<Duration>,
 }
 
-/// Records a checkpoint, without a state transition. The answer also offers the session's waiting messages.
-///
-/// # Errors
-/// `not_found`, `stale_claim`, `invalid_value`.
+/// Records a checkpoint and leaves the task's state as it is. The answer also delivers the session's waiting messages.
 pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
     let line = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
     let summary = text_limits::check_line("summary", &new.summary)?;
@@ -115,10 +108,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
     record(app, &task, NewCheckpoint { state, summary: text.to_owned(), owner: None, artifact, due: None })
 }
 
-/// The checkpoints of a task, oldest first; with `written` those that an agent or a person wrote.
-///
-/// # Errors
-/// `not_found`.
+/// A task's checkpoints, oldest first. `written`: only those that an agent or a person wrote.
 pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -127,10 +117,10 @@ pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> 
     })
 }
 
-/// The newest checkpoint of a task; with `written` the newest that an agent or a person wrote.
+/// The newest checkpoint of a task. `written`: of those that an agent or a person wrote.
 ///
 /// # Errors
-/// `not_found`, also if the task has none.
+/// `not_found`, also when the task has none.
 pub fn latest(app: &App, task: &TaskId, written: bool) -> Result<Checkpoint> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -139,10 +129,6 @@ pub fn latest(app: &App, task: &TaskId, written: bool) -> Result<Checkpoint> {
     })
 }
 
-/// One checkpoint.
-///
-/// # Errors
-/// `not_found`.
 pub fn show(app: &App, id: i64) -> Result<Checkpoint> {
     let found = app.read(|tx| Ok(checkpoints::find(tx, id)?))?;
     found.ok_or_else(|| Refusal::not_found("checkpoint", id.to_string()).into())

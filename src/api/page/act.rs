@@ -33,16 +33,15 @@ use crate::{
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };
 
-/// The word in a command that stands for a text that the person writes.
+/// In a command, stands for a text that the person writes.
 const TEXT: &str = "TEXT";
-/// The source of a person's prompt, as `fairway prompt` has it.
+/// As for `fairway prompt`.
 const PROMPT_SOURCE: &str = "nudge";
 
-/// A command of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
-    /// The agent's own option for further calls too.
+    /// Also uses the agent's own option to allow further calls.
     AllowAlways(i64),
     Answer(QuestionId),
     Prompt(SessionId),
@@ -89,7 +88,7 @@ impl PageCommand {
         }
     }
 
-    /// The text that the person must write for it: its label; `None` for a command without one.
+    /// The label of the text that the person must write; `None` when the command needs none.
     pub(super) fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Answer(_) => Some("Answer"),
@@ -101,7 +100,7 @@ impl PageCommand {
         }
     }
 
-    /// The question before a command that cannot be undone.
+    /// A question before a command that cannot be undone.
     pub(super) fn question(&self) -> Option<&'static str> {
         match self {
             Self::AllowAlways(_) => Some(
@@ -119,7 +118,7 @@ impl PageCommand {
         }
     }
 
-    /// The command line that does the same: the words of the form with what the person wrote, quoted for a shell.
+    /// The same as a command line: the form's words with the person's texts, quoted for a shell.
     pub(super) fn line(&self, words: &str, form: &Form) -> String {
         let mut line: Vec<String> = words
             .split(' ')
@@ -136,10 +135,10 @@ impl PageCommand {
         shell_words::join(line)
     }
 
-    /// Does it, with what the person wrote into the form.
+    /// Runs the command with what the person wrote into the form.
     ///
     /// # Errors
-    /// As the command of the command line; `usage` without a text that it needs.
+    /// As on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let text = form.written("text");
         let needed = || form.needed("text", self.text_label().unwrap_or("Text"));

@@ -1,4 +1,4 @@
-//! The page of the paired devices: who they are, and how one is revoked.
+//! The pages of devices: the list of the paired ones with their revocation, and the forms, links and codes of pairing.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::{
     wire::DeviceView,
 };
 
-/// The devices. `own` is the one that asks.
+/// The list of devices. `own`: the one that asks.
 pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Response, ApiError> {
     let (devices, now) =
         state::run_blocking_as(site.feed.factory(), |app| Ok((devices::list(app)?, app.env.now()))).await?;
@@ -82,22 +82,22 @@ fn draw_device(html: &mut Html, device: &DeviceView, is_own: bool) {
     html.markup(">revoke</button></form></details></li>");
 }
 
-/// The links and the code that pair another device.
+/// What another device needs to be paired.
 #[derive(Debug)]
 pub(super) struct PairingView {
-    /// The links, the one in the network first.
+    /// The one in the network comes first.
     pub(super) links: Vec<String>,
-    /// Whether the first link leads to this machine from others.
+    /// Whether other machines can open the first link.
     pub(super) is_in_network: bool,
     /// The code as people read it.
     pub(super) code: String,
     pub(super) access: Access,
-    /// When the device ends, for people.
+    /// When the pairing of the device ends, as people read it.
     pub(super) expires_at: String,
     pub(super) fingerprint: Option<String>,
 }
 
-/// The form in which a browser asks to be paired. It says nothing about the code: only the answer to the form does.
+/// The form to type a code into. It does not tell whether `code` is valid.
 pub(super) fn pair_form(code: &str) -> String {
     let mut html = begin("pair this browser", None);
     html.markup(

@@ -12,12 +12,12 @@ use crate::{
     domain::Refusal,
 };
 
-/// The texts by their names. Of a name that comes twice the last one counts.
+/// Texts by their names. Of a repeated name the last one counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads the form of a request. Line ends are `\n`: a browser writes CR LF.
+    /// Reads the form of a request, with `\n` as line ends.
     ///
     /// # Errors
     /// `invalid_value` for a body that is no form.
@@ -31,7 +31,6 @@ impl Form {
         Ok(Self::decode(body.bytes()))
     }
 
-    /// The query of an address.
     pub(super) fn of_query(uri: &Uri) -> Self {
         Self::decode(uri.query().unwrap_or_default().as_bytes())
     }
@@ -41,12 +40,12 @@ impl Form {
         Self(pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect())
     }
 
-    /// The text of a name; empty without one.
+    /// Empty when there is none.
     pub(super) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// The text of a name without the space around it; `None` when nothing is left.
+    /// The trimmed text; `None` when nothing is left.
     pub(super) fn written(&self, name: &str) -> Option<&str> {
         Some(self.get(name).trim()).filter(|text| !text.is_empty())
     }
@@ -61,7 +60,7 @@ impl Form {
     }
 }
 
-/// A path of the page with a query.
+/// A path of the page with a query. Empty values are left out.
 pub(super) fn address(path: &str, query: &[(&str, &str)]) -> String {
     let mut text = form_urlencoded::Serializer::new(String::new());
     text.extend_pairs(query.iter().filter(|(_, value)| !value.is_empty()));

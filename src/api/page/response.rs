@@ -1,4 +1,5 @@
-//! The answers of the page.
+//! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the page in
+//! no other one.
 
 use axum::{
     Json,
@@ -11,15 +12,13 @@ use serde_json::json;
 use super::document;
 use crate::actions::Answer;
 
-/// The type of a document.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// A file of this type.
 pub(super) fn file(content_type: &'static str, text: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], text.into()).into_response()
 }
 
-/// The answer to a command that was done.
+/// The answer to a command that was run. `back`: where the person goes on.
 pub(super) fn done(answer: &Answer, command: &str, back: &str, wants_json: bool) -> Response {
     if wants_json {
         Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()
@@ -28,7 +27,7 @@ pub(super) fn done(answer: &Answer, command: &str, back: &str, wants_json: bool)
     }
 }
 
-/// No inline script or style, nothing from elsewhere, no frame, forms to the page alone.
+/// No inline script or style, nothing from elsewhere, no frame, forms only to the page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -43,7 +42,6 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Adds the headers.
 pub(super) fn protect(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

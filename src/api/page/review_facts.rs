@@ -16,7 +16,6 @@ use crate::{
 /// The most files or commits that are named.
 const MAX_NAMED: usize = 40;
 
-/// Draws the facts of a card.
 pub(super) fn draw(html: &mut Html, card: &ReviewCardView) {
     heading(html, card);
     if !card.task.body.is_empty() {

@@ -17,10 +17,8 @@ use crate::{
     wire::SearchHitView,
 };
 
-/// The most hits.
 const MAX_HITS: usize = 100;
 
-/// The page.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let text = query.written("q");
     let result = text

@@ -1,9 +1,9 @@
-//! What every page has around its content: the head, the way to the other pages, and the field of the search.
+//! What every page has around its content: the head, the navigation and the search.
 
 use super::{access::Access, html::Html, labels::with_ages};
 use crate::env::Timestamp;
 
-/// A page of the board, as the way to it names it.
+/// A page, as the navigation names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageName {
     Board,
@@ -22,7 +22,7 @@ const LINKS: &[(PageName, &str, &str)] = &[
     (PageName::Usage, "/usage", "usage"),
 ];
 
-/// The beginning of a document, with the script of this path.
+/// The beginning of a document. `script`: the path of its script.
 pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     let mut html = Html::default();
     html.markup(
@@ -39,7 +39,7 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     html
 }
 
-/// The head of a page, up to its content: the project, the links, the search, and where results are told.
+/// The head of a page: the project, the navigation, the search, and the place for results.
 pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
     html.markup("<header><h1>").text(project).markup("</h1><nav aria-label=\"pages\">");
     for (name, path, word) in LINKS {
@@ -59,13 +59,12 @@ pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &st
     );
 }
 
-/// The end of a page whose content is a `main` element.
+/// Ends a page whose content is a `main` element.
 pub(super) fn end(mut html: Html) -> Html {
     html.markup("</main></body></html>");
     html
 }
 
-/// What every page is drawn with.
 #[derive(Debug, Clone)]
 pub(super) struct PageFrame {
     pub(super) name: PageName,
@@ -77,7 +76,6 @@ pub(super) struct PageFrame {
 }
 
 impl PageFrame {
-    /// The document with this content.
     pub(super) fn document(&self, title: &str, search: &str, content: impl FnOnce(&mut Html)) -> String {
         let mut html = begin(title, Some("/pages.js"));
         header(&mut html, &self.project, self.name, search);

@@ -21,10 +21,9 @@ use crate::{
     wire::{ClaimantView, TaskDetailView, TaskView},
 };
 
-/// The most cards of one column.
 const MAX_CARDS: usize = 200;
 
-/// The columns, each with its heading and which tasks are in it.
+/// Heading, and which tasks are in the column.
 type Column = (&'static str, fn(&TaskView) -> bool);
 
 const COLUMNS: &[Column] = &[
@@ -35,13 +34,13 @@ const COLUMNS: &[Column] = &[
     ("in review", |task| task.status == "review"),
 ];
 
-/// The column of what is over, which is shown on request.
+/// Shown on request.
 const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
 
 /// The page.
 ///
 /// # Errors
-/// `invalid_value` and `not_found` for what the address names; as the store fails.
+/// `invalid_value` and `not_found` for what the address names.
 pub(super) fn page(app: &App, frame: &PageFrame, wish: &Wish) -> Result<String> {
     let tasks = list::list(app, &wish.filter()?)?;
     let choices = Choices::read(app, &lane::list::list(app, false)?);
@@ -132,7 +131,7 @@ fn add_form(html: &mut Html, wish: &Wish, choices: &Choices) {
     html.markup("</details>");
 }
 
-/// Cards that belong together in a column.
+/// Cards that stand together in a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Group {
     Priority(u8),
@@ -164,7 +163,7 @@ impl Group {
         }
     }
 
-    /// The arguments of `fairway task edit` that bring a task into it.
+    /// The arguments of `fairway task edit` that move a task into the group.
     pub(super) fn change(&self) -> Option<String> {
         match self {
             Self::Priority(priority) => Some(format!("--priority {priority}")),

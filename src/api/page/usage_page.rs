@@ -13,14 +13,12 @@ use crate::{
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The spans of the plots, in days.
 const SPANS: &[u32] = &[7, 14, 30, 90];
-/// The span that is shown unless the address names another.
+/// Shown unless the address names another span.
 const USUAL_SPAN: u32 = 14;
 /// The most rows of a table that is not by day.
 const MAX_ROWS: usize = 20;
 
-/// The page.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let wanted = query.get("days").parse().ok();
     let days = SPANS.iter().copied().find(|days| Some(*days) == wanted).unwrap_or(USUAL_SPAN);
@@ -146,7 +144,7 @@ fn table(html: &mut Html, headings: &[&str], rows: impl Iterator<Item = Vec<Stri
     html.markup("</tbody></table></div>");
 }
 
-/// The known cost; with a plus when some turns did not tell theirs.
+/// The known cost, with a plus when some turns did not report theirs.
 fn cost(row: &UsageRowView) -> String {
     match (row.cost_usd, row.turns_without_cost) {
         (None, 0) => "–".to_owned(),
@@ -169,17 +167,15 @@ const fn approximate(number: i64) -> f64 {
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 120.0;
-/// Room for the days below the bars, and for the largest number above them.
+/// Room for the days below the bars and the largest number above them.
 const MARGIN: f64 = 16.0;
 /// Below every so many bars stands a label at most.
 const MAX_LABELS: usize = 8;
 
-/// A bar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bar {
     pub(super) label: String,
     pub(super) value: f64,
-    /// The value in words.
     pub(super) text: String,
 }
 

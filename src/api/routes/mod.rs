@@ -1,4 +1,4 @@
-//! The handlers, one file per route.
+//! The table of routes, and their handlers.
 
 use axum::{
     Router,

@@ -1,4 +1,4 @@
-//! `POST /lifecycle`: a runtime reports a change of its state.
+//! `POST /lifecycle`, `POST /telemetry`: a runtime reports a change of its state, and the usage of its turns.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `GET /stream`: streams prompts, context and identity to a runtime. Messages that it does not acknowledge are sent again.
+//! `GET /stream`: streams prompts, context and identity to a runtime. `POST /ack`: acknowledges messages, which are else sent again.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Overlap as a document.
+//! Overlap as a document, with the claimed tasks whose paths overlap.
 
 use anyhow::Result;
 
@@ -21,12 +21,10 @@ use crate::{
     wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
 };
 
-/// The subject of a call.
+/// What a call asks for; without lane and task everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The lane; `None` for all.
     pub lane: Option<LaneName>,
-    /// The task; `None` for all.
     pub task: Option<TaskId>,
 }
 
@@ -69,7 +67,7 @@ impl Selection {
     }
 }
 
-/// The document with the overlaps, most serious first.
+/// The overlaps as a document, the most serious first.
 pub fn view(app: &App, found: &Refreshed, asked: &Selection) -> Result<OverlapView> {
     let planned = app.read(|tx| planned_views(tx, found, asked))?;
     let is_asked =
@@ -114,7 +112,7 @@ fn file_view(file: &OverlapFile) -> OverlapFileView {
     }
 }
 
-/// An overlap; the lane that was asked for comes first.
+/// One overlap. The lane that was asked for comes first.
 fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
     let first = asked.lane.as_ref().filter(|lane| overlap.involves(lane)).unwrap_or(&overlap.lane);
     let other = overlap.counterpart(first);
@@ -199,19 +197,19 @@ fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Resul
     Ok(all.iter().filter(is_asked).map(view).collect())
 }
 
-/// Two claimed tasks whose paths overlap.
+/// Two claimed tasks whose globs of paths overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlannedOverlap {
     pub task: TaskId,
     pub lane: Option<LaneName>,
     pub other_task: TaskId,
     pub other_lane: Option<LaneName>,
-    /// The two overlapping globs.
+    /// One glob of each task.
     pub globs: (String, String),
 }
 
-/// The pairs of claimed tasks of different claimants whose paths overlap, by id. Those of two lanes that have both written
-/// there are left out: their work itself is judged.
+/// The pairs of claimed tasks of different claimants whose paths overlap, by id. Left out are those of two lanes that
+/// have both changed files there: their work itself is judged. Needs no worktree, so it also works across hosts.
 pub(super) fn planned(tx: &ReadTx<'_>, snapshots: &[LaneSnapshot]) -> Result<Vec<PlannedOverlap>> {
     let mut claimed: Vec<Task> = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {

@@ -30,7 +30,7 @@ use crate::{
 
 pub mod run;
 
-/// Adds evidence to a task, with its event. `of` is the session it is from, if that is not the acting one.
+/// Records evidence with its event. `of`: the session that the evidence is from, when the acting one is another.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -46,7 +46,6 @@ pub(crate) fn insert(
     Ok(record)
 }
 
-/// The event of new evidence.
 fn recorded_event(task: &Task, record: &Evidence) -> Event {
     Event::new(EventKind::EvidenceRecorded)
         .task(&task.id)
@@ -60,26 +59,17 @@ fn recorded_event(task: &Task, record: &Evidence) -> Event {
         .with("commit", record.commit.as_deref())
 }
 
-/// Evidence to add.
 #[derive(Debug, Clone)]
 pub struct NewEvidence {
     pub result: EvidenceResult,
-    /// The kind of evidence.
     pub kind: Option<Label>,
     /// The command that produced it.
     pub command: Option<String>,
-    /// The path of a related file.
     pub artifact: Option<String>,
-    /// The summary, one line.
     pub summary: Option<String>,
-    /// The commit it is about.
     pub commit: Option<String>,
 }
 
-/// Records a claim of evidence.
-///
-/// # Errors
-/// `not_found`, `stale_claim`, `invalid_value`.
 pub fn add(app: &App, id: &TaskId, new: &NewEvidence) -> Result<Answer> {
     let line =
         |what, given: &Option<String>| given.as_deref().map(|given| text_limits::check_line(what, given)).transpose();
@@ -128,7 +118,7 @@ pub fn add(app: &App, id: &TaskId, new: &NewEvidence) -> Result<Answer> {
     })
 }
 
-/// The SHA-256 of a file's bytes; `None` unless it is a regular file. Reading another kind of file might block.
+/// The SHA-256 of a regular file; `None` for other kinds, whose reading might block.
 pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
     if !path.metadata().ok()?.is_file() {
         return None;
@@ -144,9 +134,6 @@ pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
 }
 
 /// A task's evidence, oldest first.
-///
-/// # Errors
-/// `not_found`.
 pub fn list(app: &App, task: &TaskId) -> Result<Vec<Evidence>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -154,13 +141,11 @@ pub fn list(app: &App, task: &TaskId) -> Result<Vec<Evidence>> {
     })
 }
 
-/// The maximum size of an output that is read; a stored one is smaller.
+/// How much of a stored output is read, in bytes. Stored outputs are smaller.
 const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 
-/// A record, and of observed evidence the last `lines` lines of its stored output; 0 means all lines.
-///
-/// # Errors
-/// `not_found`; as the store fails. An output that cannot be read is left out, with the reason.
+/// One record, with the last `lines` lines of the output that Fairway itself stored; 0 means all. An output that cannot
+/// be read is left out, and the reason given.
 pub fn show(app: &App, id: i64, lines: usize) -> Result<EvidenceDetailView> {
     let found = app.read(|tx| Ok(evidence::find(tx, id)?))?;
     let record = found.ok_or_else(|| Refusal::not_found("evidence", id.to_string()))?;

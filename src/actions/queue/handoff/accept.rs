@@ -1,4 +1,4 @@
-//! Accept a handoff, with the claim or without, and with the work or without.
+//! Accept a handoff, with or without the claim, and with or without its commits.
 
 use anyhow::Result;
 
@@ -31,25 +31,22 @@ use crate::{
     wire::{AcceptedHandoffView, LaneSyncView},
 };
 
-/// What an actor takes with a handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
     /// Nothing: the task keeps its claimant.
     WithoutClaim,
-    /// The claim. A task of which something was begun stays in its lane.
+    /// The claim. A task whose work has begun stays in its lane.
     WithClaim,
     /// The claim, and the commits into the actor's own lane.
     WithWork,
 }
 
-/// open → accepted, by an actor of its role or lane. With the claim, the actor gets it in the same transaction, and
-/// the task is in progress; when the claim is refused, the handoff stays open. The answer says who has the task then, and where
-/// its work is.
+/// open → accepted, by an actor of the handoff's role or lane. With the claim, the actor becomes the claimant in the
+/// same transaction; when the claim is refused, the handoff stays open.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also `stale_claim`, `wrong_state`,
-/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane; with the work also
-/// `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
+/// `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also the refusals of a claim; with the work
+/// also `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
 pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
     if how == Acceptance::WithWork {
         return accept_with_work(app, id);
@@ -78,8 +75,8 @@ pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
     })
 }
 
-/// Accepts with the claim and brings the commits into the actor's own lane. The result is worked out first, so a conflict
-/// leaves everything as it was. After a crash either nothing has moved, or the same command finishes the acceptance.
+/// Accepts with the claim and brings the commits into the actor's own lane. The merge is worked out first, so a
+/// conflict changes nothing. After a crash either nothing has moved, or the same command finishes the acceptance.
 fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -122,13 +119,13 @@ fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
     update.apply(app, &plan, |tx| take_into(app, tx, id, &own.name, &task, Some(&work), Some(moved)))
 }
 
-/// How the commits came into a lane.
 struct Moved {
     view: LaneSyncView,
     line: String,
 }
 
-/// The answer to an actor who has accepted already: the work is in that lane, or stays where the acceptance left it.
+/// The answer to a repeat by the same actor: the work is in the actor's lane, or stays where the first acceptance left
+/// it.
 fn repeat_with_work(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Answer> {
     let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
     if task.fields.lane.as_ref() == Some(&own.name) {
@@ -148,7 +145,7 @@ fn repeat_with_work(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Re
     Err(Refusal::WorkNotMoved { handoff: handoff.id, why, hint }.into())
 }
 
-/// Accepts with the claim, in the actor's own lane, if the task is still where its commits were found.
+/// Accepts with the claim, in the actor's own lane, unless the task has changed lanes since its commits were found.
 fn take_into(
     app: &App,
     tx: &WriteTx<'_>,
@@ -193,7 +190,7 @@ fn unchanged(handoff: &Handoff, task: &Task, work: Option<&HandedWork>) -> Resul
     answer(handoff, task, work, None, line)
 }
 
-/// The claimant of the task, as a clause of a sentence.
+/// Who has claimed the task, as a clause of a sentence.
 fn claimant_clause(task: &Task) -> String {
     let id = &task.id;
     match task.state.claim() {
@@ -228,17 +225,13 @@ fn answer(
     Answer::new(&view, handoff.id, line)
 }
 
-/// A claim that may be made.
 pub(super) struct PlannedClaim {
     takeover: Takeover,
     place: PlannedPlace,
     role: Option<Role>,
 }
 
-/// Plans the move of the claim to the actor, with the task in `lane` or where a claim puts it.
-///
-/// # Errors
-/// `stale_claim`, `wrong_state`, `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane.
+/// Plans the move of the claim to the actor. `lane`: where the task goes; by default where a claim would put it.
 pub(super) fn plan_claim(
     app: &App,
     tx: &ReadTx<'_>,
@@ -280,7 +273,7 @@ impl PlannedClaim {
     }
 }
 
-/// Checks the WIP limits of the lane in which the task will be and of the handoff's lane.
+/// Checks the WIP limits of the lane in which the task will be, and of the handoff's lane.
 fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task, lane: Option<&LaneName>) -> Result<()> {
     let mut lanes: Vec<_> = lane.into_iter().chain(&handoff.to_lane).collect();
     lanes.dedup();

@@ -22,11 +22,10 @@ use crate::{
 pub mod accept;
 mod work;
 
-/// A handoff and the role of the actor who answers it.
 struct HandoffForActor {
     handoff: Handoff,
     role: Option<Role>,
-    /// The answer to a repeat: the actor has given the same answer before.
+    /// The answer for an actor who gave the same answer before.
     repeat_answer: Option<Answer>,
 }
 
@@ -34,12 +33,11 @@ fn find(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
     handoffs::find(tx, id)?.ok_or_else(|| Refusal::not_found("handoff", id.to_string()).into())
 }
 
-/// The open handoff of a task.
 pub(crate) fn open_of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Handoff>, StoreError> {
     Ok(handoffs::of_task(tx, task)?.into_iter().find(|handoff| handoff.status == HandoffStatus::Open))
 }
 
-/// Loads a handoff that the actor answers with `status`.
+/// Loads a handoff and checks that the actor may answer it with `status`.
 fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Result<HandoffForActor> {
     let handoff = find(tx, id)?;
     let (role, lane): (Option<Role>, Option<LaneName>) = lookup::effective_scope(tx, &app.actor)?;
@@ -50,7 +48,7 @@ fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Resul
     Ok(HandoffForActor { handoff, role, repeat_answer: repeated })
 }
 
-/// The answer to a repeat: the same actor has given this answer already. Nothing changes.
+/// The answer when the same actor has given this answer before; nothing is written.
 fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
     if handoff.status != status || !handoff.answered_by.as_deref().is_some_and(|by| app.actor.is_named(by)) {
         return Ok(None);
@@ -59,7 +57,7 @@ fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<
     Answer::new(handoff, handoff.id, line).map(Some)
 }
 
-/// Adds a handoff, with its event. `of` is the creating session, if that is not the acting one.
+/// Records a handoff with its event. `of`: the creating session, when the acting one is another.
 pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
     let handoff = handoffs::insert(tx, handoff)?;
     let event = event(EventKind::HandoffCreated, &handoff)
@@ -72,10 +70,7 @@ pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -
     Ok(handoff)
 }
 
-/// Whether a task can be handed over.
-///
-/// # Errors
-/// `wrong_state` when it is closed.
+/// Refuses to hand over a closed task.
 pub(crate) fn require_open(task: &Task) -> Result<(), Refusal> {
     let status = task.state.status();
     if status.is_closed() {
@@ -84,7 +79,6 @@ pub(crate) fn require_open(task: &Task) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Writes an answer and its event.
 fn record_answer(tx: &WriteTx<'_>, handoff: Handoff, status: HandoffStatus, reason: Option<&str>) -> Result<Handoff> {
     let kind = match status {
         HandoffStatus::Declined => EventKind::HandoffDeclined,
@@ -105,23 +99,19 @@ fn event(kind: EventKind, handoff: &Handoff) -> Event {
         .with("to_lane", handoff.to_lane.as_ref().map(ToString::to_string))
 }
 
-/// A handoff to create, to a role or to a lane.
 #[derive(Debug, Clone)]
 pub struct NewHandoff {
-    /// The receiving role.
     pub to_role: Option<Role>,
-    /// The receiving lane.
     pub to_lane: Option<LaneName>,
     pub summary: String,
-    /// The details for the receiver.
     pub payload: Option<String>,
 }
 
-/// Creates an open handoff under the task's current epoch. The claim stays until the handoff is accepted with the claim.
+/// Creates an open handoff under the task's current epoch. The claim stays until the handoff is accepted with the
+/// claim.
 ///
 /// # Errors
-/// `not_found`, `wrong_state` on a closed task, `already_offered` while another handoff of it is open, `stale_claim`,
-/// `invalid_value`.
+/// `already_offered` while another handoff of the task is open.
 pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
     let summary = text_limits::check_line("summary", &new.summary)?;
     let payload = new.payload.as_deref().map(|payload| text_limits::check_body("payload", payload)).transpose()?;
@@ -167,10 +157,10 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
     })
 }
 
-/// open → declined, by an actor of its role or lane, with a reason.
+/// open → declined, by an actor of the handoff's role or lane.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.
+/// `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
     let reason = text_limits::check_line("reason", reason)?;
     app.mutate(|tx| {
@@ -186,7 +176,7 @@ pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
 /// open → withdrawn, by its creator or with `force`.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `not_creator`.
+/// `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
@@ -206,21 +196,13 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
     })
 }
 
-/// The filter of a listing.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only handoffs to this role.
     pub to_role: Option<Role>,
-    /// Only handoffs of this task.
     pub task: Option<TaskId>,
-    /// Only open handoffs.
     pub open: bool,
 }
 
-/// The matching handoffs, oldest first.
-///
-/// # Errors
-/// `not_found` for an unknown task.
 pub fn list(app: &App, filter: &Filter) -> Result<Vec<Handoff>> {
     app.read(|tx| {
         let found = match &filter.task {

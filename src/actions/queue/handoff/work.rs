@@ -1,4 +1,4 @@
-//! Where the work of a task is that is handed over: its commits stay in the lane in which they were made.
+//! The work of a task that is handed over: where its commits are, and how they come into the lane of the actor who accepts.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -28,23 +28,22 @@ use crate::{
     wire::HandedWorkView,
 };
 
-/// The work of a task in a worktree of this host.
 #[derive(Debug, Clone)]
 pub(super) struct HandedWork {
-    /// The task's lane; `None` for the worktree of a session without a lane.
+    /// The task's lane; `None` when the worktree is that of a session without a lane.
     pub(super) lane: Option<LaneName>,
     pub(super) worktree: String,
     pub(super) branch: Option<String>,
     pub(super) head: String,
-    /// The number of its commits that the base lacks; `None` when it is unknown.
+    /// How many commits of the work the base lacks; `None` when that is unknown.
     commits: Option<u64>,
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is here. Starts git.
+/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host.
 ///
 /// # Errors
-/// `lane_damaged`; as the store fails.
+/// `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -71,10 +70,7 @@ pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
 }
 
 impl HandedWork {
-    /// The work in the worktree of a lane whose branch will be at `head`.
-    ///
-    /// # Errors
-    /// `no_worktree`.
+    /// The work in a lane's worktree, as if its branch were at `head`.
     pub(super) fn of_lane(app: &App, lane: &Lane, base: &str, head: &str) -> Result<Self> {
         let Some(worktree) = lane.worktree.clone() else {
             return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
@@ -86,17 +82,16 @@ impl HandedWork {
         Ok(Self { lane, branch, head: head.to_owned(), commits, has_changes, worktree })
     }
 
-    /// The lane, or the worktree without one.
+    /// The lane in words, or the worktree of a session without a lane.
     pub(super) fn place(&self) -> String {
         self.lane.as_ref().map_or_else(|| self.worktree.clone(), |lane| format!("the lane {lane}"))
     }
 
-    /// Whether there is anything in it that another worktree lacks. What cannot be known is something.
+    /// Whether the work has anything that other worktrees lack. What git cannot tell counts as something.
     pub(super) fn is_begun(&self) -> bool {
         self.commits != Some(0) || self.has_changes
     }
 
-    /// The line of the answer.
     pub(super) fn line(&self) -> String {
         let lane = self.lane.as_ref().map(|lane| format!("lane {lane}, ")).unwrap_or_default();
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
@@ -120,10 +115,10 @@ impl HandedWork {
     }
 }
 
-/// The lane of the actor: that of its session, else the one that the handoff is for, else the one that it names.
+/// The actor's lane: that of its session, else the lane that the handoff is for, else the actor's own `--lane`.
 ///
 /// # Errors
-/// `work_not_moved` without one; `not_found` for one that does not exist.
+/// `work_not_moved` without a lane.
 pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<Lane> {
     let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
     let named = session.and_then(|session| session.lane).or_else(|| handoff.to_lane.clone());
@@ -135,8 +130,8 @@ pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<
     lookup::lane(tx, &name)
 }
 
-/// Locks the worktrees of the lane that gets the commits and of the one that has them, in the order of their names: two
-/// acceptances in opposite directions do not wait for each other.
+/// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not
+/// wait for each other.
 ///
 /// # Errors
 /// `in_use`.
@@ -145,11 +140,11 @@ pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> 
     names.into_iter().map(|name| worktree::lock(app, name)).collect()
 }
 
-/// Works out how the commits come into the lane `own`; `None` when nothing was begun outside of it.
+/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it.
 ///
 /// # Errors
-/// `lane_elsewhere`, `session_mismatch`, `lane_damaged`, `no_worktree`, `not_found`, `unsaved_work`, `work_not_moved`,
-/// `wrong_branch`, `in_use`, `git_failed`.
+/// `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing
+/// or on another host.
 pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
     let id = handoff.id.to_string();
     let words = ["handoff", "accept", &id, "--move"];
@@ -175,7 +170,7 @@ pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> 
     sync::prepare(app, own, dir, incoming, false, busy).map(Some)
 }
 
-/// The commits of the work. What is in no commit cannot be brought.
+/// The commits to bring. Refuses uncommitted changes, which no merge would bring.
 fn incoming(app: &App, handoff: &Handoff, work: &HandedWork) -> Result<Incoming> {
     let Some(lane) = &work.lane else {
         let why = format!("it is in {}, which is the worktree of no lane", work.worktree);

@@ -20,19 +20,15 @@ use crate::{
     store::{ReadTx, WriteTx, lanes},
 };
 
-/// Adds a lane.
-///
-/// # Errors
-/// `exists`, `invalid_value`.
 pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| insert(tx, &here(new_lane(name, fields, tx.now())), None))
 }
 
-/// Adds a lane and creates its branch and worktree. If a step fails, branch, worktree and lane are all undone.
+/// Adds a lane and creates its branch and worktree. If a step fails, everything is undone.
 ///
 /// # Errors
-/// `exists`, also for the branch or the directory; `not_found` for a base that git does not know; `git_failed`.
+/// `exists`, also for the branch or the directory.
 pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
@@ -53,16 +49,12 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     Ok(note.into_iter().fold(answer, Answer::note))
 }
 
-/// The lane that [`add_with_worktree`] would add.
-///
-/// # Errors
-/// `not_found` for a base that git does not know; `git_failed`.
+/// The lane that [`add_with_worktree`] would add; nothing is created.
 pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     Ok(plan_worktree(app, &git, name, fields)?.0)
 }
 
-/// A new lane with its branch and worktree.
 fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &LanePatch) -> Result<(Lane, WorktreePlan)> {
     let said = |field: &Option<Option<String>>| field.clone().flatten();
     let base = said(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());

@@ -13,11 +13,10 @@ use crate::{
     wire::{FileDiffView, LaneDiffView},
 };
 
-/// The difference as a document. Files that are not committed and new files are included; nothing is written to the
-/// repository.
+/// The difference as a document, with uncommitted and new files. Nothing is written to the repository.
 ///
 /// # Errors
-/// `not_found` for the lane, its worktree, its base or the event or commit `since`; `no_worktree`; `lane_elsewhere`; `git_failed`.
+/// `not_found` for the base and for `since`; `no_worktree`; `lane_elsewhere`.
 pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffView> {
     with_diff(app, name, since, |git, diff, facts| {
         let mut files: Vec<FileDiffView> = diff.files(&facts.since)?.into_iter().map(file_view).collect();
@@ -38,12 +37,11 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
     })
 }
 
-/// What a difference that is shown as text does not say by itself.
 #[derive(Debug)]
 pub struct DiffNotes {
-    /// The paths at which no file of git's stands any more.
+    /// Paths of the commit at which something else than a regular file is now, such as a socket.
     pub special: Vec<String>,
-    /// The paths that programs of the person would run or read later.
+    /// Paths that a person's programs would run or read later.
     pub runs_later: Vec<String>,
 }
 
@@ -57,7 +55,7 @@ fn runs_later(files: &[FileDiffView]) -> Vec<String> {
     files.iter().map(|file| &file.path).filter(|path| defaults.runs_later(path)).cloned().collect()
 }
 
-/// Shows the difference on the terminal, as `git diff` does: through git's pager.
+/// Shows the difference on the terminal through git's pager.
 pub fn show(
     app: &App,
     name: &LaneName,
@@ -84,7 +82,6 @@ pub fn text(
     })
 }
 
-/// The two sides of the comparison.
 struct Facts {
     head: String,
     base: String,
@@ -117,7 +114,6 @@ fn with_diff<T>(
     act(&git, &diff, Facts { head, base, since })
 }
 
-/// A file that differs, as a document.
 pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     let status = match file.letter {
         'A' => "added",
@@ -131,11 +127,11 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
 }
 
-/// The commit of `since`: a number is an event, and stands for the lane's branch as it was at the time of the event; another
-/// text is a commit, branch or tag.
+/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is
+/// a commit, branch or tag.
 ///
 /// # Errors
-/// `not_found` for the event, or the commit, or an event before the reflog of the branch; `git_failed`.
+/// `not_found`, also for an event before the reflog of the branch.
 pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
     let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
     match since.parse::<i64>() {

@@ -1,4 +1,4 @@
-//! Edit a lane's fields.
+//! A lane's editable fields, and their edit.
 
 use std::path::Path;
 
@@ -18,10 +18,7 @@ use crate::{
     wire::LaneView,
 };
 
-/// Applies `fields` to a lane. A branch or worktree given here belongs to the user: `lane rm` leaves it.
-///
-/// # Errors
-/// `not_found`, `invalid_value`.
+/// Changes fields of a lane. A branch or worktree that is named here belongs to the user: `lane rm` leaves it.
 pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| {
@@ -62,7 +59,8 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     })
 }
 
-/// The note on a worktree of another host that the lane no longer names, while that host is heard of.
+/// A note when the lane no longer names a worktree on another host that is still heard of: unpushed work may be left
+/// there.
 fn left_behind(app: &App, tx: &WriteTx<'_>, before: &Lane, lane: &Lane) -> Result<Option<String>> {
     if before.host_id == lane.host_id || !other_host::has_worktree(app, before) {
         return Ok(None);
@@ -95,7 +93,7 @@ fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
     }
 }
 
-/// A lane whose worktree, if it has one, is on this host.
+/// The lane with this host recorded for its worktree, if it has one.
 pub(super) fn here(lane: Lane) -> Lane {
     if lane.worktree.is_none() {
         return lane.on_host(String::new(), None);
@@ -107,30 +105,21 @@ pub(super) fn here(lane: Lane) -> Lane {
 /// A partial update of a lane: `None` keeps a field, `Some(None)` clears it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanePatch {
-    /// The title: the purpose of the lane.
     pub title: Option<Option<String>>,
-    /// The role that works in the lane.
     pub role: Option<Option<Role>>,
     pub branch: Option<Option<String>>,
-    /// The base: the branch that `branch` started from.
+    /// The branch that `branch` started from.
     pub base: Option<Option<String>>,
-    /// The worktree's directory, an absolute path.
     pub worktree: Option<Option<String>>,
-    /// The WIP limit: how many tasks may be claimed in the lane at once.
+    /// How many tasks may be claimed in the lane at once.
     pub wip_limit: Option<Option<i64>>,
-    /// The default provider.
     pub provider: Option<Option<Label>>,
-    /// The default backend.
     pub backend: Option<Option<String>>,
-    /// The sandbox that each session in the lane has at least.
+    /// The least sandbox of each session in the lane.
     pub sandbox: Option<Option<SandboxClass>>,
 }
 
 impl LanePatch {
-    /// Checks the text fields.
-    ///
-    /// # Errors
-    /// `invalid_value`, naming the field.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let line = |what: &'static str, value: &Option<Option<String>>| match value.iter().flatten().next() {
             Some(value) => text_limits::check_line(what, value).map(drop),
@@ -148,7 +137,6 @@ impl LanePatch {
     }
 }
 
-/// A lane's current state as a document.
 pub(super) fn view(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneView> {
     let lane = lookup::lane(tx, name)?;
     Ok(LaneView::new(&lane, tasks::held_in_lane(tx, name, None)?))
@@ -158,7 +146,7 @@ pub(super) fn answer(tx: &ReadTx<'_>, name: &LaneName, line: impl Into<String>) 
     Answer::new(&view(tx, name)?, name, line)
 }
 
-/// The note on a worktree of this host that a lane names and that is not there.
+/// The note for a lane that names a directory of this host which does not exist.
 pub(super) fn missing_worktree(lane: &Lane) -> Option<String> {
     let dir = lane.worktree.as_deref().filter(|dir| !Path::new(dir).is_dir())?;
     let (dir, branch) = (shell_words::quote(dir), shell_words::quote(lane.branch.as_deref().unwrap_or("BRANCH")));

@@ -1,4 +1,4 @@
-//! The end of a lane whose work has landed: its worktree and branch go when nothing of them is lost or needed.
+//! Closes a lane whose work has landed, and removes its worktree and branch when nothing is lost and no work needs them.
 
 use std::path::Path;
 
@@ -19,20 +19,15 @@ use crate::{
     store::lanes,
 };
 
-/// The result of removing a landed lane's worktree and branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::actions) struct LandedLane {
-    /// The directory that was removed.
     pub(in crate::actions) removed: Option<String>,
-    /// Why something stays.
     pub(in crate::actions) note: Option<String>,
 }
 
-/// Closes a lane and removes the worktree and branch that Fairway made for it, if its branch is at the landed commit, its worktree
-/// is clean, and no session, claim, job or open task needs it. The row of the lane stays.
-///
-/// # Errors
-/// As the store or git fails; nothing is removed then, or only the worktree.
+/// Closes a lane whose work has landed, and removes the worktree and branch that Fairway made for it. Both stay when
+/// the branch has other commits, the worktree has changes, or a session, claim, job or open task needs them. When the
+/// call fails, at most the worktree was removed.
 pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
     let Some(lane) = app.read(|tx| Ok(lanes::find(tx, name)?))? else { return Ok(LandedLane::default()) };
     let Some(dir) = lane.worktree.clone().filter(|_| lane.owns_worktree) else { return Ok(LandedLane::default()) };

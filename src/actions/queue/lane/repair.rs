@@ -28,11 +28,11 @@ use crate::{
     store::lanes,
 };
 
-/// Makes the worktree of a lane again, from its branch. A branch that is gone starts again at the lane's base. A worktree that
-/// is there stays as it is; one of a moved project is connected with its repository again.
+/// Makes a lane's worktree again from its branch, or from the lane's base when the branch is gone. An existing worktree
+/// stays; one of a moved project is connected with its repository again.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `lane_held` when other files are in its directory; `not_found` for the base; `git_failed`.
+/// `no_worktree`; `lane_elsewhere`; `lane_held` when other files are in its directory.
 pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -71,8 +71,8 @@ fn has_files(dir: &Path) -> bool {
     dir.read_dir().is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Connects a directory with git's record of it again. Its files stay as they are, and what was in the place of its `.git` file is
-/// kept beside it.
+/// Writes the directory's `.git` file anew and so connects it with git's record of the worktree. Its files stay, and
+/// what was in the place of the `.git` file is kept beside it.
 fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     let Some(record) = worktree_record(&app.project.root, dir) else {
@@ -105,7 +105,7 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     })
 }
 
-/// Renames an entry that is not the `.git` file of this record; returns its new path.
+/// Renames what is in the place of the `.git` file, unless it already leads to this record. Returns the new path.
 fn set_aside(entry: &Path, record: &Path) -> io::Result<Option<PathBuf>> {
     let own = format!("gitdir: {}", record.display());
     let is_own = || fs::read_to_string(entry).is_ok_and(|text| text.trim_end() == own);
@@ -122,7 +122,7 @@ fn set_aside(entry: &Path, record: &Path) -> io::Result<Option<PathBuf>> {
     Ok(Some(kept))
 }
 
-/// The lane's worktree, when it has lost its repository: the project was moved, and the worktree with it or not.
+/// The lane's worktree, when it lost its repository because the project was moved.
 fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
     Ok(match checkout::presence(app, lane) {
         Presence::None | Presence::Elsewhere | Presence::Damaged(..) => None,
@@ -134,14 +134,12 @@ fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
     })
 }
 
-/// Connects a worktree with the repository of the project.
 fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     Repository::of(Git::new(app.env.vars(), &app.project.root)).repair_worktree(dir)?;
     recorded_connection(app, lane, dir)
 }
 
-/// Records that a worktree is connected with its repository again.
 fn recorded_connection(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let git = Git::new(app.env.vars(), dir);
     Repository::around(git)?;
@@ -162,7 +160,7 @@ fn recorded_connection(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     })
 }
 
-/// Creates the worktree, and the branch if it is gone; returns whether it was.
+/// Creates the worktree, and its branch if that is gone. Returns whether the branch is new.
 fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<bool> {
     let _alone = worktree::lock_git(app)?;
     if dir.is_file() {

@@ -20,14 +20,13 @@ use crate::{
     wire::LaneView,
 };
 
-/// The verb of refusals.
 const VERB: &str = "remove";
 
-/// Removes a lane. A worktree that Fairway created is removed too, unless it holds unsaved work. Any other worktree stays. A
-/// lane with a history is hidden: the history stays, and the name can be used again.
+/// Removes a lane. A worktree that Fairway made is removed too, unless it has unsaved work; any other stays. A lane
+/// with a history is only hidden, and its name can be used again.
 ///
 /// # Errors
-/// `in_use`, `lane_elsewhere`, `unsaved_work`, `git_failed`.
+/// `in_use`, `lane_elsewhere`, `unsaved_work`.
 pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -62,7 +61,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     app.mutate(|tx| delete(app, tx, &check_unused(tx, name)?, Some(&removed)))
 }
 
-/// The lane, if no open record refers to it.
+/// The lane, unless an open record refers to it.
 fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
     let uses = lanes::usage(tx, name)?;

@@ -17,9 +17,6 @@ use crate::{
 };
 
 /// Opens, pauses or closes a lane. Existing claims stay.
-///
-/// # Errors
-/// `not_found`.
 pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
     app.mutate(|tx| {
         let lane = lookup::lane(tx, name)?;
@@ -41,7 +38,6 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
     })
 }
 
-/// Writes the status and its event.
 pub(super) fn write(tx: &WriteTx<'_>, lane: Lane, status: LaneStatus) -> Result<()> {
     let kind = match status {
         LaneStatus::Open => EventKind::LaneOpened,

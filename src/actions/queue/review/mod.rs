@@ -34,7 +34,6 @@ pub mod list;
 pub(in crate::actions) mod memory;
 pub mod next;
 
-/// The open review request of a domain.
 fn find_open<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
     reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
 }
@@ -48,13 +47,13 @@ fn event(kind: EventKind, task: &Task, review: &Review) -> Event {
         .with("reviewer", review.reviewer.as_deref())
 }
 
-/// The domain of a task for which none is required or requested.
+/// The domain of a review when none is required or requested.
 const GENERAL: &str = "general";
 
 /// The only requested domain, else the only required one, else `general`.
 ///
 /// # Errors
-/// `usage` when there are several; as the store fails.
+/// `usage` when there are several.
 fn default_domain(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -> Result<Label> {
     let open: Vec<&Label> =
         reviews.iter().filter(|review| review.verdict.is_none()).map(|review| &review.domain).collect();
@@ -72,11 +71,11 @@ fn default_domain(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -
     }
 }
 
-/// Requests a review in a domain, by default the only requested or required one, else `general`. An open request of the
-/// domain stays, with the newly given reviewer.
+/// Requests a review in a domain, by default as [`default_domain`] chooses. An open request of the domain stays, and
+/// gets the new reviewer.
 ///
 /// # Errors
-/// `not_found`, `stale_claim`, `usage` if the domain is ambiguous, `invalid_value`.
+/// `usage` if the domain is ambiguous.
 pub fn request(app: &App, id: &TaskId, domain: Option<&Label>, reviewer: Option<&str>) -> Result<Answer> {
     let reviewer = reviewer.map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
     app.mutate(|tx| {
@@ -113,24 +112,23 @@ pub fn request(app: &App, id: &TaskId, domain: Option<&Label>, reviewer: Option<
     })
 }
 
-/// A review to record.
 #[derive(Debug, Clone)]
 pub struct NewReview {
     pub verdict: Verdict,
-    /// The domain; by default the only requested or required one, else `general`.
+    /// By default the only requested or required domain, else `general`.
     pub domain: Option<Label>,
-    /// The reviewer; by default the actor.
+    /// By default the actor.
     pub reviewer: Option<String>,
-    /// The reviewed commit; by default the task's, else the checked-out one.
+    /// By default the task's commit, else the checked-out one.
     pub commit: Option<String>,
-    /// Details.
     pub notes: Option<String>,
 }
 
-/// Records a verdict. It answers the open request of its domain. One that refuses the work sends the task back to its author.
+/// Records a verdict, which answers the open request of its domain. One that asks for changes or rejects sends the task
+/// back to its author.
 ///
 /// # Errors
-/// `not_found`, `stale_claim`, `usage` if the domain is ambiguous, `invalid_value`.
+/// `usage` if the domain is ambiguous.
 pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     let reviewer = new.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
     let notes = new.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
@@ -200,7 +198,6 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     Ok(answer)
 }
 
-/// The source of such a message.
 const SOURCE: &str = "review";
 
 /// Sends a task back to its author with the review's notes and the reviewer's new comments.
@@ -209,7 +206,7 @@ fn send_back(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, comments
     tell_author(app, tx, task, review, comments)
 }
 
-/// Tells the claiming session, or else the next one of the task's lane: a verdict and its comments are one message.
+/// Tells the claiming session, or else the next one of the task's lane. A verdict and its comments are one message.
 fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, comments: &[ReviewComment]) -> Result<()> {
     let claim = task.state.claim();
     if claim.is_some_and(|claim| app.actor.is_named(&claim.claimant)) {
@@ -241,11 +238,11 @@ fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, commen
     Ok(())
 }
 
-/// Removes the request of a review, or a verdict that refuses the work, by the actor who made it or with `force`. Its events stay in
-/// the history. The claimant of the task cannot remove another's refusal.
+/// Removes a request, or a verdict that asks for changes or rejects, by the actor who made it or with `force`. The
+/// events stay. A task's claimant cannot remove another actor's verdict.
 ///
 /// # Errors
-/// `not_found`, `already_answered` for an approval, `not_creator`.
+/// `already_answered` for an approval, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {

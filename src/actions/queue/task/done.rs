@@ -16,11 +16,11 @@ use crate::{
     store::tasks,
 };
 
-/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant, not
-/// the gates. The answer names the work that was judged.
+/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant,
+/// not the gates. The answer names the work that was judged.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`, `no_worktree`, `lane_elsewhere`.
+/// `gate_blocked`, `no_worktree`, `lane_elsewhere`.
 pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskDone,

@@ -19,20 +19,16 @@ use crate::{
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
-/// The maximum number of notes; the JSON document has all details.
 const MAX_NOTES: usize = 10;
 
-/// A parsed file.
 struct ImportFile {
-    /// The tasks, by id.
     tasks: BTreeMap<TaskId, ImportedTask>,
-    /// Their ids in the order of the file.
     order: Vec<TaskId>,
-    /// The records that are deleted in the file.
+    /// The records that the file marks as deleted.
     deleted: Vec<IgnoredFieldView>,
 }
 
-/// The changes of an import to the store.
+/// What an import changes in the store.
 struct ImportPlan<'f> {
     /// The tasks to insert, in the order of the file.
     fresh: Vec<&'f ImportedTask>,
@@ -40,8 +36,8 @@ struct ImportPlan<'f> {
     report: ImportReport,
 }
 
-/// Imports the tasks of a file. Existing tasks stay unchanged, and removed ones stay removed. With `dry_run`, writes nothing
-/// and reports the same. It is one write, but for a large file and a store on a server.
+/// Imports the tasks of a file. Existing tasks stay unchanged, and removed ones stay removed. `dry_run` writes nothing
+/// and reports the same. A large file is written to a server in steps, otherwise in one write.
 ///
 /// # Errors
 /// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.

@@ -1,4 +1,4 @@
-//! A task's history in short: its newest events, and the ends of its claimants' sessions.
+//! A task's history in short: its newest events and the ends of its claimants' sessions, as text.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -12,9 +12,8 @@ use crate::{
     wire::TimelineEntryView,
 };
 
-/// The maximum number of entries.
 pub(super) const MAX_ENTRIES: usize = 20;
-/// The maximum number of claims whose sessions are looked at.
+/// How many of the newest claims are searched for events of their sessions.
 const MAX_CLAIMS: usize = 10;
 
 /// The newest entries of a task's history, oldest first, and whether there are earlier ones.
@@ -59,7 +58,7 @@ pub(super) fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<(Vec<TimelineEntr
     Ok((entries.collect(), has_earlier))
 }
 
-/// Whether it tells what became of a session.
+/// Whether an event says that a session became stale, came back or ended.
 const fn is_fate(kind: EventKind) -> bool {
     matches!(
         kind,
@@ -67,13 +66,13 @@ const fn is_fate(kind: EventKind) -> bool {
     )
 }
 
-/// Whether an event is the checkpoint of a stale claimant, whose own event is an entry already.
+/// Whether an event is the checkpoint of a stale claimant, whose own event is listed already.
 fn is_repeated_by_session(event: &LoggedEvent, claimants: &[SessionId]) -> bool {
     event.data.get("origin").and_then(|origin| origin.as_str()) == Some("reconcile")
         && event.session.as_deref().is_some_and(|session| claimants.iter().any(|id| id.as_str() == session))
 }
 
-/// The steps of a transition and how it came about: `: todo → in_progress, stolen from m1 (it sleeps)`.
+/// A transition and its circumstances in words, as in `: todo → in_progress, stolen from m1 (it sleeps)`.
 pub(in crate::actions) fn transition_detail(data: &Value) -> String {
     let text = |key: &str| data.get(key).and_then(Value::as_str);
     let steps = match (text("from"), text("to")) {
@@ -120,7 +119,7 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
         )
 }
 
-/// An event of such a kind as one entry of its task's history.
+/// The event as one entry of a task's history.
 pub(super) fn entry(event: &LoggedEvent) -> String {
     let data = &event.data;
     let text = |key: &str| data.get(key).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! State transitions of tasks, for all verbs except `claim`.
+//! State transitions of tasks, except `claim`, `release` and `done`.
 
 use anyhow::Result;
 
@@ -21,23 +21,22 @@ use crate::{
     store::{WriteTx, claims, events, landings, reviews, tasks},
 };
 
-/// One state transition.
 pub struct Transition<'a> {
     pub kind: EventKind,
-    /// The permission it needs.
+    /// The permission that the transition needs.
     pub intent: TaskWrite,
-    /// The verb in the answer: "released".
+    /// For the answer, such as "released".
     pub past_tense: &'static str,
-    /// The verb's own reason.
+    /// The reason that belongs to the transition itself.
     pub reason: Option<&'a str>,
     /// Overrides the claimant.
     pub force: Option<&'a ForceReason>,
 }
 
-/// Performs a transition as one change.
+/// Performs a transition as one change. `next` computes the new state.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, and the errors of `next`.
+/// The errors of `next`.
 pub fn perform(
     app: &App,
     id: &TaskId,
@@ -47,7 +46,7 @@ pub fn perform(
     perform_and(app, id, verb, next, |_, answer| Ok(answer))
 }
 
-/// As [`perform`]; `also` completes the answer, which is stored under a `--request-id`.
+/// As [`perform`]. `also` completes the answer before it is stored under a `--request-id`.
 pub fn perform_and(
     app: &App,
     id: &TaskId,
@@ -59,10 +58,6 @@ pub fn perform_and(
     app.mutate(|tx| perform_in(app, tx, id, verb, next, also))
 }
 
-/// Checks the reasons that the caller gives.
-///
-/// # Errors
-/// `invalid_value`.
 pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     for reason in verb.reason.into_iter().chain(verb.force.map(|force| force.reason.as_str())) {
         text_limits::check_line("reason", reason)?;
@@ -70,7 +65,7 @@ pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A transition as one step of a change.
+/// As [`perform_and`], inside of a larger change.
 pub fn perform_in(
     app: &App,
     tx: &WriteTx<'_>,
@@ -92,7 +87,7 @@ pub fn perform_in(
     also(&task, Answer::new(&lookup::task_view(tx, id)?, id, line)?)
 }
 
-/// The answer to a repeat: the same actor has made this transition already. Nothing changes.
+/// The answer when the same actor has made this transition before; nothing is written.
 fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>) -> Result<Option<Answer>> {
     let fenced = app.actor.epoch.is_some_and(|epoch| epoch != task.epoch);
     let newest = events::newest_transition(tx, &task.id)?;
@@ -112,7 +107,7 @@ pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition
     apply_with(tx, task, state, verb, |event| event)
 }
 
-/// As [`apply`]; `complete` adds to the event.
+/// As [`apply`]. `complete` adds to the event.
 pub fn apply_with(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -149,7 +144,7 @@ pub fn apply_with(
     Ok(())
 }
 
-/// Takes a task out of the lane into which its claim had put it. Returns that lane.
+/// Takes a task out of the lane into which its claim had put it, and returns that lane.
 fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
     let place = claims::newest(tx, &task.id)?.map(|claim| claim.place).unwrap_or_default();
     let assigned = place.lane.filter(|lane| place.assigned_lane && task.fields.lane.as_ref() == Some(lane));
@@ -160,9 +155,6 @@ fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
 }
 
 /// in_progress → blocked, by the claimant. The claim stays.
-///
-/// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskBlocked,
@@ -175,9 +167,6 @@ pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) 
 }
 
 /// blocked → in_progress, by the claimant.
-///
-/// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskUnblocked,
@@ -190,9 +179,6 @@ pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<An
 }
 
 /// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
-///
-/// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskCancelled,
@@ -207,9 +193,6 @@ pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>)
 }
 
 /// in_progress → review, by the claimant; the lease is cleared. Submitted work with another commit is submitted again.
-///
-/// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskSubmitted,
@@ -241,7 +224,7 @@ pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force
     })
 }
 
-/// Another commit of submitted work. To its reviewers it is a submission of its own.
+/// Records another commit for submitted work. For its reviewers that is a new submission.
 fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &Transition<'_>) -> Result<Answer> {
     let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
     lookup::check_authority(tx, task, &app.actor, intent)?;
@@ -252,9 +235,6 @@ fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &T
 }
 
 /// done, cancelled → todo, by any actor, with a reason.
-///
-/// # Errors
-/// `wrong_state`.
 pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskReopened,
@@ -269,7 +249,7 @@ pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
     })
 }
 
-/// review → in_progress, of a task that is sent back to its author. A task in another state stays.
+/// review → in_progress, for work that is sent back to its author. In other states nothing happens.
 pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
     let TaskState::Review(_) = &task.state else { return Ok(()) };
     let verb = Transition {
@@ -283,9 +263,6 @@ pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
 }
 
 /// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
-///
-/// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
     // Fenced like a new record; the closure decides about the permission.
     let verb = Transition {
