@@ -21,10 +21,7 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Checks the headers of a request.
-    ///
-    /// # Errors
-    /// `not_admitted`, with the reason.
+    /// Checks the headers of a request. Errors: `not_admitted`, with the reason.
     pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
         let (port, token) = match self {
             Self::Socket => return Ok(()),
@@ -64,10 +61,7 @@ impl Transport {
 }
 
 /// Refuses a request whose target is a full URL with another host than the header `Host`: HTTP gives the URL
-/// precedence.
-///
-/// # Errors
-/// `not_admitted`.
+/// precedence. Error: `not_admitted`.
 pub(super) fn check_target<T>(request: &Request<T>) -> Result<(), ApiError> {
     let uri = request.uri();
     let named = uri.scheme().and_then(|_| uri.authority());

@@ -28,10 +28,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Reads the whole body.
-    ///
-    /// # Errors
-    /// When the body is too long, too slow or incomplete.
+    /// Reads the whole body. Fails when the body is too long, too slow or incomplete.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let (parts, mut body) = request.into_parts();
         let mut surplus = 0;
@@ -119,10 +116,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T
     RequestBody::read(request).await?.decode()
 }
 
-/// Decodes the query of the URL.
-///
-/// # Errors
-/// `usage`, with the name of a missing field.
+/// Decodes the query of the URL. Errors: `usage`, with the name of a missing field.
 pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
     let decoded = axum::extract::Query::<T>::try_from_uri(request.uri());
     decoded.map(|query| query.0).map_err(|error| {

@@ -28,9 +28,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Stores a session's identity. What it does not name stays as in the previous one. True when there was one.
-///
-/// # Errors
+/// Stores a session's identity. What it does not name stays as in the previous one. True when there was one. Errors:
 /// `session_final`, `session_mismatch`.
 pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.check_open()?;

@@ -30,10 +30,8 @@ pub(super) struct RuntimeFiles {
 }
 
 impl RuntimeFiles {
-    /// Takes the lock and listens at the socket.
-    ///
-    /// # Errors
-    /// `serve_running` when another server runs; `exists` when the path of the socket is another kind of file.
+    /// Takes the lock and listens at the socket. Errors: `serve_running` when another server runs; `exists` when the
+    /// path of the socket is another kind of file.
     pub(super) fn acquire(app: &App) -> Result<Self> {
         let runtime = app.project.runtime_dir();
         files::private_dir(&app.project.state).context("cannot use the state directory")?;

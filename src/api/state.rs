@@ -114,10 +114,7 @@ impl ServerState {
     }
 }
 
-/// The state of the current thread.
-///
-/// # Errors
-/// `server_busy` during shutdown.
+/// The state of the current thread. Error: `server_busy` during shutdown.
 pub(super) fn server_state() -> Result<Rc<ServerState>, ApiError> {
     STATE.with(|here| here.borrow().clone()).ok_or_else(|| ApiError::busy("the server is shutting down"))
 }
@@ -127,10 +124,7 @@ pub(super) fn read<T>(query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiErr
     server_state()?.read(query)
 }
 
-/// Runs `job` in the writer thread.
-///
-/// # Errors
-/// When `job` fails, or the writer takes too long.
+/// Runs `job` in the writer thread. Fails when `job` fails, or the writer takes too long.
 pub(super) async fn write<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -142,10 +136,8 @@ pub(super) async fn write<T: Send + 'static>(
     }
 }
 
-/// Runs `job` in a thread and with a store connection of its own, because it may wait for another program.
-///
-/// # Errors
-/// When `job` fails, or too many blocking calls run.
+/// Runs `job` in a thread and with a store connection of its own, because it may wait for another program. Fails when
+/// `job` fails, or too many blocking calls run.
 pub(super) async fn run_blocking<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {

@@ -4,12 +4,12 @@ use std::{ffi::OsString, path::Path};
 
 use anyhow::Result;
 
-use super::{errors, sandbox_availability, trust};
+use super::{errors, lookup, sandbox_availability, trust};
 use crate::{
     actions::App,
     domain::{LaneName, Refusal, SessionId, lane::Lane, sandbox::SandboxClass, task::Task},
     os::executable,
-    store::{ReadTx, StoreError, claims, lanes, sessions},
+    store::{ReadTx, StoreError, claims, sessions},
 };
 
 /// Where such a program works.
@@ -39,7 +39,7 @@ pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result
 
 /// The sandbox of a task's work: the one that its lane demands, else that of the session that last claimed it.
 pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<WorkSandbox>, StoreError> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.as_ref().and_then(of_lane) {
         return Ok(Some(lane));
     }
@@ -52,9 +52,7 @@ pub(crate) fn of_lane(lane: &Lane) -> Option<WorkSandbox> {
     (lane.sandbox != SandboxClass::Off).then(|| WorkSandbox { lane: lane.name.clone(), class: lane.sandbox })
 }
 
-/// The words to put before a program, so that it runs in a sandbox. `env`: the variables that reach it.
-///
-/// # Errors
+/// The words to put before a program, so that it runs in a sandbox. `env`: the variables that reach it. Errors:
 /// `sandbox_unavailable`, `untrusted`: the program must not run without a sandbox.
 pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
     trust::require(app)?;

@@ -28,10 +28,8 @@ enum StoredRequest {
 }
 
 impl IdempotencyKey {
-    /// The stored answer; `None` for a new request and for an intent without an answer.
-    ///
-    /// # Errors
-    /// `request_reused` when the id was used for another command.
+    /// The stored answer; `None` for a new request and for an intent without an answer. Error: `request_reused` when
+    /// the id was used for another command.
     pub(crate) fn stored_response(&self, tx: &ReadTx<'_>) -> Result<Option<Answer>> {
         match self.find(tx)? {
             Some(StoredRequest::Answered(answer)) => Ok(Some(answer)),
@@ -40,10 +38,8 @@ impl IdempotencyKey {
     }
 
     /// Writes the intent of a new request. Returns the stored answer of a repeat. `state`: describes an earlier intent
-    /// without an answer, and says whether its command still runs.
-    ///
-    /// # Errors
-    /// `request_pending` when there is an intent already.
+    /// without an answer, and says whether its command still runs. Error: `request_pending` when there is an intent
+    /// already.
     pub(crate) fn record_intent(
         &self,
         tx: &WriteTx<'_>,

@@ -11,7 +11,7 @@ use crate::{
         session::Session,
         task::{NotReadyReason, Task},
     },
-    store::{ReadTx, claims, jobs, lanes, messages, removed_tasks, sessions, tasks},
+    store::{ReadTx, StoreError, claims, jobs, lanes, messages, removed_tasks, sessions, tasks},
     wire::TaskView,
 };
 
@@ -48,6 +48,11 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
         Some(session) => Ok(session),
         None => Err(not_found("session", id.as_str(), sessions::similar_ids(tx, id.as_str())?)),
     }
+}
+
+/// The lane of a task; `None` without one, and for a lane that was removed.
+pub fn lane_of(tx: &ReadTx<'_>, task: &Task) -> Result<Option<Lane>, StoreError> {
+    Ok(task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten())
 }
 
 /// The session of a session run, final or not.

@@ -33,10 +33,7 @@ pub(super) fn commit(app: &App, name: &str) -> Result<String> {
     Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
-/// The directory in which a base is checked out, if any.
-///
-/// # Errors
-/// `base_checked_out` when there are several.
+/// The directory in which a base is checked out, if any. Error: `base_checked_out` when there are several.
 pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     let listed = Repository::of(project_git(app)?).worktrees()?;
     let dirs = listed.into_iter().filter(|one| one.branch.as_deref() == Some(name)).map(|one| one.path);
@@ -49,9 +46,7 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
 }
 
 /// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean.
-///
-/// # Errors
-/// `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
+/// Errors: `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     if let Some(behind) = behind(app, name)? {
         return Err(behind.refusal(app, name)?.into());
@@ -133,10 +128,7 @@ pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     Ok(Base { name: name.to_owned(), commit, checkout })
 }
 
-/// Refuses a checkout with changed files.
-///
-/// # Errors
-/// `checkout_changed`.
+/// Refuses a checkout with changed files. Error: `checkout_changed`.
 pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Result<(), Refusal> {
     if files.is_empty() {
         return Ok(());
@@ -145,10 +137,7 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
 }
 
 /// Whether a base has moved from `old` to `new`. A checkout that was moved partly is completed first, and then the
-/// base.
-///
-/// # Errors
-/// `checkout_changed` when the checkout was changed otherwise.
+/// base. Error: `checkout_changed` when the checkout was changed otherwise.
 pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
     let git = project_git(app)?;
     git.remove_stale_ref_lock(&full_name(base))?;
@@ -179,10 +168,7 @@ pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bo
 
 impl Base {
     /// Refuses when the commit would overwrite files of the checkout that git does not track. `git` must have the
-    /// commit.
-    ///
-    /// # Errors
-    /// `checkout_changed`.
+    /// commit. Error: `checkout_changed`.
     pub(super) fn refuse_files_in_the_way(&self, git: &Git<'_>, commit: &str) -> Result<()> {
         let Some(dir) = &self.checkout else { return Ok(()) };
         // Git itself looks into directories that become files.
@@ -196,10 +182,8 @@ impl Base {
     }
 
     /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has
-    /// moved when the call fails.
-    ///
-    /// # Errors
-    /// `base_moved` when another command moved the base; `checkout_changed` when a file is in the way.
+    /// moved when the call fails. Errors: `base_moved` when another command moved the base; `checkout_changed` when a
+    /// file is in the way.
     pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
         let git = project_git(app)?;
         let moved = match &self.checkout {

@@ -18,10 +18,7 @@ pub(super) fn open_merges(app: &App, git: &Git<'_>) -> Result<MergeRepository, G
     MergeRepository::open(git, &app.project.state.join("land"))
 }
 
-/// Refuses when git does not know an author.
-///
-/// # Errors
-/// `no_identity`.
+/// Refuses when git does not know an author. Error: `no_identity`.
 pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     match git.committer()? {
         Committer::Known => Ok(()),
@@ -29,10 +26,8 @@ pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     }
 }
 
-/// Makes the commit that the base would get, or returns the conflict.
-///
-/// # Errors
-/// `merge_commits` for a rebase of a lane with merges; `no_common_commit`.
+/// Makes the commit that the base would get, or returns the conflict. Errors: `merge_commits` for a rebase of a lane
+/// with merges; `no_common_commit`.
 pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     make_in_style(app, maker, unit, base).map_err(|error| {
         let is_apart = error.is::<GitError>() && matches!(maker.project.merge_base(base, &unit.commit), Ok(None));
@@ -70,10 +65,7 @@ fn trailers(unit: &Unit) -> Vec<String> {
 }
 
 /// Refuses a candidate that points to a commit of a submodule which others cannot get: neither the base's checkout nor
-/// a remote of the lane's submodule has it. `git` must have the candidate.
-///
-/// # Errors
-/// `submodule_commit_missing`.
+/// a remote of the lane's submodule has it. `git` must have the candidate. Error: `submodule_commit_missing`.
 pub(super) fn check_submodules(app: &App, git: &Git<'_>, unit: &Unit, base: &Base, candidate: &str) -> Result<()> {
     let checkout = base.checkout.as_deref().unwrap_or(&app.project.root);
     let lane_dir = unit.dir(app);

@@ -80,10 +80,8 @@ pub(super) enum Progress {
     Ran(CommandRun),
 }
 
-/// Runs commands in a tree until one fails, after its retries.
-///
-/// # Errors
-/// When a command cannot be started, or a signal interrupts this process.
+/// Runs commands in a tree until one fails, after its retries. Fails when a command cannot be started, or a signal
+/// interrupts this process.
 pub(super) fn run_until_failure(
     place: &CheckPlace<'_>,
     steps: &[CheckStep],

@@ -84,10 +84,8 @@ fn write_line(output: &mut impl Write, line: &Line) -> io::Result<()> {
     output.flush()
 }
 
-/// Removes the first complete report from what a worker has written; `None` until one is complete.
-///
-/// # Errors
-/// When the text is no report.
+/// Removes the first complete report from what a worker has written; `None` until one is complete. Fails when the text
+/// is no report.
 pub(super) fn take_report(written: &mut Vec<u8>) -> io::Result<Option<Report>> {
     let Some(end) = written.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
     let line: Line = serde_json::from_slice(written.get(..end).unwrap_or_default())?;

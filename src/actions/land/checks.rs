@@ -194,10 +194,7 @@ impl<'a> Checks<'a> {
     }
 
     /// Runs the checks of several stacks at once, each on its candidate until one fails. Before the work is blamed, a
-    /// failed command is tried on the base alone.
-    ///
-    /// # Errors
-    /// `interrupted`.
+    /// failed command is tried on the base alone. Error: `interrupted`.
     pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
         for unit in trees.iter().flat_map(|tree| &tree.stack) {
             self.sandbox.set(self.sandbox.get().for_both(sandbox_of(self.app, unit)?));
@@ -235,10 +232,7 @@ impl<'a> Checks<'a> {
     }
 
     /// Whether a commit passes one command, after the commands that prepare it; `None` when these fail. `why` is shown
-    /// before each command.
-    ///
-    /// # Errors
-    /// `interrupted`.
+    /// before each command. Error: `interrupted`.
     pub(super) fn passes(&self, candidate: &str, command: &str, why: &str) -> Result<Option<bool>> {
         let dir = check_out(self.app, candidate, 0)?;
         let prepare = &self.app.settings.land.prepare;

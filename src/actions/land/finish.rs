@@ -90,13 +90,7 @@ fn finish_tasks(tx: &WriteTx<'_>, landing: &Landing) -> Result<Vec<String>> {
         } else if task.state.status() == TaskStatus::Done {
             tx.record(&described(Event::new(EventKind::TaskLanded).task(id), &task, landing))?;
         } else if let Ok(done) = task.done(tx.now()) {
-            let verb = Transition {
-                kind: EventKind::TaskLanded,
-                intent: TaskWrite::Override,
-                past_tense: "landed",
-                reason: None,
-                force: None,
-            };
+            let verb = Transition::new(EventKind::TaskLanded, TaskWrite::Override, "landed");
             if task.commit.is_none() {
                 tasks::set_work(tx, id, task.branch.as_deref(), Some(&landing.commit))?;
             }

@@ -24,10 +24,7 @@ pub fn is_at_work(app: &App) -> bool {
     path.exists() && !matches!(FileLock::try_acquire(&path), Ok(Some(_)))
 }
 
-/// Takes the lock, and waits for other landings.
-///
-/// # Errors
-/// `in_use` after a day.
+/// Takes the lock, and waits for other landings. Error: `in_use` after a day.
 pub(super) fn acquire(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
     let runtime = app.project.runtime_dir();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;

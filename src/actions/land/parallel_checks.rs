@@ -89,10 +89,7 @@ impl Drop for Workers {
 }
 
 /// Checks several trees at once. A tree that passes decides for those below it, and one that fails for those above it:
-/// they are cancelled. `say` gets lines about the progress.
-///
-/// # Errors
-/// `interrupted`, `program_failed`.
+/// they are cancelled. `say` gets lines about the progress. Errors: `interrupted`, `program_failed`.
 pub(super) fn check_all(app: &App, jobs: &[CheckJob], say: &dyn Fn(&str)) -> Result<Vec<TreeResult>> {
     let signals =
         SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).map_err(StreamError::Watch)?;

@@ -36,10 +36,8 @@ pub(super) struct Judged {
 }
 
 /// Refuses a unit whose worktree is on another host, is damaged, has uncommitted changes, or is in the middle of a
-/// rebase, merge, cherry-pick or bisect.
-///
-/// # Errors
-/// `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`, `operation_unfinished`.
+/// rebase, merge, cherry-pick or bisect. Errors: `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`,
+/// `operation_unfinished`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     if let Some(lane) = &unit.lane {
         other_host::refuse_lane(app, lane, &["land", &unit.word()])?;
@@ -74,10 +72,7 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
 }
 
 /// Asks git about every task of a unit, and evaluates their gates. Returns the reports of those that are not ready.
-/// `below`: tasks that land before the unit.
-///
-/// # Errors
-/// `stale_claim` for an outdated `--epoch`.
+/// `below`: tasks that land before the unit. Error: `stale_claim` for an outdated `--epoch`.
 pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
@@ -108,9 +103,7 @@ impl Judged {
         Ok(reports)
     }
 
-    /// Refuses, right before the base moves, when a task was claimed anew or is no longer ready.
-    ///
-    /// # Errors
+    /// Refuses, right before the base moves, when a task was claimed anew or is no longer ready. Errors:
     /// `gate_blocked`, `stale_claim`.
     pub(super) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
         for Member { task, .. } in &unit.members {
@@ -159,10 +152,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     Some(Blocker { code: "not_finished", message, fix })
 }
 
-/// Refuses a candidate that lacks a dependency which landed on another host.
-///
-/// # Errors
-/// `gate_blocked`.
+/// Refuses a candidate that lacks a dependency which landed on another host. Error: `gate_blocked`.
 pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
     let mut reports = Vec::new();
     for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {

@@ -17,11 +17,8 @@ use crate::{
 };
 
 /// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the
-/// lock, so none of them is still running.
-///
-/// # Errors
-/// `checkout_changed` when a checkout that was being moved has changed otherwise; `push_unknown` when a remote does not
-/// say whether it has what was being pushed.
+/// lock, so none of them is still running. Errors: `checkout_changed` when a checkout that was being moved has changed
+/// otherwise; `push_unknown` when a remote does not say whether it has what was being pushed.
 pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     // The lock is of this host: another one's landing may be at work.
     let is_own = |landing: &Landing| !other_host::has_repository(app, landing.host_id.as_deref());

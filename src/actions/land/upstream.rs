@@ -180,9 +180,7 @@ impl Upstreams<'_> {
     }
 }
 
-/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it.
-///
-/// # Errors
+/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it. Error:
 /// `push_unknown`.
 pub(super) fn has_taken(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
     let Some(upstream) = git.upstream(base)? else { return Ok(false) };

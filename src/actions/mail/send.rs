@@ -56,28 +56,9 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
         if let Some(waiting) = find_duplicate(tx, &new.to, dedup.as_deref())? {
             return count_repeat(tx, waiting, new, expires_at);
         }
-        let message = messages::insert(
-            tx,
-            Message {
-                id: 0,
-                to: new.to.clone(),
-                priority: new.priority,
-                source: new.source.to_string(),
-                content: content.clone(),
-                metadata: Some(json!({ "from": app.actor.name }).to_string()),
-                status: MessageStatus::Queued,
-                offered_to: None,
-                offered_until: None,
-                channel: None,
-                dedup: dedup.clone(),
-                count: 1,
-                announced_to: None,
-                answered_at: None,
-                stop_reason: None,
-                expires_at,
-                created_at: tx.now(),
-            },
-        )?;
+        let metadata = json!({ "from": app.actor.name });
+        let message = new_message(tx, &new.to, (new.source.as_str(), new.priority), content.clone(), &metadata);
+        let message = messages::insert(tx, Message { dedup: dedup.clone(), expires_at, ..message })?;
         tx.record(&queued_event(tx, &message)?)?;
         let (noun, name) = noun_and_name(&message.to);
         Answer::new(&MessageView::from(&message), message.id, format!("queued message {} to {noun} {name}", message.id))
@@ -87,12 +68,12 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
 /// How long a person has to read a program's message.
 const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Queues a message of a program or of Fairway itself under an unused deduplication key. Returns `false` if the session
+/// Queues a message of a program or of Fairway itself under an unused deduplication key. `by`: its source. Returns `false` if the session
 /// has ended.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     to: &Recipient,
-    (source, priority): (&str, Priority),
+    by: (&str, Priority),
     content: String,
     metadata: &Value,
     key: &str,
@@ -100,7 +81,21 @@ pub(in crate::actions) fn send_system(
     if recipient_session(tx, to)?.is_some_and(|session| session.status.is_final()) {
         return Ok(false);
     }
-    let message = Message {
+    let expires_at = matches!(to, Recipient::Person(_)).then(|| tx.now().plus(PERSON_TTL));
+    let message = new_message(tx, to, by, content, metadata);
+    let message = messages::insert(tx, Message { dedup: Some(key.to_owned()), expires_at, ..message })?;
+    tx.record(&queued_event(tx, &message)?)?;
+    Ok(true)
+}
+
+fn new_message(
+    tx: &WriteTx<'_>,
+    to: &Recipient,
+    (source, priority): (&str, Priority),
+    content: String,
+    metadata: &Value,
+) -> Message {
+    Message {
         id: 0,
         to: to.clone(),
         priority,
@@ -111,17 +106,14 @@ pub(in crate::actions) fn send_system(
         offered_to: None,
         offered_until: None,
         channel: None,
-        dedup: Some(key.to_owned()),
+        dedup: None,
         count: 1,
         announced_to: None,
         answered_at: None,
         stop_reason: None,
-        expires_at: matches!(to, Recipient::Person(_)).then(|| tx.now().plus(PERSON_TTL)),
+        expires_at: None,
         created_at: tx.now(),
-    };
-    let message = messages::insert(tx, message)?;
-    tx.record(&queued_event(tx, &message)?)?;
-    Ok(true)
+    }
 }
 
 /// The registered session that the message names.

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::actions::{
-    App,
-    core::lookup,
-    queue::{
-        base_commit,
-        review::comments,
-        task_worktree::{self, WorkDirectory},
-    },
-};
 use crate::{
+    actions::{
+        App,
+        core::lookup,
+        queue::{
+            base_commit,
+            review::comments,
+            task_worktree::{self, WorkDirectory},
+        },
+    },
     config::{project::worktree_top, sandbox_defaults},
     domain::{
         EventKind, Refusal, TaskId,
@@ -33,13 +33,13 @@ use crate::{
     store::{
         ReadTx, StoreError, checkpoints, claims,
         events::{self, LoggedEvent},
-        evidence, handoffs, lanes, review_comments, reviews, sessions,
+        evidence, handoffs, review_comments, reviews, sessions,
     },
     wire::ReviewCommentView,
 };
 
 /// What git says about the task's work, collected before the transaction that evaluates the gates.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct GitFacts {
     dir: WorkDirectory,
     pub(crate) given: Option<String>,
@@ -54,11 +54,8 @@ pub(crate) struct GitFacts {
 }
 
 /// Collects the facts from git that the gates need, in the worktree of the task's work. `words`: the command, for a
-/// refusal.
-///
-/// # Errors
-/// `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or `session_mismatch` when it is on
-/// another host; `lane_damaged`.
+/// refusal. Errors: `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or
+/// `session_mismatch` when it is on another host; `lane_damaged`.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -70,7 +67,7 @@ pub(crate) fn collect_facts(
     let (task, dir, lane_base, needs_git, passed_at) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
-        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        let lane = lookup::lane_of(tx, &task)?;
         let dir = task_worktree::of_work(app, tx, &task)?;
         let needs_git = needs_git(app, tx, &task, gates)?;
         if let (true, Some(refusal)) = (needs_git, dir.refusal(app, tx, words)?) {
@@ -92,15 +89,8 @@ pub(crate) fn collect_facts(
         let work = WorkFacts { base, can_land, ..WorkFacts::default() };
         let evaluated_commit = commit.map(str::to_owned).or(task.commit);
         let (open_comments, newest_comment) = open_comments(app, id, gates, None, None)?;
-        return Ok(GitFacts {
-            dir,
-            given: commit.map(str::to_owned),
-            head: None,
-            evaluated_commit,
-            open_comments,
-            newest_comment,
-            work,
-        });
+        let given = commit.map(str::to_owned);
+        return Ok(GitFacts { dir, given, head: None, evaluated_commit, open_comments, newest_comment, work });
     };
     let git = Git::new(app.env.vars(), existing);
     let given = task_worktree::resolve_commit(&git, commit);
@@ -228,15 +218,13 @@ pub(crate) fn evaluate(
     };
     let asks_reviews = gates.iter().any(|gate| matches!(gate, Gate::Reviews | Gate::ReviewedExecutables));
     let holders = if asks_reviews { claimants(tx, &task.id)? } else { Vec::new() };
-    let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
-        .iter()
-        .filter(|handoff| handoff.answered_at.is_none())
-        .map(|handoff| handoff.id)
-        .collect();
+    let mut open_handoffs = handoffs::of_task(tx, &task.id)?;
+    open_handoffs.retain(|handoff| handoff.answered_at.is_none());
+    let open_handoffs: Vec<i64> = open_handoffs.iter().map(|handoff| handoff.id).collect();
     // A dead session's evidence counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
     let (reviews, required) = (reviews::of_task(tx, &task.id)?, required_domains(app, task));
-    let open_comments = still_open(tx, task, gates, git_facts, same_dir && commit == git_facts.evaluated_commit)?;
+    let open_comments = still_open(tx, task, gates, git_facts, is_evaluated)?;
     let question = if gates.contains(&Gate::NoOpenQuestions) { open_question(app, tx, task)? } else { None };
     let facts = GateFacts {
         task: &task.id,
@@ -347,28 +335,15 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
 /// a commit that is not recorded with the task.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
-    let required = settings.done_gates().iter().chain(settings.merge_gates()).copied();
-    let mut gates: Vec<Gate> = required
-        .filter(|gate| {
-            !matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments | Gate::ReviewedExecutables)
-        })
-        .collect();
-    let mut known = Vec::new();
-    gates.retain(|gate| {
-        let is_new = !known.contains(gate);
-        known.push(*gate);
-        is_new
-    });
-    let facts = GitFacts {
-        dir: WorkDirectory::Unknown,
-        given: None,
-        head: None,
-        evaluated_commit: None,
-        open_comments: Vec::new(),
-        newest_comment: 0,
-        work: WorkFacts::default(),
-    };
-    let mut blockers = evaluate(app, tx, task, &gates, &facts)?.into_blockers();
+    let asks_git =
+        |gate| matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments | Gate::ReviewedExecutables);
+    let mut gates: Vec<Gate> = Vec::new();
+    for gate in settings.done_gates().iter().chain(settings.merge_gates()) {
+        if !asks_git(*gate) && !gates.contains(gate) {
+            gates.push(*gate);
+        }
+    }
+    let mut blockers = evaluate(app, tx, task, &gates, &GitFacts::default())?.into_blockers();
     if task.commit.is_none() {
         blockers.retain(|blocker| !matches!(blocker.code, "check_outdated" | "review_lapsed"));
     }

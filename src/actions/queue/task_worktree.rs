@@ -4,23 +4,24 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::actions::{
-    App,
-    core::{lookup, other_host},
-};
 use crate::{
+    actions::{
+        App,
+        core::{lookup, other_host},
+    },
     config::project::{is_same_repository, worktree_damage, worktree_top},
     domain::{Refusal, TaskId, lane::Lane, session::Session, task::Task},
     os::git::Git,
-    store::{ReadTx, claims, lanes, sessions},
+    store::{ReadTx, claims, sessions},
 };
 
 const FULL_HASH_DIGITS: usize = 40;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum WorkDirectory {
     Here(PathBuf),
     /// The task's work is somewhere, but no row says where.
+    #[default]
     Unknown,
     /// The worktree of this lane, on another host.
     OfLaneElsewhere(Box<Lane>),
@@ -50,7 +51,7 @@ impl WorkDirectory {
 /// The directory of a task's work: its lane's worktree, else that of the claiming session, else the one in which the
 /// claim was made. For an unclaimed task, and for a person's claim of an earlier version, the working directory.
 pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {
         if other_host::has_worktree(app, &lane) {
             return Ok(WorkDirectory::OfLaneElsewhere(Box::new(lane)));
@@ -75,11 +76,9 @@ pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDir
 }
 
 /// Refuses a task whose lane's worktree belongs to no or another repository: git would answer about the wrong one.
-///
-/// # Errors
-/// `lane_damaged`.
+/// Error: `lane_damaged`.
 pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<()> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let lane = lookup::lane_of(tx, task)?;
     let Some(lane) = lane.filter(|lane| !other_host::has_worktree(app, lane)) else { return Ok(()) };
     match lane.worktree.as_deref().and_then(|dir| worktree_damage(&app.project.root, Path::new(dir))) {
         Some(why) => Err(Refusal::LaneDamaged { lane: lane.name, why }.into()),
@@ -87,9 +86,7 @@ pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<
     }
 }
 
-/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it.
-///
-/// # Errors
+/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it. Error:
 /// `lane_damaged`.
 pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     refuse_damaged(app, tx, task)?;
@@ -102,8 +99,7 @@ pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirecto
 }
 
 fn is_named_by_lane(tx: &ReadTx<'_>, task: &Task) -> Result<bool> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
-    Ok(lane.is_some_and(|lane| lane.worktree.is_some()))
+    Ok(lookup::lane_of(tx, task)?.is_some_and(|lane| lane.worktree.is_some()))
 }
 
 /// Whether a directory belongs to a worktree, and not to another one inside of it.
@@ -125,9 +121,7 @@ pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<Stri
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// As [`resolve_commit`], in the task's worktree. `words`: the command without the task, for a refusal.
-///
-/// # Errors
+/// As [`resolve_commit`], in the task's worktree. `words`: the command without the task, for a refusal. Error:
 /// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an
 /// abbreviated hash.
 pub(crate) fn resolve_commit_for(

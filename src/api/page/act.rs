@@ -15,11 +15,7 @@ use crate::{
                 self,
                 accept::{self, Acceptance},
             },
-            task::{
-                ForceReason,
-                claim::{ClaimRequest, LaneScope},
-                done, release, transition,
-            },
+            task::{ForceReason, claim::ClaimRequest, done, release, transition},
         },
         sessions::{
             self, answer,
@@ -175,17 +171,7 @@ impl PageCommand {
             }
             Self::Reconcile => reconcile::reconcile(app, false),
             Self::Claim(id) => {
-                let request = ClaimRequest {
-                    id: Some(id.clone()),
-                    any: false,
-                    role: None,
-                    lane: None,
-                    any_role: false,
-                    lane_scope: LaneScope::Configured,
-                    lease: None,
-                    steal: None,
-                };
-                sessions::claim::claim(app, &request)
+                sessions::claim::claim(app, &ClaimRequest { id: Some(id.clone()), ..ClaimRequest::default() })
             }
             Self::Release(id) => {
                 let force = force()?;

@@ -35,10 +35,8 @@ struct Valid {
     item: OfferedItem,
 }
 
-/// Shows what is asked, and the button that answers it.
-///
-/// # Errors
-/// `token_unknown`, `token_used`, `token_expired`, `not_admitted`.
+/// Shows what is asked, and the button that answers it. Errors: `token_unknown`, `token_used`, `token_expired`,
+/// `not_admitted`.
 pub(super) async fn show(site: &Arc<Site>, address: &PageAddress, query: &Form) -> Result<Response, ApiError> {
     let valid = valid(site, address, query.get("token")).await?;
     let input = input_of(site, &valid).await?;

@@ -125,10 +125,8 @@ impl DeviceKeys {
         }
     }
 
-    /// Exchanges a code for a key. Blocks while another process changes the file.
-    ///
-    /// # Errors
-    /// `pairing_refused`, `devices_unreadable`.
+    /// Exchanges a code for a key. Blocks while another process changes the file. Errors: `pairing_refused`,
+    /// `devices_unreadable`.
     pub(super) fn pair(
         &self,
         host: &str,

@@ -17,10 +17,7 @@ use crate::{
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads the form of a request, with `\n` as line ends.
-    ///
-    /// # Errors
-    /// `invalid_value` for a body that is no form.
+    /// Reads the form of a request, with `\n` as line ends. Error: `invalid_value` for a body that is no form.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let is_form = single_header(request.headers(), header::CONTENT_TYPE)
             .is_some_and(|kind| kind.split(';').next() == Some("application/x-www-form-urlencoded"));
@@ -50,10 +47,7 @@ impl Form {
         Some(self.get(name).trim()).filter(|text| !text.is_empty())
     }
 
-    /// A text that the person must have written.
-    ///
-    /// # Errors
-    /// `usage`.
+    /// A text that the person must have written. Error: `usage`.
     pub(super) fn needed(&self, name: &str, label: &str) -> Result<String, Refusal> {
         let missing = || Refusal::Usage { why: format!("the {} is missing", label.to_lowercase()) };
         self.written(name).map(str::to_owned).ok_or_else(missing)

@@ -53,10 +53,7 @@ struct Contents {
     history: Vec<(String, TimelineEntryView)>,
 }
 
-/// The page of the lane that the address names.
-///
-/// # Errors
-/// `not_found`, `invalid_value`.
+/// The page of the lane that the address names. Errors: `not_found`, `invalid_value`.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let name = LaneName::parse(query.get("name"))?;
     let contents = read(app, &name)?;

@@ -37,10 +37,7 @@ const COLUMNS: &[Column] = &[
 /// Shown on request.
 const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
 
-/// The page.
-///
-/// # Errors
-/// `invalid_value` and `not_found` for what the address names.
+/// The page. Error: `invalid_value` and `not_found` for what the address names.
 pub(super) fn page(app: &App, frame: &PageFrame, wish: &Wish) -> Result<String> {
     let tasks = list::list(app, &wish.filter()?)?;
     let choices = Choices::read(app, &lane::list::list(app, false)?);

@@ -13,7 +13,7 @@ use crate::{
         Event, EventKind, LaneName,
         event::EventValue,
         message::{Priority, Recipient},
-        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, ToldFiles},
+        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
     },
     render::escape_line,
     store::{WriteTx, overlaps, sessions},
@@ -82,53 +82,43 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
     }
     let known = overlaps::all_with_gone(tx)?;
     for verdict in found.verdicts.iter().filter(|verdict| verdict.changes(&known)) {
-        let old = known.iter().find(|one| verdict.is_about(one));
-        let since = old.filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since);
-        let mut overlap = LaneOverlap {
-            lane: verdict.lane.clone(),
-            other: verdict.other.clone(),
-            level: verdict.level,
-            files: verdict.files.clone(),
-            why: verdict.why.clone(),
-            since,
-            told: old.map(|old| old.told.clone()).unwrap_or_default(),
-        };
-        let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
-        if !untold.is_empty() {
-            tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
-            if app.settings.overlap.action == OverlapAction::Tell {
-                tell(tx, &overlap, &untold)?;
-            }
-            overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)).collect::<ToldFiles>());
-        } else if overlap.level == OverlapLevel::None && old.is_some_and(LaneOverlap::is_told) {
-            tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
-        }
-        overlaps::put(tx, &overlap)?;
+        put(tx, verdict, &known, app.settings.overlap.action == OverlapAction::Tell)?;
     }
     Ok(())
 }
 
-/// Records that a lane conflicts with its base in these files. The caller tells its sessions.
-pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
-    let known = overlaps::all_with_gone(tx)?;
-    let old = known.into_iter().find(|one| one.lane == *lane && one.other.is_none());
-    let level = OverlapLevel::Rebase;
-    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };
+/// Writes a judgement in place of the recorded one, with the event of a change.
+fn put(tx: &WriteTx<'_>, verdict: &Verdict, known: &[LaneOverlap], tells: bool) -> Result<()> {
+    let old = known.iter().find(|one| verdict.is_about(one));
     let mut overlap = LaneOverlap {
-        lane: lane.clone(),
-        other: None,
-        level,
-        files: paths.iter().map(file).collect(),
-        why: None,
-        since: old.as_ref().filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since),
-        told: old.map(|old| old.told).unwrap_or_default(),
+        lane: verdict.lane.clone(),
+        other: verdict.other.clone(),
+        level: verdict.level,
+        files: verdict.files.clone(),
+        why: verdict.why.clone(),
+        since: old.filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since),
+        told: old.map(|old| old.told.clone()).unwrap_or_default(),
     };
     let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
     if !untold.is_empty() {
         tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
+        if tells {
+            tell(tx, &overlap, &untold)?;
+        }
+        overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)));
+    } else if overlap.level == OverlapLevel::None && old.is_some_and(LaneOverlap::is_told) {
+        tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
     }
-    overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)));
     Ok(overlaps::put(tx, &overlap)?)
+}
+
+/// Records that a lane conflicts with its base in these files. The caller tells its sessions.
+pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
+    let level = OverlapLevel::Rebase;
+    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };
+    let files = paths.iter().map(file).collect();
+    let verdict = Verdict { lane: lane.clone(), other: None, level, files, why: None };
+    put(tx, &verdict, &overlaps::all_with_gone(tx)?, false)
 }
 
 fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event {

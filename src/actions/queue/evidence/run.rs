@@ -145,10 +145,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
 }
 
 /// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own
-/// lane.
-///
-/// # Errors
-/// `lane_mismatch`.
+/// lane. Error: `lane_mismatch`.
 fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
     let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {

@@ -24,7 +24,7 @@ use crate::{
         git::{Git, UncommittedWork},
         lock::FileLock,
     },
-    store::{ReadTx, lanes},
+    store::ReadTx,
     wire::HandedWorkView,
 };
 
@@ -40,15 +40,13 @@ pub(super) struct HandedWork {
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host.
-///
-/// # Errors
+/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Error:
 /// `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
-        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        let lane = lookup::lane_of(tx, &task)?;
         let is_worked_on = task.state.claim().is_some() || lane.is_some();
         Ok((is_worked_on.then(|| task_worktree::of_work(app, tx, &task)).transpose()?, lane))
     })?;
@@ -115,9 +113,7 @@ impl HandedWork {
     }
 }
 
-/// The actor's lane: that of its session, else the lane that the handoff is for, else the actor's own `--lane`.
-///
-/// # Errors
+/// The actor's lane: that of its session, else the lane that the handoff is for, else the actor's own `--lane`. Error:
 /// `work_not_moved` without a lane.
 pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<Lane> {
     let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
@@ -131,18 +127,13 @@ pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<
 }
 
 /// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not
-/// wait for each other.
-///
-/// # Errors
-/// `in_use`.
+/// wait for each other. Error: `in_use`.
 pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> {
     let names: BTreeSet<_> = task.fields.lane.iter().chain([&own.name]).collect();
     names.into_iter().map(|name| worktree::lock(app, name)).collect()
 }
 
-/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it.
-///
-/// # Errors
+/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it. Errors:
 /// `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing
 /// or on another host.
 pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
@@ -154,7 +145,7 @@ pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> 
             if is_worked_on { task_worktree::of_work(app, tx, task)?.refusal(app, tx, &words)? } else { None };
         match refusal {
             Some(refusal) => Err(refusal.into()),
-            None => Ok(task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten()),
+            None => Ok(lookup::lane_of(tx, &task)?),
         }
     })?;
     if lane.as_ref().is_some_and(|lane| lane.name == own.name) {

@@ -89,28 +89,15 @@ pub fn temp_dir(app: &App) -> PathBuf {
 /// The state of a lane's worktree; `None` without one. What git cannot tell is null, and `problem` says why.
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
-    match presence(app, lane) {
-        Presence::None => None,
-        Presence::Elsewhere => Some(LaneGitView {
-            worktree: lane.worktree.clone().unwrap_or_default(),
-            base,
-            problem: Some(format!("the worktree is on the host {}", host_name(app, lane))),
-            ..LaneGitView::default()
-        }),
-        Presence::Damaged(dir, why) => Some(LaneGitView {
-            worktree: dir.display().to_string(),
-            base,
-            problem: Some(format!("the lane is damaged: {why}")),
-            ..LaneGitView::default()
-        }),
-        Presence::Missing(dir) => Some(LaneGitView {
-            worktree: dir.display().to_string(),
-            base,
-            problem: Some("the worktree is gone".into()),
-            ..LaneGitView::default()
-        }),
-        Presence::Present(dir) => Some(inspect(app, &dir, base)),
-    }
+    let problem = match presence(app, lane) {
+        Presence::None => return None,
+        Presence::Present(dir) => return Some(inspect(app, &dir, base)),
+        Presence::Elsewhere => format!("the worktree is on the host {}", host_name(app, lane)),
+        Presence::Damaged(_, why) => format!("the lane is damaged: {why}"),
+        Presence::Missing(_) => "the worktree is gone".to_owned(),
+    };
+    let worktree = lane.worktree.clone().unwrap_or_default();
+    Some(LaneGitView { worktree, base, problem: Some(problem), ..LaneGitView::default() })
 }
 
 pub fn host_name(app: &App, lane: &Lane) -> String {

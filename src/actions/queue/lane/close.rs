@@ -47,11 +47,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     let removed = remove(app, &lane)?;
     app.mutate(|tx| {
         let line = format!("closed lane {name}, removed its worktree{}", removed.branch_text());
-        let answer = edit::answer(tx, name, line)?;
-        Ok(match &removed.note {
-            Some(note) => answer.note(note.clone()),
-            None => answer,
-        })
+        Ok(removed.note.iter().cloned().fold(edit::answer(tx, name, line)?, Answer::note))
     })
 }
 
@@ -63,10 +59,7 @@ pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
 }
 
-/// What keeps the worktree of a lane for now; `None` when it can be removed.
-///
-/// # Errors
-/// `unsaved_work`.
+/// What keeps the worktree of a lane for now; `None` when it can be removed. Error: `unsaved_work`.
 pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::Hold>> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane))? {
         return Ok(Some(hold));

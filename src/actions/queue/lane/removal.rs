@@ -106,9 +106,7 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
 }
 
 /// Removes worktree and branch; what is gone already is no failure. A branch that is checked out elsewhere stays.
-///
-/// # Errors
-/// `unsaved_work`.
+/// Error: `unsaved_work`.
 pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
     let _alone = worktree::lock_git(app)?;
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));

@@ -98,11 +98,8 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
         let text = format!("ref: refs/heads/{branch}\n");
         files::write_atomic(&record.join("HEAD"), text.as_bytes(), 0o644).map_err(errors::internal)?;
     }
-    let answer = recorded_connection(app, lane, dir)?;
-    Ok(match kept {
-        Some(kept) => answer.note(format!("the repository that was in its place is {}", kept.display())),
-        None => answer,
-    })
+    let note = kept.map(|kept| format!("the repository that was in its place is {}", kept.display()));
+    Ok(note.into_iter().fold(recorded_connection(app, lane, dir)?, Answer::note))
 }
 
 /// Renames what is in the place of the `.git` file, unless it already leads to this record. Returns the new path.

@@ -108,8 +108,7 @@ fn delete(app: &App, tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -
         let on = host.map(|host| format!(" on the host {}", host.name)).unwrap_or_default();
         answer = answer.note(format!("its worktree {dir}{on} stays"));
     }
-    if let Some(note) = removed.and_then(|removed| removed.note.as_ref()) {
-        answer = answer.note(note.clone());
-    }
-    Ok(if has_history { answer.note("its history stays in the event log") } else { answer })
+    let history = has_history.then(|| "its history stays in the event log".to_owned());
+    let notes = removed.and_then(|removed| removed.note.clone()).into_iter().chain(history);
+    Ok(notes.fold(answer, Answer::note))
 }

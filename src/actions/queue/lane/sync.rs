@@ -113,10 +113,7 @@ pub(in crate::actions) struct LaneUpdate {
 
 /// Checks that a lane can get these commits, after it has settled an interrupted sync. The caller has locked the lane's
 /// worktree `dir`. `busy` gets another session that works in the lane and returns the hint of a refusal, or `None` to
-/// go on.
-///
-/// # Errors
-/// `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without a commit.
+/// go on. Errors: `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without a commit.
 pub(in crate::actions) fn prepare(
     app: &App,
     lane: &Lane,
@@ -147,9 +144,7 @@ pub(in crate::actions) fn prepare(
 
 impl LaneUpdate {
     /// Makes the commit to move to, without moving. The first value says how: `fast_forward`, `merge` or `rebase`.
-    ///
-    /// # Errors
-    /// `sync_conflict`, `merge_commits`.
+    /// Errors: `sync_conflict`, `merge_commits`.
     pub(in crate::actions) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
         let git = Git::new(app.env.vars(), &self.dir);
         let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();

@@ -236,10 +236,8 @@ pub(super) enum Checkout {
     Interrupted,
 }
 
-/// Removes a worktree without work in it, or git's record of one whose directory is gone.
-///
-/// # Errors
-/// `git_failed`, also when the worktree has work.
+/// Removes a worktree without work in it, or git's record of one whose directory is gone. Errors: `git_failed`, also
+/// when the worktree has work.
 pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, checkout: Checkout) -> Result<()> {
     if dir.join(".git").exists() {
         let mut work = uncommitted_work(app, dir)?;

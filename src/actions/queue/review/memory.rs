@@ -10,7 +10,7 @@ use crate::{
         seen_work::{REF_PREFIX, SeenCommit, SeenWork, commented_ref},
     },
     os::git::Git,
-    store::{lanes, seen_work},
+    store::{ReadTx, lanes, seen_work},
 };
 
 /// Records that a reviewer has seen a whole commit of a task. A ref keeps the commit, because the next look is compared
@@ -26,8 +26,7 @@ pub(super) fn remember(
     let is_known = |seen: &SeenWork| seen.newest.as_ref().is_some_and(|newest| newest.commit == commit.commit);
     if !before.as_ref().is_some_and(is_known) {
         let seen = app.transaction(|tx| {
-            let known = find(&seen_work::all(tx)?, task, reviewer);
-            let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+            let known = find_or_new(tx, task, reviewer)?;
             let seen = known.with(commit, lane.cloned(), tx.now());
             let id = seen_work::upsert(tx, &seen)?;
             Ok(SeenWork { id, ..seen })
@@ -59,8 +58,7 @@ pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: 
 /// does not count as seen.
 pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
     let id = app.transaction(|tx| {
-        let known = find(&seen_work::all(tx)?, task, reviewer);
-        let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+        let known = find_or_new(tx, task, reviewer)?;
         Ok(seen_work::upsert(tx, &known)?)
     })?;
     let name = commented_ref(id, commit);
@@ -73,8 +71,7 @@ pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: 
 /// Puts a task behind the other cards of a reviewer.
 pub(super) fn defer(app: &App, task: &TaskId, reviewer: &str) -> Result<()> {
     app.transaction(|tx| {
-        let known = find(&seen_work::all(tx)?, task, reviewer);
-        let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+        let known = find_or_new(tx, task, reviewer)?;
         seen_work::upsert(tx, &SeenWork { deferred_at: Some(tx.now()), ..known })?;
         Ok(())
     })
@@ -105,6 +102,11 @@ pub(in crate::actions) fn forget_closed(app: &App) {
     if matches!(has_closed, Ok(true)) {
         let _ = sweep(app, &Git::new(app.env.vars(), &app.project.root));
     }
+}
+
+fn find_or_new(tx: &ReadTx<'_>, task: &TaskId, reviewer: &str) -> Result<SeenWork> {
+    let known = find(&seen_work::all(tx)?, task, reviewer);
+    Ok(known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned())))
 }
 
 fn find(all: &[SeenWork], task: &TaskId, reviewer: &str) -> Option<SeenWork> {

@@ -50,10 +50,7 @@ fn event(kind: EventKind, task: &Task, review: &Review) -> Event {
 /// The domain of a review when none is required or requested.
 const GENERAL: &str = "general";
 
-/// The only requested domain, else the only required one, else `general`.
-///
-/// # Errors
-/// `usage` when there are several.
+/// The only requested domain, else the only required one, else `general`. Error: `usage` when there are several.
 fn default_domain(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -> Result<Label> {
     let open: Vec<&Label> =
         reviews.iter().filter(|review| review.verdict.is_none()).map(|review| &review.domain).collect();

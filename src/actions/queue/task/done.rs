@@ -22,13 +22,7 @@ use crate::{
 /// # Errors
 /// `gate_blocked`, `no_worktree`, `lane_elsewhere`.
 pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskDone,
-        intent: TaskWrite::Transition,
-        past_tense: "done",
-        reason: None,
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskDone, TaskWrite::Transition, "done").forced(force);
     let wanted = app.settings.done_gates();
     let seen = gates::collect_facts(app, id, wanted, commit, None, &["done", id.as_str()])?;
     let (judged, asks_git) = (RefCell::new(None::<Box<JudgedWork>>), Cell::new(false));

@@ -45,10 +45,7 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
                 .with("title", fields.contains(&"title").then(|| edited.fields.title.clone())),
         )?;
         let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
-        Ok(match note {
-            Some(note) => answer.note(note),
-            None => answer,
-        })
+        Ok(note.into_iter().fold(answer, Answer::note))
     })
 }
 

@@ -19,6 +19,7 @@ use crate::{
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
+/// The most notes of one kind; the JSON document has all details.
 const MAX_NOTES: usize = 10;
 
 struct ImportFile {
@@ -44,7 +45,10 @@ struct ImportPlan<'f> {
 pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
     let file = read(app, text, form)?;
     if dry_run {
-        return app.read(|tx| answer(&plan(tx, &file, true)?));
+        return app.read(|tx| {
+            let plan = plan(tx, &file, true)?;
+            answer(&plan.fresh, &plan.report)
+        });
     }
     let intent = import_steps::intent_of(text);
     let is_one_step = import_steps::step_len(file.tasks.values()) == file.tasks.len();
@@ -53,7 +57,7 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
             let plan = plan(tx, &file, false)?;
             import_steps::insert(tx, &plan.fresh)?;
             import_steps::complete(tx, &intent)?;
-            answer(&plan)
+            answer(&plan.fresh, &plan.report)
         })
     } else {
         in_steps(app, &file, &intent)
@@ -72,7 +76,7 @@ fn in_steps(app: &App, file: &ImportFile, intent: &str) -> Result<Answer> {
         fresh.retain(|one| !taken.contains(&one.task.id));
         report.unchanged += report.imported - fresh.len();
         (report.imported, report.open) = (fresh.len(), count_open(fresh));
-        answer_of(fresh, report)
+        answer(fresh, report)
     })
 }
 
@@ -136,15 +140,19 @@ fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<Impo
     Ok(ImportPlan { fresh, links, report })
 }
 
+/// The first notes of one kind, and how many more there are.
+pub(super) fn shortened(mut notes: Vec<String>) -> Vec<String> {
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    notes.truncate(MAX_NOTES);
+    notes.extend((more > 0).then(|| format!("… and {more} more; --json lists all")));
+    notes
+}
+
 fn count_open(fresh: &[&ImportedTask]) -> usize {
     fresh.iter().filter(|one| !one.task.state.status().is_closed()).count()
 }
 
-fn answer(plan: &ImportPlan<'_>) -> Result<Answer> {
-    answer_of(&plan.fresh, &plan.report)
-}
-
-fn answer_of(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
+fn answer(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
     let verb = if report.dry_run { "would import" } else { "imported" };
     let mut line = format!("{verb} {}", plural::count(report.imported, "task"));
     if report.imported > 0 {
@@ -174,12 +182,7 @@ fn answer_of(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
         .ignored
         .iter()
         .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is ignored: {value}"));
-    for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
-        answer.notes.extend(told.iter().take(MAX_NOTES).cloned());
-        if told.len() > MAX_NOTES {
-            answer.notes.push(format!("… and {} more; --json lists all", told.len() - MAX_NOTES));
-        }
-    }
+    answer.notes.extend([absent.collect::<Vec<_>>(), ignored.collect()].into_iter().flat_map(shortened));
     if !of_closed.is_empty() {
         let links = plural::count(of_closed.len(), "link");
         answer.notes.push(format!("closed tasks have {links} to unknown tasks; --json lists all"));

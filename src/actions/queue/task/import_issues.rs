@@ -7,7 +7,11 @@ use std::{
 
 use anyhow::Result;
 
-use super::validate;
+use super::{
+    add,
+    import::shortened,
+    validate::{self, MAX_LABEL_BYTES},
+};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
@@ -33,8 +37,6 @@ use crate::{
 const ID_PREFIX: &str = "gh-";
 const DIGEST_CHARS: usize = 16;
 /// The longest label of a task, in bytes.
-const MAX_LABEL_BYTES: usize = 128;
-const MAX_NOTES: usize = 10;
 /// When a file has exactly so many issues, `gh issue list` may have left others out.
 const GH_DEFAULT_LIMIT: usize = 30;
 
@@ -310,13 +312,8 @@ fn plan(
         report.differing += usize::from(!result.kept.is_empty());
         report.issues.push(result);
     }
-    for notes in [std::mem::take(&mut plan.notes), kept, closed] {
-        let more = notes.len().saturating_sub(MAX_NOTES);
-        plan.notes.extend(notes.into_iter().take(MAX_NOTES));
-        if more > 0 {
-            plan.notes.push(format!("… and {more} more; --json lists all"));
-        }
-    }
+    let notes = [std::mem::take(&mut plan.notes), kept, closed];
+    plan.notes = notes.into_iter().flat_map(shortened).collect();
     if issues.len() == GH_DEFAULT_LIMIT {
         plan.notes.push(format!(
             "the file has {GH_DEFAULT_LIMIT} issues, and gh lists no more without --limit: there may be others"
@@ -379,17 +376,8 @@ fn unused_id(tx: &ReadTx<'_>, number: u64, given: &BTreeSet<TaskId>) -> Result<T
 }
 
 fn new_task(id: TaskId, issue: &Issue) -> Task {
-    Task {
-        id,
-        fields: issue.fields.clone(),
-        state: issue.state.clone(),
-        epoch: 0,
-        open_deps: 0,
-        branch: None,
-        commit: None,
-        created_at: issue.created_at,
-        updated_at: issue.updated_at,
-    }
+    let task = add::new_task(id, issue.fields.clone(), issue.created_at);
+    Task { state: issue.state.clone(), updated_at: issue.updated_at, ..task }
 }
 
 fn answer(plan: &Plan) -> Result<Answer> {

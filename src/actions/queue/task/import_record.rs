@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::validate;
+use super::{add::new_task, validate};
 use crate::{
     domain::{
         LaneName, Refusal, Role, TaskId,
@@ -134,15 +134,11 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     }
     let words = validate::normalize(words)?;
     let task = Task {
-        id,
-        fields: words,
         state,
-        epoch: 0,
-        open_deps: 0,
         branch: record.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
         commit: record.commit.map(|commit| text_limits::check_line("commit", &commit)).transpose()?,
-        created_at,
         updated_at,
+        ..new_task(id, words, created_at)
     };
     let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
     let close_reason = close_reason.map(|reason| text_limits::check_body("close_reason", &reason)).transpose()?;

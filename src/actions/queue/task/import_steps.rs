@@ -116,10 +116,8 @@ pub(super) struct Steps<'p, 'f> {
 
 impl<'p, 'f> Steps<'p, 'f> {
     /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan, and `answer` gets the ids that
-    /// others have added since. When a step fails, what earlier steps have written stays.
-    ///
-    /// # Errors
-    /// `cycle` and `not_found`, when others have changed the store since the plan.
+    /// others have added since. When a step fails, what earlier steps have written stays. Errors: `cycle` and
+    /// `not_found`, when others have changed the store since the plan.
     pub(super) fn write(
         app: &App,
         fresh: &'p [&'f ImportedTask],
@@ -232,10 +230,7 @@ impl<'f> Links<'f> {
     }
 
     /// Refuses a cycle that can be reached from one of these tasks. Existing tasks may be part of it, because they may
-    /// depend on an incoming one. The links of `changed` are read from the store again.
-    ///
-    /// # Errors
-    /// `cycle`.
+    /// depend on an incoming one. The links of `changed` are read from the store again. Error: `cycle`.
     pub(super) fn check_cycles<'a>(
         &self,
         tx: &ReadTx<'_>,

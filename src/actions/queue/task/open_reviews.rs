@@ -27,10 +27,7 @@ pub(super) fn capacity(app: &App) -> Capacity<'_> {
 }
 
 /// Refuses fresh work while too many reviews are open. Continued work and the rework of a reviewed task are always
-/// allowed.
-///
-/// # Errors
-/// `review_full`.
+/// allowed. Error: `review_full`.
 pub(super) fn check(
     app: &App,
     tx: &ReadTx<'_>,

@@ -81,9 +81,7 @@ pub fn release_dead(
             let is_theirs = |task: &&Task| task.state.claim().and_then(|claim| claim.session.as_ref()) == Some(&one.id);
             let mut has_released = false;
             for task in held.iter().filter(is_theirs) {
-                if task.state.status() == TaskStatus::Review {
-                    let note = format!("{} of {} is in review and stays: fairway release {0}", task.id, one.id);
-                    released.notes.push(format!("{note} --force --reason TEXT"));
+                if released.keeps_in_review(task, one.id.as_str()) {
                     continue;
                 }
                 let why = format!("{} is dead: {}", one.id, one.why);
@@ -112,9 +110,7 @@ pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reas
         if !session.as_ref().is_some_and(is_meant) {
             continue;
         }
-        if task.state.status() == TaskStatus::Review {
-            let note = format!("{} of {} is in review and stays: fairway release {0}", task.id, claim.claimant);
-            released.notes.push(format!("{note} --force --reason TEXT"));
+        if released.keeps_in_review(&task, &claim.claimant) {
             continue;
         }
         let holder = claim.claimant.clone();
@@ -181,6 +177,16 @@ pub struct Released {
 }
 
 impl Released {
+    /// Whether a task is in review and so stays claimed, which becomes a note.
+    fn keeps_in_review(&mut self, task: &Task, holder: &str) -> bool {
+        let is_in_review = task.state.status() == TaskStatus::Review;
+        if is_in_review {
+            let note = format!("{} of {holder} is in review and stays: fairway release {0}", task.id);
+            self.notes.push(format!("{note} --force --reason TEXT"));
+        }
+        is_in_review
+    }
+
     fn add(&mut self, tx: &ReadTx<'_>, id: &TaskId, line: String) -> Result<()> {
         self.tasks.push(lookup::task_view(tx, id)?);
         self.ids.push(id.to_string());

@@ -33,6 +33,22 @@ pub struct Transition<'a> {
     pub force: Option<&'a ForceReason>,
 }
 
+impl<'a> Transition<'a> {
+    /// A transition without a reason of its own, by the claimant.
+    pub const fn new(kind: EventKind, intent: TaskWrite, past_tense: &'static str) -> Self {
+        Self { kind, intent, past_tense, reason: None, force: None }
+    }
+
+    const fn because(self, reason: &'a str) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+
+    /// With what overrides the claimant, if anything does.
+    pub const fn forced(self, force: Option<&'a ForceReason>) -> Self {
+        Self { force, ..self }
+    }
+}
+
 /// Performs a transition as one change. `next` computes the new state.
 ///
 /// # Errors
@@ -156,37 +172,19 @@ fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
 
 /// in_progress → blocked, by the claimant. The claim stays.
 pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskBlocked,
-        intent: TaskWrite::Transition,
-        past_tense: "blocked",
-        reason: Some(reason),
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskBlocked, TaskWrite::Transition, "blocked").because(reason).forced(force);
     perform(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
 }
 
 /// blocked → in_progress, by the claimant.
 pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskUnblocked,
-        intent: TaskWrite::Transition,
-        past_tense: "unblocked",
-        reason: None,
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskUnblocked, TaskWrite::Transition, "unblocked").forced(force);
     perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
 }
 
 /// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
 pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskCancelled,
-        intent: TaskWrite::Cancel,
-        past_tense: "cancelled",
-        reason: Some(reason),
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskCancelled, TaskWrite::Cancel, "cancelled").because(reason).forced(force);
     let answer = perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;
     memory::forget_closed(app);
     Ok(answer)
@@ -194,13 +192,7 @@ pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>)
 
 /// in_progress → review, by the claimant; the lease is cleared. Submitted work with another commit is submitted again.
 pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskSubmitted,
-        intent: TaskWrite::Transition,
-        past_tense: "submitted",
-        reason: None,
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskSubmitted, TaskWrite::Transition, "submitted").forced(force);
     let commit = task_worktree::resolve_commit_for(app, id, commit, &["task", "submit"])?;
     check_reasons(&verb)?;
     app.mutate(|tx| {
@@ -236,13 +228,7 @@ fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &T
 
 /// done, cancelled → todo, by any actor, with a reason.
 pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskReopened,
-        intent: TaskWrite::Override,
-        past_tense: "reopened",
-        reason: Some(reason),
-        force: None,
-    };
+    let verb = Transition::new(EventKind::TaskReopened, TaskWrite::Override, "reopened").because(reason);
     perform(app, id, &verb, |tx, task, _| {
         landings::set_landed_commit(tx, id, None)?;
         Ok(task.reopened()?)
@@ -252,26 +238,14 @@ pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
 /// review → in_progress, for work that is sent back to its author. In other states nothing happens.
 pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
     let TaskState::Review(_) = &task.state else { return Ok(()) };
-    let verb = Transition {
-        kind: EventKind::TaskResumed,
-        intent: TaskWrite::Override,
-        past_tense: "resumed",
-        reason: Some(reason),
-        force: None,
-    };
+    let verb = Transition::new(EventKind::TaskResumed, TaskWrite::Override, "resumed").because(reason);
     apply(tx, task, &task.resumed()?, &verb)
 }
 
 /// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
 pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
     // Fenced like a new record; the closure decides about the permission.
-    let verb = Transition {
-        kind: EventKind::TaskResumed,
-        intent: TaskWrite::AddRecord,
-        past_tense: "resumed",
-        reason: None,
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskResumed, TaskWrite::AddRecord, "resumed").forced(force);
     perform(app, id, &verb, |tx, task, _| {
         let resumed = task.resumed()?;
         let you = &app.actor;

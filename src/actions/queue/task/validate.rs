@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The longest label, in bytes.
-const MAX_LABEL_BYTES: usize = 128;
+pub(super) const MAX_LABEL_BYTES: usize = 128;
 
 /// Checks and tidies the fields as far as that needs no store: lists are sorted and without duplicates.
 ///
