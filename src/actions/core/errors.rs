@@ -1,6 +1,9 @@
 //! Classification of errors: code, kind, message, hint and details. Those of refusals are in [`Refusal`].
 
-use std::{fmt::Display, path::Path};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -37,14 +40,18 @@ pub struct ImportStopped {
     pub written: usize,
     /// How many tasks the import has.
     pub all: usize,
+    /// The file, as the person named it; `-` for stdin.
+    pub path: PathBuf,
 }
 
 /// Classifies any error that a use case or entry point returns.
 pub fn classify(error: &anyhow::Error) -> Failure {
     let failure = classify_cause(error);
     let Some(stopped) = error.downcast_ref::<ImportStopped>() else { return failure };
-    let again = "repeat the same command: it imports the rest";
-    let hint = failure.hint.map_or_else(|| again.to_owned(), |hint| format!("{hint}\n{again}"));
+    let file = stopped.path.to_string_lossy();
+    let file = if file == "-" { "- <FILE".into() } else { shell_words::quote(&file) };
+    let again = format!("import the rest: fairway task import {file}");
+    let hint = failure.hint.map_or_else(|| again.clone(), |hint| format!("{hint}\n{again}"));
     Failure { message: format!("{}; {stopped}", failure.message), hint: Some(hint), ..failure }
 }
 

@@ -45,7 +45,9 @@ pub(super) async fn revoke(site: &Arc<Site>, form: &Form) -> Result<Response, Ap
 
 fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
     let mut html = begin("paired devices", None);
-    html.markup("<main id=\"board\" class=\"devices\"><h1>Paired devices</h1>");
+    html.markup("<header>");
+    shell::navigation(&mut html, None);
+    html.markup("</header><main id=\"board\" class=\"devices\"><h1>Paired devices</h1>");
     if devices.is_empty() {
         html.markup("<p class=\"none\">no device is paired</p>");
     }
@@ -53,7 +55,7 @@ fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
     for device in devices {
         draw_device(&mut html, device, own == Some(device.name.as_str()));
     }
-    html.markup("</ul><p class=\"way\"><a href=\"/\">to the board</a></p>");
+    html.markup("</ul>");
     shell::end(html).into_string()
 }
 

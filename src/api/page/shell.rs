@@ -41,14 +41,10 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
 
 /// The head of a page: the project, the navigation, the search, and the place for results.
 pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
-    html.markup("<header><h1>").text(project).markup("</h1><nav aria-label=\"pages\">");
-    for (name, path, word) in LINKS {
-        html.markup("<a").attribute("href", path);
-        let is_here = *name == page || (*name == PageName::Board && page == PageName::Lane);
-        html.markup(if is_here { " aria-current=\"page\">" } else { ">" }).text(word).markup("</a>");
-    }
+    html.markup("<header><h1>").text(project).markup("</h1>");
+    navigation(html, Some(page));
     html.markup(
-        "</nav><form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
+        "<form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
          placeholder=\"search\"",
     );
     html.attribute("value", search).markup("></form>");
@@ -57,6 +53,17 @@ pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &st
          <p id=\"news\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>\
          <output id=\"result\" aria-live=\"assertive\" hidden></output>",
     );
+}
+
+/// Links to the pages. `here`: the one that is shown, if it is among them.
+pub(super) fn navigation(html: &mut Html, here: Option<PageName>) {
+    let here = here.map(|page| if page == PageName::Lane { PageName::Board } else { page });
+    html.markup("<nav aria-label=\"pages\">");
+    for (name, path, word) in LINKS {
+        html.markup("<a").attribute("href", path);
+        html.markup(if here == Some(*name) { " aria-current=\"page\">" } else { ">" }).text(word).markup("</a>");
+    }
+    html.markup("</nav>");
 }
 
 /// Ends a page whose content is a `main` element.

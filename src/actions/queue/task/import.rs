@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     mem::take,
+    path::Path,
 };
 
 use anyhow::Result;
@@ -37,12 +38,12 @@ struct ImportPlan<'f> {
     report: ImportReport,
 }
 
-/// Imports the tasks of a file. Existing tasks stay unchanged, and removed ones stay removed. `dry_run` writes nothing
+/// Imports the tasks of a file, whose `path` is for hints. Existing tasks stay unchanged, and removed ones stay removed. `dry_run` writes nothing
 /// and reports the same. A large file is written to a server in steps, otherwise in one write.
 ///
 /// # Errors
 /// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
-pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
+pub fn import(app: &App, path: &Path, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
     let file = read(app, text, form)?;
     if dry_run {
         return app.read(|tx| {
@@ -60,19 +61,19 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
             answer(&plan.fresh, &plan.report)
         })
     } else {
-        in_steps(app, &file, &intent)
+        in_steps(app, path, &file, &intent)
     };
     app.snapshot_after_import();
     done
 }
 
-fn in_steps(app: &App, file: &ImportFile, intent: &str) -> Result<Answer> {
+fn in_steps(app: &App, path: &Path, file: &ImportFile, intent: &str) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let (mut plan, seen) = app.read(|tx| Ok((plan(tx, file, false)?, events::last_seq(tx)?)))?;
     let ImportPlan { fresh, links, report } = &mut plan;
-    Steps::write(app, &fresh.clone(), &take(links), intent, seen, |taken| {
+    Steps::write(app, path, &fresh.clone(), &take(links), intent, seen, |taken| {
         fresh.retain(|one| !taken.contains(&one.task.id));
         report.unchanged += report.imported - fresh.len();
         (report.imported, report.open) = (fresh.len(), count_open(fresh));

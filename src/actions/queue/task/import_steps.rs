@@ -4,7 +4,10 @@
 //!
 //! A task whose dependency comes in a later step is not ready: a missing dependency counts as open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -120,6 +123,7 @@ impl<'p, 'f> Steps<'p, 'f> {
     /// `not_found`, when others have changed the store since the plan.
     pub(super) fn write(
         app: &App,
+        path: &Path,
         fresh: &'p [&'f ImportedTask],
         links: &'p Links<'f>,
         intent: &str,
@@ -133,7 +137,7 @@ impl<'p, 'f> Steps<'p, 'f> {
             let end = written + step_len(rest.iter().copied());
             let stopped = |error: anyhow::Error| match written {
                 0 => error,
-                written => error.context(ImportStopped { written, all: fresh.len() }),
+                written => error.context(ImportStopped { written, all: fresh.len(), path: path.to_owned() }),
             };
             if end == fresh.len() {
                 let last = app.mutate(|tx| {
