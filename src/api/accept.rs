@@ -1,9 +1,22 @@
 //! Accepts connections, and serves HTTP/1.1 on each.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{Router, body::Body, http::header, response::Response};
-use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
+use hyper::{
+    Request,
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -16,7 +29,6 @@ use tracing::{Instrument as _, field::Empty};
 
 use super::{
     auth::{self, Transport},
-    catch_panic::catch_panic,
     connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
     page::{self, Site},
@@ -29,10 +41,9 @@ use crate::{
     os::{socket, user},
 };
 
-/// The pause after a failed `accept`, for example when the process has no free descriptor.
+/// A failed `accept` may mean that the process has no free descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// The shared state of all connections.
 #[derive(Clone)]
 pub(super) struct Acceptor {
     pub(super) router: Router,
@@ -40,7 +51,7 @@ pub(super) struct Acceptor {
     pub(super) shutdown: watch::Receiver<bool>,
 }
 
-/// Accepts connections at the Unix socket until shutdown. A peer of another user is dropped.
+/// Accepts connections at the Unix socket until shutdown. Peers of other users are dropped.
 pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener) {
     let mut shutdown = acceptor.shutdown.clone();
     loop {
@@ -58,7 +69,7 @@ pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener)
     }
 }
 
-/// Accepts connections at a TCP port until shutdown, with TLS if there is a certificate.
+/// Accepts connections at a TCP port until shutdown. With `tls` they are encrypted.
 pub(super) async fn accept_on_port(
     acceptor: Acceptor,
     listener: TcpListener,
@@ -85,7 +96,7 @@ pub(super) async fn accept_on_port(
     }
 }
 
-/// Reads and writes without waiting, for a connection that gets no task.
+/// Reads and writes without waiting, for a connection that is refused at once.
 trait NonBlockingIo {
     fn write_now(&self, text: &[u8]) -> io::Result<usize>;
     fn read_now(&self, into: &mut [u8]) -> io::Result<usize>;
@@ -131,7 +142,8 @@ impl Acceptor {
         });
     }
 
-    /// Admits a connection that begins with a handshake. It counts from the first byte, so that silent ones keep no others out.
+    /// Admits a connection that begins with a TLS handshake. It counts from its first byte, so that silent ones keep no
+    /// others out.
     fn admit_encrypted(
         &self,
         stream: TcpStream,
@@ -211,7 +223,8 @@ impl Acceptor {
     }
 }
 
-/// The response as it is sent: an error gets its document, and the request counts as in flight until the body's last byte.
+/// Completes a response: an error gets its document, and the request counts as in flight until the last byte of the
+/// body.
 fn finish_response(
     result: Result<Response, ApiError>,
     path: &str,
@@ -234,7 +247,7 @@ fn finish_response(
     response.map(|body| TrackedBody { body, _in_flight: in_flight })
 }
 
-/// A response body that keeps its request in flight until it is dropped.
+/// Keeps a request in flight until the body is dropped.
 struct TrackedBody {
     body: Body,
     _in_flight: InFlight,
@@ -245,10 +258,10 @@ impl hyper::body::Body for TrackedBody {
     type Error = axum::Error;
 
     fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
-        std::pin::Pin::new(&mut self.body).poll_frame(cx)
+        Pin::new(&mut self.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -258,4 +271,17 @@ impl hyper::body::Body for TrackedBody {
     fn size_hint(&self) -> hyper::body::SizeHint {
         self.body.size_hint()
     }
+}
+
+/// Runs a handler. A panic becomes an internal error.
+pub(super) async fn catch_panic(handler: impl Future<Output = Response>) -> Result<Response, ApiError> {
+    let mut handler = pin!(handler);
+    std::future::poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::as_mut(&mut handler).poll(cx)));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(_) => std::task::Poll::Ready(Err(ApiError::internal("internal error: the request handler panicked"))),
+        }
+    })
+    .await
 }

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::io::unix::AsyncFd;
 
-/// Implements `AsRawFd`, which [`AsyncFd`] demands, for a value that implements only `AsFd`.
+/// Adds `AsRawFd`, which [`AsyncFd`] needs, to a value that has only `AsFd`.
 #[derive(Debug)]
 pub(super) struct RawFdAdapter<T>(pub(super) T);
 

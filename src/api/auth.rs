@@ -10,25 +10,18 @@ use crate::domain::constant_time::constant_time_eq;
 pub(super) enum Transport {
     /// The Unix socket. The kernel has confirmed the peer's user.
     Socket,
-    /// The TCP port.
     Port {
-        /// The port number, part of the expected `Host`.
         port: u16,
-        /// The bearer token that every request must have.
         token: String,
     },
-    /// The address in the network, which has the page alone.
+    /// A port in the network, which has only the page.
     Network {
-        /// Whether it speaks HTTPS.
         is_encrypted: bool,
     },
 }
 
 impl Transport {
-    /// Checks the headers of a request.
-    ///
-    /// # Errors
-    /// `not_admitted`, with the reason.
+    /// Checks the headers of a request. Errors: `not_admitted`, with the reason.
     pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
         let (port, token) = match self {
             Self::Socket => return Ok(()),
@@ -67,10 +60,8 @@ impl Transport {
     }
 }
 
-/// Refuses a request whose target is a whole address of another authority than its `Host`: by the protocol the target counts.
-///
-/// # Errors
-/// `not_admitted`, with the reason.
+/// Refuses a request whose target is a full URL with another host than the header `Host`: HTTP gives the URL
+/// precedence. Error: `not_admitted`.
 pub(super) fn check_target<T>(request: &Request<T>) -> Result<(), ApiError> {
     let uri = request.uri();
     let named = uri.scheme().and_then(|_| uri.authority());

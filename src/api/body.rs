@@ -16,24 +16,19 @@ use zeroize::{Zeroize, Zeroizing};
 use super::error::ApiError;
 use crate::{actions, domain::text_limits::MAX_REQUEST_ID_BYTES, os::digest::hex};
 
-/// The longest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
-/// How many bytes more are read and discarded: a client that is still sending would not read the response.
+/// How much more is read and discarded: a client that is still sending would not read the response.
 const MAX_DISCARDED_BYTES: usize = 16 << 20;
 /// How long reading a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A request with its body, not yet decoded.
 pub(super) struct RequestBody {
     parts: Parts,
     bytes: Zeroizing<Vec<u8>>,
 }
 
 impl RequestBody {
-    /// Reads the whole body.
-    ///
-    /// # Errors
-    /// When the body is too long, too slow, or incomplete.
+    /// Reads the whole body. Fails when the body is too long, too slow or incomplete.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let (parts, mut body) = request.into_parts();
         let mut surplus = 0;
@@ -66,7 +61,6 @@ impl RequestBody {
         Ok(Self { parts, bytes })
     }
 
-    /// The body's bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -74,7 +68,7 @@ impl RequestBody {
     /// Decodes the JSON document. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `usage`, with the name of a missing field. For an invalid value the message has only its position: the value may be a
+    /// `usage`, with the name of a missing field. For an invalid value only its position is told, because it may be a
     /// secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
@@ -87,7 +81,7 @@ impl RequestBody {
         })
     }
 
-    /// The `Idempotency-Key` header with the fingerprint of path and body; `None` without the header.
+    /// The `Idempotency-Key` header, with a fingerprint of path and body; `None` without the header.
     pub(super) fn idempotency_key(&self) -> Result<Option<actions::IdempotencyKey>, ApiError> {
         let Some(id) = idempotency_header(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();
@@ -101,7 +95,7 @@ impl RequestBody {
     }
 }
 
-/// Appends, and grows by copying into a new buffer: `Vec` would reallocate and leave the old bytes in freed memory.
+/// Appends, and grows by copying into a new buffer: `Vec` would leave the old bytes in freed memory.
 fn append_zeroizing(bytes: &mut Zeroizing<Vec<u8>>, data: &[u8]) {
     if bytes.capacity() - bytes.len() < data.len() {
         let mut larger = Zeroizing::new(Vec::with_capacity((bytes.len() + data.len()).max(2 * bytes.len())));
@@ -118,15 +112,11 @@ fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
         .ok_or_else(|| ApiError::usage("invalid Idempotency-Key header: must have 1 to 128 visible ASCII characters"))
 }
 
-/// Reads and decodes a JSON body.
 pub(super) async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
     RequestBody::read(request).await?.decode()
 }
 
-/// Decodes the query of the URL.
-///
-/// # Errors
-/// `usage`, with the name of a missing field.
+/// Decodes the query of the URL. Errors: `usage`, with the name of a missing field.
 pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
     let decoded = axum::extract::Query::<T>::try_from_uri(request.uri());
     decoded.map(|query| query.0).map_err(|error| {

@@ -14,7 +14,6 @@ use tokio::sync::{Notify, watch};
 /// How many connections may be open at once.
 pub(super) const MAX_CONNECTIONS: usize = 256;
 
-/// All open connections.
 #[derive(Debug)]
 pub(super) struct Connections {
     handles: Mutex<Vec<Arc<ConnectionHandle>>>,
@@ -22,16 +21,15 @@ pub(super) struct Connections {
     count: watch::Sender<usize>,
 }
 
-/// One open connection.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionHandle {
-    /// Tells the connection's task to close it.
+    /// Notified when the connection must be closed.
     pub(super) evict: Notify,
-    /// Requests that have not been answered completely.
+    /// Requests that are not answered completely.
     in_flight: AtomicUsize,
     /// How many requests the connection has had.
     requests: AtomicU64,
-    /// When the last request ended, or the connection opened: microseconds since `created_at`.
+    /// When the last request ended, or the connection opened: in microseconds since `created_at`.
     last_active_micros: AtomicU64,
 }
 
@@ -43,7 +41,6 @@ pub(super) struct InFlight {
 }
 
 impl Connections {
-    /// An empty registry.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { handles: Mutex::default(), created_at: Instant::now(), count: watch::Sender::new(0) })
     }
@@ -56,7 +53,8 @@ impl Connections {
         u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Registers a connection, if necessary in place of the one idle longest. `None` when all have a request in flight.
+    /// Registers a connection, if necessary in place of the one that is idle longest. `None` when all have a request in
+    /// flight.
     pub(super) fn accept(&self) -> Option<Arc<ConnectionHandle>> {
         let mut handles = self.lock();
         if handles.len() >= MAX_CONNECTIONS {
@@ -75,14 +73,12 @@ impl Connections {
         Some(handle)
     }
 
-    /// Removes a closed connection.
     pub(super) fn remove(&self, closed: &Arc<ConnectionHandle>) {
         let mut handles = self.lock();
         handles.retain(|handle| !Arc::ptr_eq(handle, closed));
         self.count.send_replace(handles.len());
     }
 
-    /// Marks the start of a request.
     pub(super) fn start_request(self: &Arc<Self>, handle: &Arc<ConnectionHandle>) -> InFlight {
         handle.in_flight.fetch_add(1, Relaxed);
         handle.requests.fetch_add(1, Relaxed);

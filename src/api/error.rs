@@ -1,4 +1,4 @@
-//! Errors of the API: an HTTP status and the error document.
+//! Errors of the API: an HTTP status and the error document. At `POST /authorize` an error is also a denial of the tool call.
 
 use axum::{
     Json,
@@ -7,13 +7,11 @@ use axum::{
 };
 use serde_json::Value;
 
-use super::authorize_denial::{AUTHORIZE_PATH, add_denial};
 use crate::{
     actions::core::errors,
     wire::{ErrorDocument, Failure, FailureKind},
 };
 
-/// A failure with its HTTP status.
 #[derive(Debug, Clone)]
 pub(super) struct ApiError {
     pub(super) status: StatusCode,
@@ -27,7 +25,6 @@ impl ApiError {
         Self { status, failure: Box::new(failure) }
     }
 
-    /// Adds a hint.
     pub(super) fn with_hint(mut self, hint: &str) -> Self {
         self.failure.hint = Some(hint.to_owned());
         self
@@ -95,13 +92,13 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "usage", FailureKind::Usage, why)
     }
 
-    /// The error response. On the route that decides about tool calls it is a denial as well.
+    /// The error response. At the route that decides about tool calls it is also a denial.
     pub(super) fn response_for(&self, path: &str) -> Response {
         (self.status, Json(self.document_for(path))).into_response()
     }
 
-    /// The whole response as text, for a request that was not read. It must fit every route, so that it denies a tool call as
-    /// well, and it closes the connection.
+    /// The whole response as text, for a request that was not read. As its route is unknown, it is also a denial. It
+    /// closes the connection.
     pub(super) fn closing_response(&self) -> String {
         let body = self.document_for(AUTHORIZE_PATH).to_string();
         format!(
@@ -111,7 +108,6 @@ impl ApiError {
         )
     }
 
-    /// The error document for a path.
     pub(super) fn document_for(&self, path: &str) -> Value {
         let mut document = serde_json::to_value(ErrorDocument { error: &self.failure }).unwrap_or(Value::Null);
         if path == AUTHORIZE_PATH {
@@ -145,10 +141,23 @@ impl From<Failure> for ApiError {
 }
 
 impl IntoResponse for ApiError {
-    /// The status alone. [`ApiError::response_for`] writes the document where the path is known.
+    /// Sends only the status. [`ApiError::response_for`] adds the document where the path is known.
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
         response
     }
+}
+
+/// The route that decides about tool calls.
+pub(super) const AUTHORIZE_PATH: &str = "/authorize";
+
+/// Adds the fields of a denial to an error document: a client that ignores the status must not run the tool.
+pub(super) fn add_denial(document: &mut Value, reason: &str) {
+    let Some(fields) = document.as_object_mut() else { return };
+    fields.insert("allowed".into(), false.into());
+    fields.insert("granted".into(), false.into());
+    fields.insert("opinion".into(), true.into());
+    fields.insert("reason".into(), reason.into());
+    fields.insert("rule".into(), Value::Null);
 }

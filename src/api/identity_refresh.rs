@@ -24,13 +24,11 @@ use crate::{
 
 /// How long the refresh command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often the command is tried, and the pause after the first failure. The pause doubles each time.
+/// How often the command is tried, and the first pause. Each further pause is twice as long.
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Stores a session's identity; of the previous one stays what it does not carry. True when there was one.
-///
-/// # Errors
+/// Stores a session's identity. What it does not name stays as in the previous one. True when there was one. Errors:
 /// `session_final`, `session_mismatch`.
 pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.check_open()?;
@@ -113,7 +111,7 @@ fn until_refresh(
     (left, kind)
 }
 
-/// Runs the refresh command, which prints the next identity of a session run. `None` without a configured command.
+/// Runs the refresh command, which prints the next identity. `None` without a configured command.
 fn run_refresh_command(app: &App, run: &RunId, kind: &str) -> Result<Option<(Session, Identity)>> {
     let Some(command) = app.settings.identity.refresh.clone() else { return Ok(None) };
     let session = app.read(|tx| crate::actions::agents::runtime::session_of_run(tx, run))?;

@@ -30,13 +30,13 @@ pub struct AppFactory {
     actor: Actor,
 }
 
-/// Identity and version of a file: device, inode, size, ctime and mtime. `None` without a file.
+/// Device, inode, size, ctime and mtime of a file. `None` without a file.
 pub(super) type FileStamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 
 /// The project as one thread uses it.
 #[derive(Debug)]
 pub struct LiveProject {
-    /// The files of the configuration and the trust record: together they say what is in force.
+    /// The configuration files and the trust record, which together decide what is in force.
     files: Vec<PathBuf>,
     stamps: Vec<FileStamp>,
     app: App,
@@ -44,24 +44,22 @@ pub struct LiveProject {
 }
 
 impl AppFactory {
-    /// Copies the parts of an app.
     pub fn new(app: &App) -> Self {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
     }
 
-    /// Copies the parts of an app for a person at the page: nothing is asked at the server's terminal.
+    /// For a person at the page: nothing is asked at the server's terminal.
     pub(super) fn for_page(app: &App) -> Self {
         let mut factory = Self::new(app);
         factory.env.terminal = Terminal { stdin: false, stdout: false, stderr: false };
         factory
     }
 
-    /// The project's paired devices and tokens of notifications, and the clock by which they end.
+    /// The paired devices, the tokens of notifications, and the clock for both.
     pub(super) fn devices(&self) -> (DeviceFile, AnswerTokenFile, Clock) {
         (DeviceFile::of(&self.project), AnswerTokenFile::of(&self.project), self.env.clock)
     }
 
-    /// Loads the project in the current thread.
     pub fn open(self) -> Result<LiveProject> {
         let mut files = vec![self.project.root.join(CONFIG_FILE), local_file(&self.project)];
         files.extend(trust::record_file(&self.env, &self.project));
@@ -75,7 +73,7 @@ impl LiveProject {
     /// The app with current settings.
     ///
     /// # Errors
-    /// When the settings cannot be read. Outdated settings are never used instead.
+    /// When the settings cannot be read. Outdated ones are never used instead.
     pub fn app(&mut self) -> Result<&App> {
         let stamps = file_stamps(&self.files);
         if stamps != self.stamps {
@@ -94,7 +92,7 @@ impl LiveProject {
         Ok((app, self.rules.get_or_insert_with(|| LoadedRules::load_with_digest(app))))
     }
 
-    /// Opens the store again after an error that says its file was replaced.
+    /// Opens the store again when the error says that its file was replaced.
     pub fn note_error(&mut self, error: &anyhow::Error) {
         if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(StoreError::Replaced))) {
             self.app = self.app.with_fresh_store();

@@ -7,9 +7,7 @@
 mod accept;
 mod async_fd;
 mod auth;
-mod authorize_denial;
 mod body;
-mod catch_panic;
 mod connections;
 mod error;
 mod identity;
@@ -19,7 +17,6 @@ mod log;
 mod page;
 mod prompt_delivery;
 mod refused_head;
-mod router;
 mod routes;
 mod runtime_files;
 mod serve;

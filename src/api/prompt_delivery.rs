@@ -11,7 +11,7 @@ use crate::{
     domain::{RunId, SessionId},
 };
 
-/// How often a delivery is tried while the server is busy, and the pause between two tries.
+/// How often a delivery is tried while the server is busy, and the pause between.
 const MAX_ATTEMPTS: usize = 30;
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -20,7 +20,7 @@ thread_local! {
     static IN_PROGRESS: RefCell<BTreeMap<SessionId, bool>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Starts a delivery for the session of a session run.
+/// As [`start_for_session`], for the session of a run.
 pub(super) fn start_for_run(run: &RunId) {
     if let Ok(session) = state::read(|app| app.read(|tx| session_of_run(tx, run)))
         && !session.status.is_final()
@@ -29,7 +29,7 @@ pub(super) fn start_for_run(run: &RunId) {
     }
 }
 
-/// Starts a delivery for a session, or has the one in progress followed by another.
+/// Starts a delivery for a session, or has the running one followed by another.
 pub(super) fn start_for_session(id: SessionId) {
     let is_first = IN_PROGRESS.with_borrow_mut(|busy| match busy.get_mut(&id) {
         Some(again) => {

@@ -16,18 +16,17 @@ use super::error::ApiError;
 #[derive(Debug)]
 pub(super) struct RefusedHeadStream<T> {
     stream: T,
-    /// The response that is written in place of hyper's, and how much of it was.
+    /// The response that is written in place of hyper's, and how much of it was written.
     replacement: Option<(Vec<u8>, usize)>,
 }
 
 impl<T> RefusedHeadStream<T> {
-    /// Wraps a stream.
     pub(super) const fn new(stream: T) -> Self {
         Self { stream, replacement: None }
     }
 }
 
-/// The response for bytes that are one of hyper's own refusals: the routes' responses all have a content type.
+/// The response in place of hyper's own refusal. Responses of routes have a content type and are left alone.
 fn replacement(bytes: &[u8]) -> Option<Vec<u8>> {
     let code = bytes.strip_prefix(b"HTTP/1.1 ").or_else(|| bytes.strip_prefix(b"HTTP/1.0 "))?.get(..3)?;
     let head = std::str::from_utf8(bytes).ok().filter(|head| head.ends_with("\r\n\r\n"))?;

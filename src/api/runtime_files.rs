@@ -15,11 +15,10 @@ use crate::{
     os::{files, lock::FileLock, random, socket},
 };
 
-/// The server's files, owned by the process that holds the lock.
+/// The server's files. Their owner holds the lock.
 #[derive(Debug)]
 pub(super) struct RuntimeFiles {
     dir: PathBuf,
-    /// The socket's path.
     pub(super) socket: PathBuf,
     listener: Option<UnixListener>,
     created: Vec<PathBuf>,
@@ -28,10 +27,8 @@ pub(super) struct RuntimeFiles {
 }
 
 impl RuntimeFiles {
-    /// Takes the lock and listens at the socket.
-    ///
-    /// # Errors
-    /// `serve_running` when another server runs; `exists` when the socket's path is a file of another kind.
+    /// Takes the lock and listens at the socket. Errors: `serve_running` when another server runs; `exists` when the
+    /// path of the socket is another kind of file.
     pub(super) fn acquire(app: &App) -> Result<Self> {
         let runtime = app.project.runtime_dir();
         files::private_dir(&app.project.state).context("cannot use the state directory")?;
@@ -63,19 +60,19 @@ impl RuntimeFiles {
         Ok(files)
     }
 
-    /// The listener. `None` from the second call on.
+    /// `None` from the second call on.
     pub(super) fn take_listener(&mut self) -> Option<UnixListener> {
         self.listener.take()
     }
 
-    /// Generates a token and writes it to a file with mode 0600.
+    /// Writes a new token to a file with mode 0600.
     pub(super) fn write_token(&mut self) -> Result<String> {
         let token = random::hex().context("cannot generate an API token")?;
         self.write_file(TOKEN_FILE, &token)?;
         Ok(token)
     }
 
-    /// Writes the port number, and again under the session's name when one is given.
+    /// Writes the port number, and again in a file of the session.
     pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {
@@ -84,7 +81,6 @@ impl RuntimeFiles {
         self.write_file(PORT_FILE, &text)
     }
 
-    /// Writes where the page is.
     pub(super) fn write_page(&mut self, page: &ShownPage) -> Result<()> {
         self.write_file(PAGE_FILE, &serde_json::to_string(page)?)
     }
@@ -115,7 +111,7 @@ fn remove_if_present(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Removes a socket at which no process listens. Any other file is left and is an error.
+/// Removes a socket at which no process listens. Other files stay, and are an error.
 fn remove_stale_socket(path: &Path) -> Result<()> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -20,7 +20,7 @@ use super::{
     live_project::AppFactory,
     log::warn,
     page::{Access, PageProviders, Site, SiteAddresses},
-    router,
+    routes,
     runtime_files::RuntimeFiles,
     state::{ServerState, server_state},
     tls::Certificate,
@@ -39,35 +39,30 @@ use crate::{
     store::snapshots,
 };
 
-/// How long the server waits at shutdown for requests in flight.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The actor's name of a request without a session.
+/// The actor of a request without a session.
 const ACTOR_NAME: &str = "worker-api";
 
-/// Options of `fairway serve`.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Also listen at this port of 127.0.0.1; 0 takes any free port.
+    /// Also listen at this port of 127.0.0.1; 0 takes any free one.
     pub http_port: Option<u16>,
     /// Exit after this time; `None` for never.
     pub exit_after: Option<Duration>,
     /// Also write the port number under this session's name.
     pub session: Option<SessionId>,
-    /// The page.
     pub page: PageOptions,
 }
 
-/// Options of the page, which is at the port.
 #[derive(Debug, Clone)]
 pub struct PageOptions {
-    /// Make an address that a browser can open once, with this access.
+    /// Make a URL that a browser can open once, with this access.
     pub open: Option<Access>,
     /// Also serve the page at this address.
     pub listen: Option<SocketAddr>,
-    /// Whether it speaks plain HTTP there.
+    /// Whether the page speaks plain HTTP there.
     pub is_unencrypted: bool,
-    /// Facts about the providers for the page.
     pub providers: PageProviders,
 }
 
@@ -95,11 +90,10 @@ pub struct ListenAddress {
     pub pid: u32,
 }
 
-/// Serves until SIGTERM, SIGINT or the time limit. `on_listen` is called once, when the server listens.
+/// Serves until SIGTERM, SIGINT or the time limit. `on_listen` is called once the server listens.
 ///
 /// # Errors
-/// `serve_running` when another server runs; `exists` when the socket's path is taken; when the store or the settings cannot be
-/// read.
+/// `serve_running` when another server runs; `exists` when the path of the socket is taken.
 pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
     core_dumps::disable().context("cannot disable core dumps")?;
     if options.page.open.is_some() {
@@ -129,7 +123,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();
-        let acceptor = Acceptor { router: router::router(), connections: connections.clone(), shutdown: ending };
+        let acceptor = Acceptor { router: routes::router(), connections: connections.clone(), shutdown: ending };
         let signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let listener = files.take_listener().context("the socket has no listener")?;
         let mut accept_loops =
@@ -222,7 +216,7 @@ async fn shutdown_signal(signals: (Signal, Signal), exit_after: Option<Duration>
     }
 }
 
-/// Shields the state directory, makes snapshots of the store and writes its log back, as long as it changes.
+/// While the store changes: shields the state directory, makes snapshots, and writes the log back.
 async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>) {
     loop {
         let factory = factory.clone();
@@ -250,7 +244,7 @@ fn drop_ended_identities() {
     state.identities.borrow_mut().remove_ended(has_ended);
 }
 
-/// Counts the store's changes by any process, and so wakes every task that waits for one.
+/// Counts changes of the store by any process. The count wakes every task that waits for one.
 async fn forward_store_changes(waiter: ChangeWaiter, change: watch::Sender<u64>) {
     let Ok(fd) = register_fd(waiter) else { return };
     while let Ok(mut ready) = fd.readable().await {

@@ -30,14 +30,14 @@ use zeroize::Zeroizing;
 const MAX_QUEUED_EVENTS: usize = 64;
 /// How long the reader may leave the queue full before the stream ends.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// After how long without events a comment is sent, by which both sides notice a broken connection.
+/// After so long without an event a comment is sent, by which both sides notice a broken connection.
 pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The sending end of a stream. The response ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct EventSender {
     queue: Sender<Bytes>,
-    /// Events of one stream are much alike: compressed together, they take a tenth.
+    /// Compresses all events of the stream together, to a tenth: they are much alike.
     encoder: Option<Mutex<GzEncoder<Vec<u8>>>>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn stream() -> (Response, EventSender) {
     (response(Body::new(EventBody(receiver))), EventSender { queue: sender, encoder: None })
 }
 
-/// As [`stream`], for a reader of gzip.
+/// As [`stream`], compressed with gzip.
 pub(super) fn compressed_stream() -> (Response, EventSender) {
     let (mut response, sender) = stream();
     response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -69,7 +69,7 @@ pub(super) fn compressed_stream() -> (Response, EventSender) {
     (response, EventSender { encoder, ..sender })
 }
 
-/// The response to a `HEAD` request: a stream without a reader.
+/// For a `HEAD` request: a stream without a reader.
 pub(super) fn head() -> Response {
     response(Body::empty())
 }
@@ -91,7 +91,7 @@ pub(super) fn format_event(id: Option<i64>, event: &str, document: &impl Seriali
     Some(text)
 }
 
-/// A text as bytes that the reader can decode at once.
+/// Compresses a text so that the reader can decode it at once.
 fn encode(encoder: &mut GzEncoder<Vec<u8>>, text: &str) -> io::Result<Bytes> {
     encoder.write_all(text.as_bytes())?;
     encoder.flush()?;
@@ -99,7 +99,7 @@ fn encode(encoder: &mut GzEncoder<Vec<u8>>, text: &str) -> io::Result<Bytes> {
 }
 
 impl EventSender {
-    /// Sends one event. False when the reader is gone or too slow.
+    /// False when the reader is gone or too slow.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
         match format_event(id, event, document) {
             Some(text) => self.send_text(text).await,
@@ -107,12 +107,12 @@ impl EventSender {
         }
     }
 
-    /// Sends a comment. False as for [`EventSender::send`].
+    /// Sends a comment. False when the reader is gone or too slow.
     pub(super) async fn keep_alive(&self) -> bool {
         self.send_text(":\n\n".into()).await
     }
 
-    /// Sends the text of an event. False as for [`EventSender::send`].
+    /// False when the reader is gone or too slow.
     pub(super) async fn send_text(&self, text: String) -> bool {
         let Some(encoder) = &self.encoder else { return self.send_bytes(text.into()).await };
         // Held until the bytes are queued: they are read in the order in which they were encoded.
@@ -127,7 +127,7 @@ impl EventSender {
         matches!(timeout(SEND_TIMEOUT, self.queue.send(bytes)).await, Ok(Ok(())))
     }
 
-    /// Waits for a change, and sends comments meanwhile. False when the stream is over: the reader is gone, or the server ends.
+    /// Waits for a change, and sends comments meanwhile. False when the reader is gone or the server ends.
     pub(super) async fn wait_for_change<T>(
         &self,
         changes: &mut watch::Receiver<T>,

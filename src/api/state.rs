@@ -24,9 +24,8 @@ use crate::{
     store::sessions,
 };
 
-/// How long a client waits for a write before it gets `server_busy`.
+/// After this time a client gets `server_busy`.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many blocking calls may run at once.
 const MAX_BLOCKING_CALLS: usize = 32;
 
 thread_local! {
@@ -35,21 +34,19 @@ thread_local! {
 
 static BLOCKING_SLOTS: Semaphore = Semaphore::const_new(MAX_BLOCKING_CALLS);
 
-/// The server's state.
 #[derive(Debug)]
 pub(super) struct ServerState {
     project: RefCell<LiveProject>,
     pub(super) writer: Writer,
-    /// The identities of session runs.
     pub(super) identities: RefCell<IdentityStore>,
-    /// Changes whenever any process has changed the store.
+    /// Changes when any process has changed the store.
     pub(super) changes: watch::Receiver<u64>,
-    /// The socket at which changes are told.
+    /// The socket at which changes are announced.
     waiter: PathBuf,
     /// Becomes true when the server shuts down.
     pub(super) shutdown: watch::Receiver<bool>,
     pub(super) started: Timestamp,
-    /// Whether it was started inside a session: an agent's server does not decide about agents.
+    /// Whether the server was started inside of a session. Such a server does not decide about agents' tool calls.
     pub(super) is_inside: bool,
 }
 
@@ -71,7 +68,7 @@ impl ServerState {
         STATE.with(|here| here.replace(Some(Rc::new(state))));
     }
 
-    /// Drops the state: credentials are zeroed and queued writes are finished.
+    /// Drops the state: credentials are zeroed, and queued writes are finished.
     pub(super) fn close() {
         if let Some(state) = STATE.take()
             && let Some(state) = Rc::into_inner(state)
@@ -81,7 +78,8 @@ impl ServerState {
         }
     }
 
-    /// Whether other processes can tell of changes: the state directory is the one that the server was started with.
+    /// Whether changes by other processes can be noticed: the state directory is still the one that the server was
+    /// started with.
     pub(super) fn hears_changes(&self) -> bool {
         self.waiter.exists()
     }
@@ -106,7 +104,7 @@ impl ServerState {
         })
     }
 
-    /// Calls `query` in the serving thread. It must not wait for anything.
+    /// Runs `query` in the serving thread, so it must not wait for anything.
     pub(super) fn read<T>(&self, query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
         let result = self.app().and_then(|app| query(&app));
         result.map_err(|error| {
@@ -116,23 +114,17 @@ impl ServerState {
     }
 }
 
-/// The state of the current thread.
-///
-/// # Errors
-/// `server_busy` during shutdown.
+/// The state of the current thread. Error: `server_busy` during shutdown.
 pub(super) fn server_state() -> Result<Rc<ServerState>, ApiError> {
     STATE.with(|here| here.borrow().clone()).ok_or_else(|| ApiError::busy("the server is shutting down"))
 }
 
-/// Calls `query` in the serving thread. It must not wait for anything.
+/// As [`ServerState::read`].
 pub(super) fn read<T>(query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
     server_state()?.read(query)
 }
 
-/// Runs `job` in the writer thread.
-///
-/// # Errors
-/// When `job` fails, or the writer takes too long.
+/// Runs `job` in the writer thread. Fails when `job` fails, or the writer takes too long.
 pub(super) async fn write<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -144,10 +136,8 @@ pub(super) async fn write<T: Send + 'static>(
     }
 }
 
-/// Runs `job`, which may wait for another program, in a thread of its own with its own connection to the store.
-///
-/// # Errors
-/// When `job` fails, or too many blocking calls run already.
+/// Runs `job` in a thread and with a store connection of its own, because it may wait for another program. Fails when
+/// `job` fails, or too many blocking calls run.
 pub(super) async fn run_blocking<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -155,10 +145,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     run_blocking_as(factory, job).await
 }
 
-/// As [`run_blocking`], with the project of another actor.
-///
-/// # Errors
-/// When `job` fails, or too many blocking calls run already.
+/// As [`run_blocking`], for another actor.
 pub(super) async fn run_blocking_as<T: Send + 'static>(
     factory: AppFactory,
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
@@ -177,7 +164,7 @@ pub(super) async fn run_blocking_as<T: Send + 'static>(
     ran.await.unwrap_or_else(|_| Err(ApiError::internal("internal error: a blocking call panicked")))
 }
 
-/// The app with the session of a session run as its actor. An unknown run leaves the actor as it is.
+/// The app with a run's session as its actor. An unknown run leaves the actor as it is.
 pub(super) fn app_as_run(app: &App, run: &RunId, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run_id(tx, run)?))?;
     Ok(match known {

@@ -17,9 +17,9 @@ use tokio::{
 
 use super::connections::ConnectionHandle;
 
-/// How long the peer may read nothing of a response.
+/// How long the peer may leave a response unread.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the head of a request may take, and the wait for a connection's first request.
+/// How long a request's head may take, and a connection's first request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle between two requests.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -46,7 +46,7 @@ pub(super) struct TimeoutStream<T> {
 struct Deadline(Option<Pin<Box<Sleep>>>);
 
 impl Deadline {
-    /// Whether the deadline has passed. If not, the task is woken at that time or earlier.
+    /// Whether the deadline has passed. If not, the task is woken then or earlier.
     fn poll_expired(&mut self, until: Instant, cx: &mut Context<'_>) -> bool {
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(until)));
         if sleep.deadline() > until {

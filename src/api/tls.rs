@@ -22,15 +22,15 @@ use zeroize::Zeroizing;
 use crate::{actions::upkeep::certificate_file::StoredCertificate, env::Timestamp, os::digest};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a certificate is valid. Some browsers refuse any that is valid for more than 825 days.
+/// Some browsers refuse a certificate that is valid for more than 825 days.
 const LIFETIME: Duration = DAY.saturating_mul(730);
-/// So long before its end a new one is made.
+/// A new certificate is made so long before the end of the old one.
 const RENEWED_BEFORE: Duration = DAY.saturating_mul(30);
 /// How long a client may take for the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of a TLS handshake.
 const HANDSHAKE_RECORD: u8 = 22;
-/// The answer to a client that speaks plain HTTP.
+/// For a client that speaks plain HTTP.
 const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     content-length: 40\r\n\r\nthis address speaks HTTPS: use https://\n";
 
@@ -38,7 +38,7 @@ const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: tex
 pub(super) struct Certificate(StoredCertificate);
 
 impl Certificate {
-    /// The certificate of a project, from its state directory. Without a usable one, and soon before its end, a new one is made.
+    /// The certificate from the state directory. Without a usable one, and shortly before its end, a new one is made.
     pub(super) fn load_or_make(state: &Path, ip: IpAddr, now: Timestamp) -> Result<Self> {
         let cannot = || format!("cannot use {}", StoredCertificate::path(state).display());
         match StoredCertificate::read(state) {
@@ -91,7 +91,6 @@ impl Certificate {
     }
 }
 
-/// Year, month and day in UTC.
 fn date(at: Timestamp) -> Option<(i32, u8, u8)> {
     let text = at.to_string();
     let mut parts = text.get(..10)?.split('-');

@@ -25,7 +25,6 @@ use crate::{
     store::session_reports,
 };
 
-/// How many writes may be queued.
 const QUEUE_LEN: usize = 1_024;
 /// How long decisions are collected for one batch.
 const BATCH_WINDOW: Duration = Duration::from_millis(10);
@@ -47,9 +46,8 @@ pub(super) struct PendingDecision {
 
 enum WriterMessage {
     Run(WriteFn),
-    /// A decision whose client waits until it is recorded.
     RecordNow(Box<PendingDecision>),
-    /// `SharedStatus::decisions` is not empty.
+    /// Announces that `SharedStatus::decisions` is not empty.
     FlushDecisions,
 }
 
@@ -60,7 +58,7 @@ struct SharedStatus {
     last_flush_ok: AtomicBool,
     /// How many messages are queued.
     queued: AtomicUsize,
-    /// Decisions without a waiting client. Only the first one wakes the thread.
+    /// Decisions that no client waits for. Only the first one wakes the thread.
     decisions: Mutex<Vec<PendingDecision>>,
 }
 
@@ -79,7 +77,6 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread.
     pub(super) fn start(factory: AppFactory) -> std::io::Result<Self> {
         let (queue, messages) = sync_channel(QUEUE_LEN);
         let status = Arc::new(SharedStatus::default());
@@ -93,7 +90,6 @@ impl Writer {
         Ok(Self { queue, status, thread })
     }
 
-    /// Queues a message.
     fn enqueue(&self, message: WriterMessage) -> Result<(), ApiError> {
         self.status.queued.fetch_add(1, SeqCst);
         self.queue.try_send(message).map_err(|error| {
@@ -146,14 +142,13 @@ impl Writer {
             && self.status.lock_decisions().len() < MAX_UNRECORDED_DECISIONS / 2
     }
 
-    /// Finishes all queued messages and ends the thread.
     pub(super) fn finish(self) {
         drop(self.queue);
         let _ = self.thread.join();
     }
 }
 
-/// Runs `job` with the current app; a panic becomes an internal error.
+/// Runs `job`, and turns a panic into an internal error.
 pub(super) fn run_catching_panic<T>(
     project: &mut LiveProject,
     job: impl FnOnce(&App) -> Result<T>,
@@ -195,8 +190,8 @@ impl WriterThread {
         self.flush_decisions();
     }
 
-    /// Collects decisions for [`BATCH_WINDOW`]. Ends at once with a decision whose client waits, and with a job, which it
-    /// returns.
+    /// Collects decisions for [`BATCH_WINDOW`]. Ends at once with a decision that a client waits for, and with a job,
+    /// which is returned.
     fn collect_batch(&mut self, messages: &Receiver<WriterMessage>) -> Option<WriteFn> {
         let deadline = Instant::now() + BATCH_WINDOW;
         while let Ok(message) = messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

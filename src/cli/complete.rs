@@ -142,8 +142,8 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
             Ok(approval::list(&ctx.app()?, false)?.iter().map(|one| one.id.to_string()).collect())
         }
         (None, "handoff", "accept" | "decline" | "withdraw") => {
-            let filter = handoff::list::Filter { to_role: None, task: None, open: true };
-            Ok(handoff::list::list(&ctx.app()?, &filter)?.iter().map(|one| one.id.to_string()).collect())
+            let filter = handoff::Filter { to_role: None, task: None, open: true };
+            Ok(handoff::list(&ctx.app()?, &filter)?.iter().map(|one| one.id.to_string()).collect())
         }
         (None, "review", "withdraw") => {
             let requested = review::list::requested(&ctx.app()?)?;

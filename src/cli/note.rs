@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit, values};
-use crate::{actions::queue::checkpoint::note, domain::TaskId};
+use crate::{actions::queue::checkpoint, domain::TaskId};
 
 /// Record a checkpoint on the task that you have claimed
 ///
@@ -23,6 +23,6 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let text = ctx.text("note", Some(self.text), None)?.unwrap_or_default();
-        ctx.answer(&note::note(&ctx.app()?, text.trim_end(), self.task.as_ref(), self.artifact)?)
+        ctx.answer(&checkpoint::note(&ctx.app()?, text.trim_end(), self.task.as_ref(), self.artifact)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Which of the lanes with files that run later a review has approved.
+//! Lanes with files that run later whose newest commit a review has approved.
 
 use anyhow::Result;
 
@@ -13,7 +13,8 @@ use crate::{
     store::{ReadTx, overlaps::LaneDiffstat, reviews},
 };
 
-/// The lanes whose newest commit a review has approved, by a reviewer who never claimed the work, of those with such files.
+/// Lanes that changed files which a person's programs run later, and whose newest commit was approved by a reviewer who
+/// never claimed the work.
 pub(super) fn find(tx: &ReadTx<'_>, diffstats: &[LaneDiffstat], held: &[HeldTask]) -> Result<Vec<LaneName>> {
     let mut found = Vec::new();
     for one in diffstats.iter().filter(|one| !one.runs_later.is_empty()) {

@@ -7,18 +7,18 @@ use anyhow::Result;
 use super::{
     changed_subjects::News,
     facts::Facts,
-    silent_host, view,
+    silent_hosts, view,
     watches::{WatchedProcess, Watches},
 };
 use crate::{
-    actions::{App, board::silent_hosts, land::shared_base::BaseAnswers, sessions::liveness::silence},
+    actions::{App, land::shared_base::BaseAnswers, sessions::liveness::silence},
     config::Settings,
     env::Timestamp,
     wire::BoardView,
 };
 
-/// The facts behind the last board. The next one reads again what the events in between are about, and the rows that are
-/// small in number: its cost does not grow with the tasks, the events and the history of the store.
+/// The facts behind the last board. The next board reads only what has changed since, so its cost does not grow with
+/// the history of the store.
 #[derive(Debug, Default)]
 pub struct BoardCache {
     kept: Option<Kept>,
@@ -29,20 +29,17 @@ pub struct BoardCache {
 #[derive(Debug)]
 struct Kept {
     facts: Facts,
-    /// The settings that the facts were read with.
     settings: Rc<Settings>,
 }
 
 impl BoardCache {
-    /// A cache for a board that is composed more than once. It watches the processes of sessions.
+    /// A cache for a board that is composed repeatedly. It watches the processes of sessions.
     pub fn new() -> Self {
         Self { watches: Watches::on(), ..Self::default() }
     }
 
-    /// The board as it is now. `hook_providers` are the labels of the providers whose agents call hooks.
-    ///
-    /// # Errors
-    /// As the store fails; the next board is then composed whole.
+    /// The board as it is now. `hook_providers`: the labels of the providers whose agents call hooks. After an error
+    /// the next board is composed from scratch.
     pub fn compose(&mut self, app: &App, hook_providers: &[&str]) -> Result<BoardView> {
         // A changed setting may change any item.
         let kept = self.kept.take().filter(|kept| Rc::ptr_eq(&kept.settings, &app.settings));
@@ -73,32 +70,32 @@ impl BoardCache {
         }
         let board = view::compose(app, &facts, hook_providers);
         self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
-        self.next_change = facts.next_change(app).into_iter().chain(silent_host::deadline(app, &facts)).min();
+        self.next_change = facts.next_change(app).into_iter().chain(silent_hosts::next_silence(app, &facts)).min();
         self.kept = Some(Kept { facts, settings: Rc::clone(&app.settings) });
         Ok(board)
     }
 
-    /// The next time at which the board changes by time alone; `None` when none is ahead.
+    /// When the board changes by time alone next.
     pub fn next_change(&self) -> Option<Timestamp> {
         self.next_change
     }
 
-    /// Descriptors of the processes whose end changes the board. Each becomes readable when its process ends.
+    /// Descriptors of processes whose end changes the board. Each becomes readable when its process ends.
     pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.watches.fds()
     }
 
-    /// These processes, for a thread that waits for them elsewhere.
+    /// The same processes, for a thread that waits for them.
     pub fn processes(&self) -> Vec<WatchedProcess> {
         self.watches.processes()
     }
 
-    /// Watches no more what has ended: those at the places that are true, in the order of [`Self::fds`].
+    /// Stops watching the ended processes. `ended` has a flag for each of [`Self::fds`], in that order.
     pub fn note_ended(&mut self, ended: &[bool]) {
         self.watches.note(ended);
     }
 
-    /// Whether a process has ended that the last board shows.
+    /// Whether a process that the last board shows has ended.
     pub fn is_outdated(&self) -> bool {
         self.watches.has_ended()
     }

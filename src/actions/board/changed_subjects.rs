@@ -9,15 +9,14 @@ use crate::{
     store::{ReadTx, events},
 };
 
-/// So many events are followed one by one; after more of them everything is read anew.
+/// After more events than this, everything is read again.
 const MAX_EVENTS: i64 = 2_000;
 
-/// The parts of the board that may have changed.
+/// What may have changed since the last board.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// The newest event.
     pub seq: i64,
-    /// Whether anything may have changed.
+    /// Whether everything may have changed.
     pub everything: bool,
     pub tasks: BTreeSet<TaskId>,
     pub sessions: BTreeSet<SessionId>,
@@ -26,7 +25,7 @@ pub(super) struct News {
 }
 
 impl News {
-    /// The subjects of the events after `seq`; everything when that is `None`.
+    /// The subjects of the events after `seq`. Without `seq`, everything.
     pub(super) fn since(tx: &ReadTx<'_>, seq: Option<i64>) -> Result<Self> {
         let newest = events::last_seq(tx)?;
         let everything = || Self { seq: newest, everything: true, ..Self::default() };

@@ -12,7 +12,7 @@ use crate::{
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The costs in billionths of a US dollar, by session and lane.
+/// Costs in billionths of a US dollar, by session and lane.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DayCosts {
     day: Option<Timestamp>,
@@ -20,7 +20,7 @@ pub(super) struct DayCosts {
 }
 
 impl DayCosts {
-    /// Reads the costs of these sessions anew; of all when `sessions` is `None`, or on a new day.
+    /// Reads the costs of these sessions again. On a new day, and without `sessions`, of all.
     pub(super) fn advance<'a>(
         &mut self,
         tx: &ReadTx<'_>,
@@ -44,17 +44,16 @@ impl DayCosts {
         self.of.extend(costs.into_iter().map(|cost| ((cost.session, cost.lane), cost.nano_usd)));
     }
 
-    /// The cost of a lane in US dollars; `None` when none is known.
+    /// In US dollars; `None` when no cost is known.
     pub(super) fn of_lane(&self, lane: &str) -> Option<f64> {
         dollars(self.of.iter().filter(|((_, of), _)| of.as_deref() == Some(lane)).map(|(_, nano)| *nano))
     }
 
-    /// The cost of all sessions.
     pub(super) fn all(&self) -> Option<f64> {
         dollars(self.of.values().copied())
     }
 
-    /// When the costs begin anew, unless there are none.
+    /// When the costs start at zero again; `None` when there are none.
     pub(super) fn end(&self) -> Option<Timestamp> {
         self.day.filter(|_| !self.of.is_empty()).map(|day| day.plus(DAY))
     }

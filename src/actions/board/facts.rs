@@ -53,76 +53,70 @@ use crate::{
     },
 };
 
-/// An agent calls its first hook when it starts; this much later it should have done so.
+/// How long after its start an agent should have called its first hook.
 pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a message that expired is shown.
 const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
-/// How long a job that failed is shown, and how many.
+/// How long a failed job is shown, and how many are.
 const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
-/// The gates of so many submitted tasks are evaluated; of more the board only says that they are submitted.
+/// Of further submitted tasks the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
-/// So many checkpoints are read one by one.
+/// With more claimed tasks, all checkpoints are read in one statement.
 const MAX_SINGLE_READS: usize = 2;
 
-/// Everything that the store tells, and for each session whether it is alive.
+/// Everything that the store tells, and which sessions are alive.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub now: Timestamp,
-    /// The newest event.
     pub seq: i64,
-    /// Sessions that are not final, and final ones that have a claim; oldest first.
+    /// Sessions that are not final, and final ones with a claim; oldest first.
     pub sessions: Vec<SessionOverview>,
-    /// Claimed tasks, by lane and id.
     pub held: Vec<HeldTask>,
     pub counts: KeptCounts,
     pub lanes: Vec<Lane>,
-    /// The sizes of their changes when they were last looked at.
+    /// The size of each lane's changes, as last looked at.
     pub diffstats: Vec<LaneDiffstat>,
-    /// The lanes with files that run later whose newest commit a review has approved.
+    /// The lanes whose changed programs a review has approved.
     pub approved_later: Vec<LaneName>,
-    /// The overlaps when they were last judged.
+    /// The overlaps as last judged.
     pub overlaps: Vec<LaneOverlap>,
-    /// The bases in which nothing lands, by the landing that found it.
+    /// The landings that stopped all others in their base.
     pub stopped: Vec<Landing>,
-    /// That nothing lands on this host for now.
+    /// Set while landing is paused on this host.
     pub paused: Option<LandPause>,
     pub approvals: Vec<Approval>,
     pub handoffs: Vec<Handoff>,
-    /// The tasks of sessions whose newest written checkpoint awaits input.
+    /// Sessions and tasks whose newest written checkpoint awaits input.
     pub questions: Vec<(SessionId, TaskId, WrittenCheckpoint)>,
-    /// The blockers of submitted tasks that the store knows; `None` for one that was not evaluated.
+    /// The blockers of submitted tasks that the store knows; `None` for a task that was not evaluated.
     pub submitted: BTreeMap<TaskId, Option<Vec<Blocker>>>,
     /// Open messages to dead sessions.
     unread: Vec<Message>,
-    /// Open messages of people to sessions that are dead, or that expire unread.
+    /// Messages of people to dead sessions, and those that have just expired unread.
     pub undelivered: Vec<Message>,
-    /// Messages of people that expired lately, but those to a session that a person has ended.
+    /// Messages of people that expired lately.
     pub expired: Vec<ExpiredMessage>,
-    /// When the screen of a session may show next that its turn was interrupted.
+    /// When to look again at a screen that may show an interrupted turn.
     next_judgement: Option<Timestamp>,
-    /// When a message expires next.
     next_expiry: Option<Timestamp>,
-    /// The number of unread messages to the acting person; `None` for a session.
+    /// How many unread messages the acting person has; `None` for a session.
     pub inbox: Option<usize>,
-    /// Sessions with a provider of which no hook and no report of a runtime has come. Known while there are guard rules.
+    /// Sessions with a provider that have called no hook yet. Read only while there are guard rules.
     pub silent: BTreeSet<SessionId>,
-    /// Sessions whose agent's shell does not find `fairway`, with the time since which.
+    /// Sessions whose agent's shell does not find `fairway`, each with the time of that report.
     pub program_missing: Vec<(SessionId, Timestamp)>,
-    /// The other hosts of a store on a server.
+    /// The other hosts that use the store.
     pub hosts: Vec<Host>,
     pub active_jobs: Vec<Job>,
     pub failed_jobs: Vec<ShownFailure>,
-    /// Landings that sent work back.
+    /// Landings whose work was sent back and not settled since.
     pub sent_back: Vec<SentBack>,
-    /// Unclaimed tasks that a review sent back.
     pub refused: Vec<RefusedTask>,
-    /// Hosts that programs in sandboxes asked for and that are closed. Read while a session has a sandbox.
+    /// Hosts in the network that sandboxed programs asked for in vain. Read only while a session has a sandbox.
     pub refused_hosts: Vec<RefusedHostRow>,
-    /// How the bases of this host differ from those of others.
     pub shared_base: SharedBase,
     pub costs: DayCosts,
-    /// The remaining processes of dead sessions.
+    /// The leftover processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
 }
 
@@ -130,14 +124,14 @@ pub(super) struct Facts {
 #[derive(Debug, Clone)]
 pub(super) struct ShownFailure {
     pub job: FailedJob,
-    /// The last line of its output.
+    /// The last line of the job's output.
     pub last_line: Option<String>,
     /// Whether the same command has succeeded since.
     pub is_mended: bool,
 }
 
 impl Facts {
-    /// Brings the facts up to date.
+    /// Reads what `news` says has changed, and the facts that are cheap to read.
     pub(super) fn advance(
         &mut self,
         app: &App,
@@ -184,8 +178,7 @@ impl Facts {
         self.costs.advance(tx, now, reporters)
     }
 
-    /// The next time at which the board changes without an event: a lease ends, a message expires, a session becomes
-    /// stale by its silence, an agent should have called its first hook, an item has been shown for long enough, or a day is over.
+    /// When the board changes next without an event: for example when a lease ends, a message expires or a day is over.
     pub(super) fn next_change(&self, app: &App) -> Option<Timestamp> {
         const AFTER: Duration = Duration::from_millis(1);
         let leases = self.held.iter().filter_map(|held| held.lease_until);
@@ -210,7 +203,6 @@ impl Facts {
         self.sessions.iter().find(|one| one.session.id == *id)
     }
 
-    /// The overlaps between lanes that are there and not closed.
     fn live_overlaps(&self, tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>> {
         let mut found = overlaps::all(tx)?;
         let is_live =
@@ -219,7 +211,7 @@ impl Facts {
         Ok(found)
     }
 
-    /// Reads which jobs failed, and once the end of the output of each.
+    /// Reads which jobs failed, and the end of each one's output once.
     fn read_failed_jobs(&mut self, app: &App, tx: &ReadTx<'_>) -> Result<()> {
         let mut before = std::mem::take(&mut self.failed_jobs);
         let mut reader = JobReader::new();
@@ -289,7 +281,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Reads the messages; those to dead sessions only when one of them may have changed.
+    /// Reads the messages. `is_new`: also those to dead sessions, which seldom change.
     fn read_messages(&mut self, app: &App, tx: &ReadTx<'_>, is_new: bool) -> Result<()> {
         if is_new {
             self.unread.clear();
@@ -342,23 +334,23 @@ impl Facts {
         Ok(())
     }
 
-    /// Whether the claimant of a task is a session that needs a person itself: dead, stale or without its supervisor.
+    /// Whether the claimant's session itself needs a person.
     pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
         held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
     }
 }
 
-/// Whether a session is over, stale, or without its supervisor.
+/// Whether a session is over, stale or without its supervisor.
 pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
     one.is_over() || one.is_orphaned() || one.is_stale()
 }
 
-/// Whether a session may be working: neither final nor proven dead.
+/// Whether a session is neither final nor proven dead.
 pub(super) fn may_work(one: &SessionOverview) -> bool {
     !one.is_over()
 }
 
-/// The other hosts; none for a store in a file, which has one host.
+/// The other hosts. A store in a file has none.
 fn other_hosts(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Host>> {
     if !app.settings.store.is_on_server() {
         return Ok(Vec::new());

@@ -13,9 +13,7 @@ use crate::{
     wire::{BoardJobView, BoardJobsView, short_job_id},
 };
 
-/// So many active jobs are shown with the last line of their output.
 const MAX_ACTIVE: usize = 20;
-/// The longest part of a command in an item, in characters.
 const MAX_COMMAND_CHARS: usize = 60;
 
 pub(super) fn jobs(app: &App, facts: &Facts) -> BoardJobsView {
@@ -41,7 +39,7 @@ fn active_view(app: &App, reader: &mut JobReader, job: &Job) -> BoardJobView {
     }
 }
 
-/// An item for each job that failed lately, until it is removed or its command has succeeded.
+/// Needs for jobs that failed lately, until they are removed or their command has succeeded.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     facts.failed_jobs.iter().filter(|failure| !failure.is_mended).map(|failure| item(facts, failure)).collect()
 }
@@ -61,7 +59,7 @@ fn item(facts: &Facts, failure: &ShownFailure) -> Need {
     need.then("see its output", format!("fairway exec log {id}")).then("dismiss it", format!("fairway exec rm {id}"))
 }
 
-/// The last line of a job's output, else why it failed.
+/// The last line of a job's output, else its error.
 fn why(failure: &ShownFailure) -> Option<String> {
     failure.last_line.clone().or_else(|| failure.job.error_message.as_deref().map(mask))
 }

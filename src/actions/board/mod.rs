@@ -2,34 +2,23 @@
 //! read in one transaction, and composed anew from what has changed. Besides that it looks at `/proc` and at the output of running
 //! jobs. It asks no other program but git, and that only where another host has landed work.
 
-mod approval;
 mod approved_later;
-mod blocked;
 mod cache;
 mod changed_subjects;
-mod claimant;
 mod day_costs;
 mod facts;
-mod guard;
-mod handoff;
 mod jobs;
 mod landing;
-mod lanes;
+mod lane_needs;
 mod need;
-mod overlap;
-mod program;
-mod prompt;
-mod question;
-mod refused;
+mod questions;
 mod refused_host;
-mod runs_later;
 mod sent_back;
+mod session_needs;
 mod sessions;
-mod shared_base;
-mod silent_host;
 pub(in crate::actions) mod silent_hosts;
-mod submitted;
 mod task_counts;
+mod task_needs;
 mod view;
 mod watches;
 
@@ -40,7 +29,7 @@ use crate::{actions::App, wire::BoardView};
 pub use cache::BoardCache;
 pub use watches::WatchedProcess;
 
-/// Composes the board once. `hook_providers` are the labels of the providers whose agents call hooks.
+/// The board as it is now. `hook_providers`: the labels of the providers whose agents call hooks.
 pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
     BoardCache::default().compose(app, hook_providers)
 }

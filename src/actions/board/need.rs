@@ -11,7 +11,7 @@ use crate::{
     wire::{CommandView, NeedView},
 };
 
-/// An item before it has its place in the list.
+/// An item for a person, before it is sorted into the list.
 #[derive(Debug)]
 pub(super) struct Need {
     kind: NeedKind,
@@ -20,7 +20,7 @@ pub(super) struct Need {
 }
 
 impl Need {
-    /// An item; `key` names its object, so that `kind:key` is its id.
+    /// `key` names the object of the need; the id of the item is `kind:key`.
     pub(super) fn new(kind: NeedKind, key: &str, since: Option<Timestamp>, line: String, evidence: String) -> Self {
         let view = NeedView {
             id: format!("{kind}:{key}"),
@@ -36,19 +36,18 @@ impl Need {
         Self { kind, since, view }
     }
 
-    /// This need, about a session and its lane.
+    /// Names the session and its lane.
     pub(super) fn session(mut self, one: &SessionOverview) -> Self {
         self.view.session_id = Some(one.session.id.to_string());
         self.lane(one.session.lane.as_ref())
     }
 
-    /// This need, about a task.
     pub(super) fn task(mut self, task: &TaskId) -> Self {
         self.view.task_id = Some(task.to_string());
         self
     }
 
-    /// This need, about a lane, if there is one.
+    /// Names the lane, if there is one.
     pub(super) fn lane(mut self, lane: Option<&LaneName>) -> Self {
         if let Some(lane) = lane {
             self.view.lane = Some(lane.to_string());
@@ -56,7 +55,7 @@ impl Need {
         self
     }
 
-    /// This need with another command; a repeated one is left out.
+    /// Adds a command unless it is there already.
     pub(super) fn command(mut self, next: &NextCommand) -> Self {
         let next = CommandView::from(next);
         if !self.view.commands.contains(&next) {
@@ -65,13 +64,13 @@ impl Need {
         self
     }
 
-    /// As [`Need::command`] with its two parts.
+    /// As [`Need::command`], from its two parts.
     pub(super) fn then(self, purpose: &str, command: String) -> Self {
         self.command(&NextCommand::new(purpose, command))
     }
 
-    /// This need with the commands for its session as they are typed here. `host_of`: the host of a session, when that is another
-    /// one.
+    /// Rewrites the commands for a session of another host so that they can be typed here. `host_of`: the other host of
+    /// a session.
     pub(super) fn typed_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {
         if let Some(host) = self.view.session_id.as_deref().and_then(host_of) {
             for next in &mut self.view.commands {
@@ -82,7 +81,7 @@ impl Need {
     }
 }
 
-/// The items by kind, age and id.
+/// Sorted by kind, age and id.
 pub(super) fn sorted(mut needs: Vec<Need>) -> Vec<NeedView> {
     needs.sort_by(|a, b| {
         let key = |need: &Need| (need.kind.rank(), need.since.map_or(i64::MAX, Timestamp::millis));

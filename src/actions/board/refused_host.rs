@@ -15,12 +15,12 @@ use crate::{
     store::refused_hosts::RefusedHostRow,
 };
 
-/// The longest list that is shown with the line for it.
+/// Longer lists are shortened in the line that would open a host.
 const MAX_LINE_HOSTS: usize = 8;
-/// How many items there are: a program may ask for any number of hosts.
+/// A program may ask for any number of hosts.
 const MAX_ITEMS: usize = 10;
 
-/// An item for each such host, until the configuration opens it, or no session that asked for it works.
+/// Needs for each refused host, until the configuration opens it or no session that asked for it is alive.
 pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
     let hosts = &app.settings.sandbox.hosts;
     let open: Vec<String> = hosts.iter().map(ToString::to_string).collect();

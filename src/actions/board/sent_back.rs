@@ -15,18 +15,16 @@ use crate::{
     store::{ReadTx, landings, tasks},
 };
 
-/// So many of the newest landings are looked at.
 const MAX_LANDINGS: i64 = 200;
 
-/// A landing that sent work back.
 #[derive(Debug, Clone)]
 pub(super) struct SentBack {
     pub landing: Landing,
-    /// The task that was released since, and is unclaimed.
+    /// A task of the landing that was released since and is unclaimed.
     pub released: Option<TaskId>,
 }
 
-/// The newest landings of their tasks that sent work back, if it was neither submitted nor landed nor given up since.
+/// The newest landing of each task that sent work back, unless the work was submitted or landed again, or given up.
 pub(super) fn find(tx: &ReadTx<'_>, held: &[HeldTask], lanes: &[Lane]) -> Result<Vec<SentBack>> {
     let mut seen: BTreeSet<TaskId> = BTreeSet::new();
     let mut found = Vec::new();
@@ -56,13 +54,13 @@ fn is_closed(landing: &Landing, lanes: &[Lane]) -> bool {
     lane.is_some_and(|lane| lane.status == LaneStatus::Closed)
 }
 
-/// What became of a task that was sent back.
+/// The state of a sent-back task.
 enum Standing {
-    /// It was submitted or landed again, or given up.
+    /// Submitted or landed again, or given up.
     Settled,
-    /// Its claimant has it, or it is done and did not land.
+    /// Claimed, or finished without landing.
     Open,
-    /// Its claim was released.
+    /// Released and unclaimed.
     Released,
 }
 

@@ -15,8 +15,8 @@ use crate::{
     store::{ReadTx, overview, sessions},
 };
 
-/// Brings the sessions up to date: those that are not final, and final ones that have a claim; oldest first. Returns those
-/// of which something may be new.
+/// Brings the sessions up to date: those that are not final, and final ones with a claim, oldest first. Returns the ids
+/// of those that may have changed.
 pub(super) fn advance(
     known: &mut Vec<SessionOverview>,
     tx: &ReadTx<'_>,
@@ -46,7 +46,7 @@ pub(super) fn advance(
     Ok(changed)
 }
 
-/// The sessions that are as they were, and the rows of the others.
+/// Splits the sessions: those without a change, and the rows of the others.
 fn sorted_out(
     before: Vec<SessionOverview>,
     tx: &ReadTx<'_>,

@@ -1,26 +1,28 @@
-//! Hosts that are silent as a whole: their sessions are marked for their silence without the brake, which counts the rest.
+//! Hosts that are silent as a whole: which they are, what the board says about them, and whose sessions are marked without the
+//! brake that keeps many sessions from being marked at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Result;
 
+use super::{facts::Facts, need::Need};
 use crate::{
     actions::App,
     config::StaleAfter,
-    domain::age,
-    env::Clock,
+    domain::{age, need::NeedKind, other_host::OtherHost, plural, session_facts::SessionOverview},
+    env::{Clock, Timestamp},
     os::host,
     store::hosts::{self, Host},
 };
 
-/// The hosts that have not been heard of for `sessions.stale_after`.
+/// Hosts that have not been heard of for `sessions.stale_after`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::actions) struct SilentHosts {
-    /// The ids of those that this host may judge.
+    /// Silent hosts whose sessions this host may mark as stale.
     pub ids: BTreeSet<String>,
-    /// The ids of those that it may not judge yet.
+    /// Silent hosts that this host may not judge yet.
     pub undecided: BTreeSet<String>,
-    /// How long this host itself was not heard of, when that is why it may not.
+    /// How long this host itself was silent, if that is why it may not judge.
     own_silence: Option<Duration>,
 }
 
@@ -36,7 +38,7 @@ impl SilentHosts {
     }
 }
 
-/// The silent hosts of a store on a server. None for a store in a file, which has one host.
+/// The silent hosts that share the store. A store in a file has none.
 pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     let (Some(own), StaleAfter::After(limit), true) =
         (host::identity().id, app.settings.sessions.stale_after, app.settings.store.is_on_server())
@@ -47,7 +49,7 @@ pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     Ok(judge(&known, &own, limit, |host| silence(app, host)))
 }
 
-/// How long a host has not been heard of, by the clock that its row was written with.
+/// How long a host has not been heard of, by the clock that wrote its row.
 pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     let now = match app.env.clock {
         Clock::Fixed(now) => now,
@@ -56,14 +58,88 @@ pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     now.since(host.last_seen)
 }
 
-/// Only a host that has been heard of meanwhile may judge: after a time without the server every host has been silent, and the
-/// others come back as this one did. This look counts, for the next one.
+/// A host that was silent itself judges no other: after an outage of the server all have been silent, and come back as
+/// it did. Its next look may judge.
 fn judge(known: &[Host], own: &str, limit: Duration, silence: impl Fn(&Host) -> Duration) -> SilentHosts {
     let (own, others): (Vec<&Host>, Vec<&Host>) = known.iter().partition(|host| host.id.as_deref() == Some(own));
     let silent = others.into_iter().filter(|host| silence(host) > limit).filter_map(|host| host.id.clone()).collect();
     match own.first().map(|host| silence(host)) {
         Some(own) if own <= limit => SilentHosts { ids: silent, ..SilentHosts::default() },
         own_silence => SilentHosts { undecided: silent, own_silence, ids: BTreeSet::new() },
+    }
+}
+
+/// For how many sessions of a silent host the board offers a relaunch here.
+const MAX_MOVABLE: usize = 3;
+
+/// Needs for each silent host with open sessions, claims or active jobs.
+pub(super) fn silent_host_needs(app: &App, facts: &Facts) -> Vec<Need> {
+    let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return Vec::new() };
+    let silent = facts.hosts.iter().filter(|host| silence(app, host) > limit);
+    silent.filter_map(|host| silent_host_need(facts, host, limit)).collect()
+}
+
+/// The host of a session, when it is another one.
+pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
+    let session = &facts.sessions.iter().find(|one| one.session.id.as_str() == id)?.session;
+    if host::identity().owns(&session.host, session.host_id.as_deref()) {
+        return None;
+    }
+    // A renamed host is reached under its new name.
+    let known = facts.hosts.iter().find(|host| host.id.is_some() && host.id == session.host_id);
+    let (name, root) = known.map_or((&session.host, None), |known| (&known.name, known.root.clone()));
+    Some(OtherHost::new(name, &host::name(), root))
+}
+
+/// When the next host becomes silent, unless it is heard of again.
+pub(super) fn next_silence(app: &App, facts: &Facts) -> Option<Timestamp> {
+    let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return None };
+    let left = |host: &Host| (limit + Duration::from_millis(1)).checked_sub(silence(app, host));
+    let used = facts.hosts.iter().filter(|host| Use::of(facts, host).is_some());
+    used.filter_map(left).min().map(|left| facts.now.plus(left))
+}
+
+fn silent_host_need(facts: &Facts, host: &Host, limit: Duration) -> Option<Need> {
+    let used = Use::of(facts, host)?;
+    let name = OtherHost::new(&host.name, &host::name(), None).name;
+    let key = host.id.as_deref().unwrap_or(&host.name);
+    let line = format!("{name} was not heard of for more than {}: {}", age::rough(limit), used.text());
+    let evidence = format!("the last look or change by {name}; only that host can prove that a program of it is gone");
+    let argument = shell_words::quote(&host.name).into_owned();
+    let is_there = |one: &&SessionOverview| host.id.is_some() && one.session.host_id == host.id;
+    let movable = facts.sessions.iter().filter(is_there).filter(|one| !one.holds.is_empty() && one.can_relaunch);
+    let need = Need::new(NeedKind::HostSilent, key, Some(host.last_seen), line, evidence)
+        .then("give it up, if it is gone", format!("fairway host retire {argument} --reason TEXT"))
+        .then("release its claims", format!("fairway release --host {argument}"))
+        .then("see the hosts", "fairway host list".to_owned());
+    Some(movable.take(MAX_MOVABLE).fold(need, |need, one| {
+        let id = &one.session.id;
+        need.then(&format!("bring the work of {id} here"), format!("fairway session relaunch {id} --here"))
+    }))
+}
+
+/// What is recorded as at work on a host.
+struct Use {
+    sessions: usize,
+    claims: usize,
+    jobs: usize,
+}
+
+impl Use {
+    fn of(facts: &Facts, host: &Host) -> Option<Self> {
+        let is_there = |id: Option<&String>| id.is_some() && id == host.id.as_ref();
+        let there = || facts.sessions.iter().filter(|one| is_there(one.session.host_id.as_ref()));
+        let used = Self {
+            sessions: there().filter(|one| !one.is_over()).count(),
+            claims: there().map(|one| one.holds.len()).sum(),
+            jobs: facts.active_jobs.iter().filter(|job| is_there(job.host_id.as_ref())).count(),
+        };
+        (used.sessions + used.claims + used.jobs > 0).then_some(used)
+    }
+
+    fn text(&self) -> String {
+        let counts = [(self.sessions, "session"), (self.claims, "claim"), (self.jobs, "job")];
+        counts.map(|(number, noun)| plural::count(number, noun)).join(", ")
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The numbers, and the part of each task in them once a task has changed.
+/// The counts, and the share of each task in them once a task has changed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptCounts {
     pub all: TaskCounts,

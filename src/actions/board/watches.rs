@@ -17,26 +17,26 @@ use crate::{
     os::{process, readable},
 };
 
-/// A process by its number, and a descriptor that becomes readable when it ends.
+/// A process id, and a descriptor that becomes readable when the process ends.
 pub type WatchedProcess = (i32, Arc<OwnedFd>);
 
-/// The watched processes by session: of each live session the one that proves it alive, or the server of its pane; of each
-/// dead one those that are left of its run.
+/// The watched processes by session: of a live session the process that proves it alive, or the server of its pane; of
+/// a dead one its leftover processes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watches {
     is_on: bool,
     watched: BTreeMap<SessionId, Vec<WatchedProcess>>,
-    /// The sessions of which a process has ended.
+    /// Sessions of which a process has ended since the last board.
     ended: BTreeSet<SessionId>,
 }
 
 impl Watches {
-    /// Watches of a board that is composed more than once.
+    /// Watches for a board that is composed repeatedly.
     pub(super) fn on() -> Self {
         Self { is_on: true, ..Self::default() }
     }
 
-    /// The descriptors, in the order in which [`Self::note`] takes them.
+    /// In the order of the flags for [`Self::note`].
     pub(super) fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.watched.values().flatten().map(|(_, end)| end.as_fd()).collect()
     }
@@ -45,7 +45,7 @@ impl Watches {
         self.watched.values().flatten().cloned().collect()
     }
 
-    /// Notes which processes have ended, and watches them no more.
+    /// Stops watching the processes whose flag is set.
     pub(super) fn note(&mut self, ended: &[bool]) {
         let mut places = ended.iter();
         for (session, processes) in &mut self.watched {
@@ -59,7 +59,7 @@ impl Watches {
         }
     }
 
-    /// Looks which processes have ended.
+    /// Notes the processes that have ended by now.
     pub(super) fn look(&mut self) {
         let ended = readable::wait(&self.fds(), Some(Duration::ZERO));
         if ended.contains(&true) {
@@ -67,19 +67,18 @@ impl Watches {
         }
     }
 
-    /// Whether a process has ended since the last board.
     pub(super) fn has_ended(&self) -> bool {
         !self.ended.is_empty()
     }
 
-    /// Whether a session is to be judged again though its row is as it was: its process has ended, or is not watched.
+    /// Whether to judge a session again although its row is unchanged: its process has ended or is not watched.
     pub(super) fn is_due(&self, one: &SessionOverview) -> bool {
         let id = &one.session.id;
         let is_watched = |pid| self.watched.get(id).is_some_and(|all| all.iter().any(|(one, _)| *one == pid));
         self.ended.contains(id) || watched_pid(one).is_some_and(|pid| !is_watched(pid))
     }
 
-    /// Watches the process of a session that is about to be judged: one that ends in between has a readable descriptor.
+    /// Watches the process of a session before it is judged, so that no end is missed in between.
     pub(super) fn begin(&mut self, session: &Session) {
         self.watched.remove(&session.id);
         if self.is_on && session_process::is_local(session) {
@@ -91,20 +90,20 @@ impl Watches {
         }
     }
 
-    /// Keeps the watch of a judged session if the judgement rests on it.
+    /// Stops watching a session whose judgement does not depend on a process.
     pub(super) fn settle(&mut self, one: &SessionOverview) {
         if watched_pid(one).is_none() {
             self.watched.remove(&one.session.id);
         }
     }
 
-    /// Keeps the watches of these sessions only. All of them are judged.
+    /// Keeps only the watches of these sessions. The caller has judged all that had ended.
     pub(super) fn retain(&mut self, is_there: impl Fn(&SessionId) -> bool) {
         self.watched.retain(|id, _| is_there(id));
         self.ended.clear();
     }
 
-    /// Watches what is left of the runs of dead sessions, as far as it was looked for.
+    /// Watches the leftover processes of dead sessions that are known.
     pub(super) fn follow_rest(&mut self, sessions: &[SessionOverview], processes: &RunProcesses) {
         for one in sessions.iter().filter(|one| self.is_on && one.is_over()) {
             for pid in processes.known(&one.session.run_id) {
@@ -122,7 +121,7 @@ impl Watches {
     }
 }
 
-/// The process whose end would change the judgement of a session.
+/// The process whose end would change the judgement on a session.
 fn watched_pid(one: &SessionOverview) -> Option<i32> {
     let session = &one.session;
     let pid = match (one.alive.alive, one.alive.source) {

@@ -1,5 +1,5 @@
-//! The end of a command that wrote: a snapshot of the store, when one is due. The caller has its answer by then, and a failure is
-//! none of the caller's, whose change is committed.
+//! Makes a snapshot of the store at the end of a command that wrote, when one is due. A failure does not fail the command, whose
+//! change is committed.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -25,19 +25,19 @@ pub(super) struct AfterWrite {
 }
 
 impl AfterWrite {
-    /// For the store that is opened for writing, or one that was opened for reading and is reused.
+    /// `store`: opened for writing. `reused`: opened for reading, and then used for writing too.
     pub fn new(project: &Rc<Project>, store: &Rc<OnceCell<Store>>, reused: &Rc<OnceCell<Store>>) -> Rc<Self> {
         let (store, reused) = (Rc::clone(store), Rc::clone(reused));
         Rc::new(Self { project: Rc::clone(project), store, reused, due: Cell::new(None) })
     }
 
-    /// Something was committed at this time.
+    /// Notes a commit at this time.
     pub fn wrote(&self, at: Timestamp) {
         let when = self.due.get().map_or(When::Due, |(when, _)| when);
         self.due.set(Some((when, at)));
     }
 
-    /// What was committed at this time should be in a snapshot at once.
+    /// Notes that an import was committed: its snapshot is made at once.
     pub fn imported(&self, at: Timestamp) {
         self.due.set(Some((When::Changed, at)));
     }

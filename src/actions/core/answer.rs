@@ -5,28 +5,26 @@ use serde_json::Value;
 
 use super::errors;
 
-/// The answer to a change. It is made inside the change's transaction and stored under the `--request-id`, so that a repeat
+/// The answer to a change. It is made in the change's transaction and stored under the `--request-id`, so that a repeat
 /// gets the same answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub document: Value,
-    /// The change in one line.
     pub line: String,
     /// The ids that `--quiet` prints.
     pub ids: Vec<String>,
-    /// Notes for stderr. The stored key is older than the name.
+    /// Notes for stderr. Stored answers have them under their older name.
     #[serde(rename = "remarks")]
     pub notes: Vec<String>,
 }
 
 impl Answer {
-    /// An answer about one object: its document, its id and the line.
+    /// `id`: what `--quiet` prints. `line`: the change in one line.
     pub fn new(document: &impl Serialize, id: impl ToString, line: impl Into<String>) -> anyhow::Result<Self> {
         let document = serde_json::to_value(document).map_err(errors::internal)?;
         Ok(Self { document, line: line.into(), ids: vec![id.to_string()], notes: Vec::new() })
     }
 
-    /// Adds a note.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());

@@ -1,16 +1,15 @@
-//! Programs that Fairway starts for the work of a lane with a sandbox, and observes: each has a sandbox of its own, apart from that
-//! of the lane's session.
+//! Sandboxes for programs that Fairway starts for a lane's work, such as checks. Each is separate from that of the lane's session.
 
 use std::{ffi::OsString, path::Path};
 
 use anyhow::Result;
 
-use super::{errors, sandbox_availability, trust};
+use super::{errors, lookup, sandbox_availability, trust};
 use crate::{
     actions::App,
     domain::{LaneName, Refusal, SessionId, lane::Lane, sandbox::SandboxClass, task::Task},
     os::executable,
-    store::{ReadTx, StoreError, claims, lanes, sessions},
+    store::{ReadTx, StoreError, claims, sessions},
 };
 
 /// Where such a program works.
@@ -18,18 +17,18 @@ use crate::{
 pub(crate) enum Apart<'a> {
     /// In the worktree of this lane.
     Lane(&'a LaneName),
-    /// In this checkout of a landing.
+    /// In this checkout, which a landing has made.
     Checkout(&'a Path),
 }
 
-/// The sandbox of work.
+/// The sandbox that a lane's work is done in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WorkSandbox {
     pub lane: LaneName,
     pub class: SandboxClass,
 }
 
-/// The sandbox of a session's program.
+/// The sandbox in which a session's program runs.
 pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result<Option<WorkSandbox>, StoreError> {
     let session = session.map(|id| sessions::find(tx, id)).transpose()?.flatten();
     Ok(session.and_then(|session| {
@@ -38,9 +37,9 @@ pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result
     }))
 }
 
-/// The sandbox of a task's work, when it is done in a sandbox: the lane demands one, or the session that last claimed the task has one.
+/// The sandbox of a task's work: the one that its lane demands, else that of the session that last claimed it.
 pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<WorkSandbox>, StoreError> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.as_ref().and_then(of_lane) {
         return Ok(Some(lane));
     }
@@ -53,10 +52,8 @@ pub(crate) fn of_lane(lane: &Lane) -> Option<WorkSandbox> {
     (lane.sandbox != SandboxClass::Off).then(|| WorkSandbox { lane: lane.name.clone(), class: lane.sandbox })
 }
 
-/// The words before a program that put it into a sandbox. `env` are the names of variables that reach it.
-///
-/// # Errors
-/// `sandbox_unavailable`, `untrusted`: it must not run without.
+/// The words to put before a program, so that it runs in a sandbox. `env`: the variables that reach it. Errors:
+/// `sandbox_unavailable`, `untrusted`: the program must not run without a sandbox.
 pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
     trust::require(app)?;
     sandbox_availability::require(app, class, app.settings.sandbox.network)?;
@@ -74,7 +71,7 @@ pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[Strin
     Ok(words)
 }
 
-/// As [`prefix`], as texts.
+/// As [`prefix`], for callers that need UTF-8.
 pub(crate) fn prefix_texts(app: &App, class: SandboxClass, at: Apart<'_>) -> Result<Vec<String>> {
     let text =
         |word: OsString| word.into_string().map_err(|_| Refusal::invalid("the project's root", "is not valid UTF-8"));

@@ -17,24 +17,21 @@ use crate::{
     store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
 };
 
-/// A change and its answer.
 type Change<'c> = Box<dyn FnOnce(&WriteTx<'_>) -> Result<Answer> + 'c>;
 
-/// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
+/// Everything that a use case needs. The store is opened at first use, and shared with the clones of the `with_…`
+/// methods.
 #[derive(Debug)]
 pub struct App {
-    /// The process environment: variables, clock, random ids.
     pub env: Rc<Env>,
-    /// The project's paths.
     pub project: Rc<Project>,
-    /// The configuration layers behind `settings`.
+    /// The configuration files behind `settings`.
     pub layers: Rc<Layers>,
-    /// The effective settings.
     pub settings: Rc<Settings>,
     pub actor: Actor,
-    /// The idempotency key of a `--request-id`, if given.
+    /// Set by `--request-id`.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// What this host's repository has of what others have landed.
+    /// Which landings of other hosts this host's repository has.
     pub landed_here: Rc<LandedCommits>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
@@ -66,7 +63,7 @@ impl App {
         }
     }
 
-    /// The context of one command under the configuration in force. Opens nothing yet.
+    /// As [`App::new`], under the configuration in force.
     pub fn in_force(
         env: Rc<Env>,
         project: Project,
@@ -77,8 +74,8 @@ impl App {
         Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
-    /// As [`App::in_force`], for a caller whose name is that of a person or of a session. On a server a person's name tells the
-    /// machine, too. `request` makes the idempotency key of the actor.
+    /// As [`App::in_force`], for a person or a session. On a server a person's name includes the machine. `request`
+    /// makes the idempotency key from that actor.
     pub fn for_caller(
         env: Rc<Env>,
         project: Project,
@@ -94,7 +91,7 @@ impl App {
         Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
-    /// This context with another actor, for callers that act for several. Shares the open store.
+    /// This context for another actor, with the same open store.
     #[must_use]
     pub fn with_actor(&self, actor: Actor, request: Option<IdempotencyKey>) -> Self {
         Self {
@@ -111,14 +108,14 @@ impl App {
         }
     }
 
-    /// This context with newly read settings. Shares the open store.
+    /// This context with other settings and the same open store.
     #[must_use]
     pub fn with_settings(&self, layers: Layers, settings: Settings) -> Self {
         let (layers, settings) = (Rc::new(layers), Rc::new(settings));
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// This context for the project at another path, with nothing open yet.
+    /// This context for another project, with nothing open yet.
     #[must_use]
     pub fn with_project(&self, project: Project) -> Self {
         let project = Rc::new(project);
@@ -134,18 +131,18 @@ impl App {
         }
     }
 
-    /// This context with nothing open yet, for use after the store file was replaced.
+    /// This context with nothing open yet, for use after the store's file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {
         self.with_project(Project::clone(&self.project))
     }
 
-    /// Runs `query` on one snapshot. A missing store answers as an empty one.
+    /// Runs `query` on one snapshot. A missing store counts as an empty one.
     pub fn read<T>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_reading()?.read(query)
     }
 
-    /// As [`App::read`], for a look that asks many statements: on a server `query` runs several times, see [`Store::read_together`].
+    /// As [`App::read`], for many statements. On a server `query` may run several times, see [`Store::read_together`].
     pub fn read_together<T>(&self, query: impl FnMut(&ReadTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_reading()?.read_together(query)
     }
@@ -153,7 +150,7 @@ impl App {
     /// The stored answer of a repeated `--request-id`.
     ///
     /// # Errors
-    /// `request_reused`; as the store fails.
+    /// `request_reused`.
     pub fn stored_response(&self) -> Result<Option<Answer>> {
         match &self.idempotency_key {
             Some(key) => self.read(|tx| key.stored_response(tx)),
@@ -161,11 +158,11 @@ impl App {
         }
     }
 
-    /// Writes the intent of a command with effects outside of the store; `Some` is the stored answer of a repeated
-    /// `--request-id`. `became` describes an earlier intent without an answer, whose progress is unknown.
+    /// Writes the intent of a command that changes something outside of the store. Returns the stored answer of a
+    /// repeated `--request-id`. `became`: what to say of an earlier intent without an answer.
     ///
     /// # Errors
-    /// `request_reused`, `request_pending`; as the store fails.
+    /// `request_reused`, `request_pending`.
     pub fn record_intent(&self, became: &str) -> Result<Option<Answer>> {
         match &self.idempotency_key {
             Some(key) => self.transaction(|tx| key.record_intent(tx, || Ok((became.to_owned(), false)))),
@@ -173,7 +170,7 @@ impl App {
         }
     }
 
-    /// The store for reading. A store that [`App::mutate`] has opened meanwhile is reused.
+    /// Also used when it was opened for writing.
     pub fn store_for_reading(&self) -> Result<&Store> {
         if let Some(store) = self.writer.get() {
             return Ok(store);
@@ -188,7 +185,7 @@ impl App {
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// The store for writing; created if it is missing. A store that was opened for reading is reused.
+    /// Created if it is missing. Also used when it was opened for reading.
     pub fn store_for_writing(&self) -> Result<&Store> {
         if let Some(store) = self.reader.get().filter(|store| !store.is_missing()) {
             return Ok(store);
@@ -203,13 +200,13 @@ impl App {
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// The store; of one that lost records, an error whose hint offers a snapshot only where there is one.
+    /// Completes the error of a store that lost records: its hint offers a snapshot only if there is one.
     fn opened(&self, result: Result<Store, StoreError>) -> Result<Store> {
         result.map_err(|error| open_store::with_way_back(&self.project, error))
     }
 
-    /// A waiter that every change of the store wakes. Bind it before the first query: a change between query and wait then
-    /// wakes it at once.
+    /// A waiter that is woken by every change of the store. Create it before the first query, so that no change in
+    /// between is missed.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let store = self.store_for_writing()?;
         let dir = store.wake_dir();
@@ -219,24 +216,19 @@ impl App {
         Ok(store.listen(ChangeWaiter::bind(dir, &name)?)?)
     }
 
-    /// Runs `change` as one IMMEDIATE transaction and stores its answer under the `--request-id`. An acting session must be
-    /// registered. The change counts as its heartbeat: its leases are renewed, and a stale session is revived.
-    ///
-    /// # Errors
-    /// As `change` or the store fails; nothing is written then.
+    /// Runs `change` in one transaction and stores its answer under the `--request-id`. An acting session must be
+    /// registered; the change counts as its heartbeat, which renews its leases and revives it. On an error nothing is
+    /// written.
     pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_as(true, Box::new(change))
     }
 
-    /// As [`App::mutate`], but without the acting session's heartbeat: for changes that register sessions.
-    ///
-    /// # Errors
-    /// As `change` or the store fails; nothing is written then.
+    /// As [`App::mutate`], without a heartbeat: for changes that register sessions.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_as(false, Box::new(change))
     }
 
-    /// Both ways to mutate, compiled once for all changes.
+    /// Not generic, so that it is compiled once for all changes.
     fn mutate_as(&self, is_heartbeat: bool, change: Change<'_>) -> Result<Answer> {
         let attributed = |tx: &WriteTx<'_>| {
             if is_heartbeat {
@@ -256,10 +248,7 @@ impl App {
         done.map_err(with_request_id)
     }
 
-    /// One of several steps of a change, which are committed apart: as [`App::mutate`], but no `--request-id` covers it.
-    ///
-    /// # Errors
-    /// As `change` or the store fails; nothing of this step is written then.
+    /// As [`App::mutate`], for one of several steps that are committed separately and that no `--request-id` covers.
     pub fn mutate_step(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<()>) -> Result<()> {
         self.transaction(|tx| {
             self.heartbeat(tx)?;
@@ -280,7 +269,8 @@ impl App {
         self.after_write.imported(self.env.now());
     }
 
-    /// Counts leases and heartbeats that a clock which was ahead has written from now. Writes only if there are any.
+    /// Corrects leases and heartbeats that a clock in the future has written: they count from now. Writes only if there
+    /// are any.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;
         if self.read(|tx| Ok(future_times::exist(tx, now)?))? {
@@ -289,11 +279,8 @@ impl App {
         Ok(())
     }
 
-    /// Runs `change` as one IMMEDIATE transaction that no `--request-id` covers: one step of a command with effects outside
-    /// the store.
-    ///
-    /// # Errors
-    /// As `change` or the store fails; nothing is written then.
+    /// Runs `change` in one transaction that no `--request-id` covers: a step of a command with effects outside of the
+    /// store. On an error nothing is written.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let done = self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)?;
         self.after_write.wrote(self.env.now());
@@ -301,15 +288,15 @@ impl App {
     }
 }
 
-/// A digest of the machine's id, for a store on a server. Containers of one machine have the same: a claim by a person outlives
-/// them.
+/// A digest of the machine's id, for a store on a server. It is the same for all containers of a machine, so that a
+/// person's claim outlives them.
 fn machine_digest(settings: &Settings) -> Option<String> {
     let id = settings.store.is_on_server().then(host::identity_to_record)?.id?;
     let machine = id.split_once('/').map_or(id.as_str(), |(machine, _)| machine);
     Some(digest::sha256_hex(format!("fairway claimant {machine}").as_bytes()))
 }
 
-/// The error of a change that has a request id.
+/// Notes in an error of unknown outcome that the change has a request id, so that a repeat is safe.
 fn with_request_id(error: anyhow::Error) -> anyhow::Error {
     let mut error = error;
     if let Some(StoreError::OutcomeUnknown { has_request_id, .. }) = error.downcast_mut() {

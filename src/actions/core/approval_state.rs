@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// Expires the pending approval requests of a session, all of them or those for one tool. To be called when the tool has
-/// run, and when the turn or the session ends: the provider no longer waits for an answer then.
+/// Expires a session's pending approval requests, or those for one tool. Call it when the tool has run, or when the
+/// turn or session ends: the provider no longer waits for an answer then.
 pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)? {
         if tool.is_some_and(|tool| tool != approval.tool) {
@@ -31,8 +31,8 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
     Ok(())
 }
 
-/// Expires the pending approval requests of a session for which no hook waits. To be called when a new turn begins: a person has
-/// answered in the agent's window, and no hook tells of a denial there.
+/// Expires the approval requests that no hook waits for. Call it when a new turn begins: a person has answered in the
+/// agent's window.
 pub(in crate::actions) fn expire_unanswerable(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)?.into_iter().filter(|approval| !approval.answerable) {
         expire(tx, approval, WENT_ON)?;
@@ -48,13 +48,13 @@ fn expire(tx: &WriteTx<'_>, approval: Approval, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// The field of a request's input with the agent's own option for further calls, in its words.
+/// In a request's input: the agent's own option to allow further calls, in its words.
 pub const ALWAYS_FIELD: &str = "always";
 
-/// The field of the event about an answer that is for further calls too.
+/// In the event of an answer: whether it also holds for further calls.
 pub(in crate::actions) const LASTS: &str = "always";
 
-/// Whether the answer to an approval is for further calls too.
+/// Whether the answer to an approval also holds for further calls.
 pub(in crate::actions) fn lasts(tx: &ReadTx<'_>, approval: &Approval) -> Result<bool> {
     let is_answer = |kind| kind == EventKind::ApprovalAnswered;
     let is_meant = |event: &LoggedEvent| event.data["id"] == approval.id;

@@ -1,6 +1,9 @@
 //! Classification of errors: code, kind, message, hint and details. Those of refusals are in [`Refusal`].
 
-use std::{fmt::Display, path::Path};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -15,37 +18,40 @@ use crate::{
     wire::{Failure, FailureKind},
 };
 
-/// A bug in Fairway: a state that the code excludes.
+/// A state that the code excludes, so a bug in Fairway.
 #[derive(Debug, Error)]
 #[error("internal error: {0} (please report this)")]
 pub struct InternalError(String);
 
-/// An [`InternalError`] with its reason.
 pub fn internal(why: impl Display) -> anyhow::Error {
     InternalError(why.to_string()).into()
 }
 
-/// Of a store that lost records: there is no snapshot of it.
+/// Context of an error about a store that lost records: there is no snapshot to restore.
 #[derive(Debug, Error)]
 #[error("there is no snapshot of the store")]
 pub struct NoSnapshot;
 
-/// How far an import came that ended early: the tasks of its complete steps stay.
+/// How far an import came before an error. The tasks of its complete steps stay.
 #[derive(Debug, Error)]
 #[error("{written} of {all} tasks are imported")]
 pub struct ImportStopped {
-    /// How many of its tasks are in the store now.
+    /// How many tasks are in the store now.
     pub written: usize,
-    /// How many there are.
+    /// How many tasks the import has.
     pub all: usize,
+    /// The file, as the person named it; `-` for stdin.
+    pub path: PathBuf,
 }
 
 /// Classifies any error that a use case or entry point returns.
 pub fn classify(error: &anyhow::Error) -> Failure {
     let failure = classify_cause(error);
     let Some(stopped) = error.downcast_ref::<ImportStopped>() else { return failure };
-    let again = "repeat the same command: it imports the rest";
-    let hint = failure.hint.map_or_else(|| again.to_owned(), |hint| format!("{hint}\n{again}"));
+    let file = stopped.path.to_string_lossy();
+    let file = if file == "-" { "- <FILE".into() } else { shell_words::quote(&file) };
+    let again = format!("import the rest: fairway task import {file}");
+    let hint = failure.hint.map_or_else(|| again.clone(), |hint| format!("{hint}\n{again}"));
     Failure { message: format!("{}; {stopped}", failure.message), hint: Some(hint), ..failure }
 }
 
@@ -113,7 +119,7 @@ fn is_output_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == OUTPUT_FILE)
 }
 
-/// The way on where no snapshot can be restored.
+/// The hint where there is no snapshot to restore.
 fn hint_without_snapshot(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Damaged { path: Some(path), .. } if is_output_file(path) => None,
@@ -303,7 +309,7 @@ fn store(error: &StoreError) -> Failure {
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
 }
 
-/// A write that may be done or not. Only a `--request-id` makes its repetition harmless.
+/// A write that may be done or not. Only a `--request-id` makes it safe to repeat.
 fn outcome_unknown(error: &StoreError) -> Failure {
     let has_request_id = matches!(error, StoreError::OutcomeUnknown { has_request_id: true, .. });
     let hint = if has_request_id {
@@ -315,7 +321,7 @@ fn outcome_unknown(error: &StoreError) -> Failure {
     Failure { hint: Some(hint.into()), retryable: has_request_id, ..failure }
 }
 
-/// The failure for a store that was moved to a file. Its other hosts must not begin an empty one by mistake.
+/// A store that was moved to a file. Its other hosts must not begin an empty one by mistake.
 fn store_moved_away(error: &StoreError, schema: &str, left: &str) -> Failure {
     let hint = format!(
         "work where the file is; or bring it back: psql DATABASE -c 'ALTER SCHEMA {left} RENAME TO {schema}'; \
@@ -324,7 +330,7 @@ fn store_moved_away(error: &StoreError, schema: &str, left: &str) -> Failure {
     Failure { hint: Some(hint), ..plain("store_missing", FailureKind::NotFound, escape_line(&error.to_string())) }
 }
 
-/// A store that this process may not write. A repeat does not help, so it is not retryable.
+/// A store that this process may not write. A repeat does not help, so the failure is not retryable.
 fn store_read_only(error: &StoreError, dir: Option<&Path>) -> Failure {
     let failure = plain("store_read_only", FailureKind::External, escape_line(&error.to_string()));
     let Some(dir) = dir else { return failure };
@@ -349,7 +355,7 @@ fn adapter(error: &AdapterError) -> Failure {
     Failure { hint, details, retryable: error.is_retryable(), ..failure }
 }
 
-/// A similar operation on the session that works without the backend script's support.
+/// A hint with a similar operation, for a backend script that does not support this one.
 pub(in crate::actions) fn alternative_hint(operation: &str, session: &SessionId) -> Option<String> {
     Some(match operation {
         "nudge" => format!("to leave it a message: fairway message send --to-session {session} TEXT"),
@@ -359,7 +365,7 @@ pub(in crate::actions) fn alternative_hint(operation: &str, session: &SessionId)
     })
 }
 
-/// The ways on where the project of `FAIRWAY_ROOT` is gone.
+/// The hint when the project of `FAIRWAY_ROOT` is gone.
 fn root_gone_hint(root: &Path, found: Option<&Path>, session: Option<&str>) -> String {
     let quoted = |path: &Path| shell_words::quote(&path.to_string_lossy()).into_owned();
     let now = found.map_or_else(|| "DIR".to_owned(), quoted);

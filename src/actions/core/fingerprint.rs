@@ -10,22 +10,23 @@ const COMMAND: &str = "2:";
 const API: &str = "api:";
 const EVENT: &str = "event:";
 
-/// The fingerprint of a command: its canonical path, and the digest of its arguments and actor.
+/// `path`: the command's canonical name. `digest`: of its arguments and actor.
 pub fn of_command(path: &str, digest: &str) -> String {
     format!("{COMMAND}{path}:{digest}")
 }
 
-/// The fingerprint of a request to the worker API, from the digest of its route and body.
+/// `digest`: of the route and the body.
 pub fn of_api(digest: &str) -> String {
     format!("{API}{digest}")
 }
 
-/// The fingerprint of a provider event, from the digest of its fields.
+/// `digest`: of the event's fields.
 pub fn of_event(digest: &str) -> String {
     format!("{EVENT}{digest}")
 }
 
-/// Whether the stored request is the asked one. `answer` is the stored answer as JSON; `None` while there is none.
+/// Whether a stored fingerprint and a new one are of the same request. `answer`: the stored answer as JSON, if there is
+/// one.
 pub fn is_same(stored: &str, asked: &str, answer: Option<&str>) -> bool {
     if stored == asked {
         return true;
@@ -50,7 +51,7 @@ fn is_bare_digest(stored: &str) -> bool {
     stored.len() == 64 && stored.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// First tokens of the answers of the previous version, and the commands that gave them.
+/// First words of answers of the previous version, and the commands that gave them.
 const FIRST_WORDS: &[(&str, &[&str])] = &[
     ("added", &["task add", "lane add"]),
     ("edited", &["task edit", "lane edit"]),
@@ -77,7 +78,7 @@ const FIRST_WORDS: &[(&str, &[&str])] = &[
     ("launched", &["session launch"]),
 ];
 
-/// Keys that identify the document of a noun, and the top-level commands that answer with it.
+/// Keys by which a document is recognised, and the first words of the commands that answer with it.
 const DOCUMENTS: &[(&str, &[&str])] = &[
     ("depends_on", &["task"]),
     ("wip_limit", &["lane"]),
@@ -91,7 +92,7 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("message_id", &["prompt", "message"]),
 ];
 
-/// Whether an answer may belong to a command. Unlisted answers and commands match.
+/// Whether an answer may belong to a command. Unknown answers and commands match.
 fn may_answer(path: &str, answer: &Answer) -> bool {
     let first = answer.line.split_whitespace().next().unwrap_or_default();
     let fits_line = FIRST_WORDS.iter().find(|(word, _)| *word == first).is_none_or(|(_, paths)| paths.contains(&path));

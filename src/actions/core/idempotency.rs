@@ -14,25 +14,22 @@ use crate::{
 /// A `--request-id` and the fingerprint of its command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// The caller's id.
     pub id: String,
-    /// A digest of the command and the actor, as [`fingerprint`] makes it.
+    /// A digest of the command and the actor, made by [`fingerprint`].
     pub fingerprint: String,
 }
 
-/// A request that the store knows.
+/// A request that is in the store.
 enum StoredRequest {
-    /// Its intent is written, its answer is not.
+    /// Its intent is written, but no answer.
     Open,
     /// It has its answer.
     Answered(Answer),
 }
 
 impl IdempotencyKey {
-    /// The stored answer; `None` for a new request and for an intent without an answer.
-    ///
-    /// # Errors
-    /// [`Refusal::RequestReused`] if the id was used for another command.
+    /// The stored answer; `None` for a new request and for an intent without an answer. Error: `request_reused` when
+    /// the id was used for another command.
     pub(crate) fn stored_response(&self, tx: &ReadTx<'_>) -> Result<Option<Answer>> {
         match self.find(tx)? {
             Some(StoredRequest::Answered(answer)) => Ok(Some(answer)),
@@ -40,11 +37,9 @@ impl IdempotencyKey {
         }
     }
 
-    /// Writes the intent of a new request; `Some` is the stored answer of a repeat. `state` describes an earlier intent
-    /// without an answer, and whether its command still runs.
-    ///
-    /// # Errors
-    /// [`Refusal::RequestPending`] if there is an intent already; as [`Self::stored_response`] and `state` fail.
+    /// Writes the intent of a new request. Returns the stored answer of a repeat. `state`: describes an earlier intent
+    /// without an answer, and says whether its command still runs. Error: `request_pending` when there is an intent
+    /// already.
     pub(crate) fn record_intent(
         &self,
         tx: &WriteTx<'_>,
@@ -63,18 +58,18 @@ impl IdempotencyKey {
         }
     }
 
-    /// Stores the answer, of a new request or in place of its intent.
+    /// Stores the answer, possibly in place of the intent.
     pub(crate) fn store_response(&self, tx: &WriteTx<'_>, answer: &Answer) -> Result<()> {
         let text = serde_json::to_string(answer).map_err(errors::internal)?;
         Ok(requests::upsert(tx, &self.id, &self.fingerprint, Some(&text))?)
     }
 
-    /// Deletes an intent without an answer: nothing was done, so a repeat may try again.
+    /// Deletes an intent without an answer. Nothing was done, so a repeat may try again.
     pub(crate) fn discard_intent(&self, tx: &WriteTx<'_>) -> Result<()> {
         Ok(requests::delete_open(tx, &self.id)?)
     }
 
-    /// The stored request with this id; `None` if it is new.
+    /// `None` for a new request.
     fn find(&self, tx: &ReadTx<'_>) -> Result<Option<StoredRequest>> {
         let Some(known) = requests::find(tx, &self.id)? else { return Ok(None) };
         if !fingerprint::is_same(&known.fingerprint, &self.fingerprint, known.answer.as_deref()) {

@@ -1,5 +1,5 @@
-//! Whether a command is called from inside a session, and what is refused there. No boundary: a process that leaves its session's
-//! process tree and clears its environment is outside.
+//! Whether a command is called from inside of a session, and what is refused there. This is no security boundary: a process that
+//! leaves its session's process tree and clears its environment is outside.
 
 use anyhow::Result;
 
@@ -15,21 +15,19 @@ use crate::{
     store::{jobs, sessions},
 };
 
-/// The variables that every process of a session has.
 const SESSION_VARIABLES: [&str; 2] = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID];
 
-/// Where a command is called from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallPlace {
     /// Outside of every session.
     Outside,
-    /// Inside a session, and which one as far as its processes, else its variables, tell.
+    /// Inside of a session. Its id, if a process or variable tells it.
     Inside(Option<SessionId>),
-    /// This is unknown, for this reason.
+    /// Why this cannot be found out.
     Unknown(String),
 }
 
-/// Refuses a person's command inside a session. Where this is unknown, a person at a terminal is asked.
+/// Refuses a person's command inside of a session. When the place is unknown, a person at a terminal is asked.
 ///
 /// # Errors
 /// `inside_session`, `not_confirmed`.
@@ -40,7 +38,7 @@ pub fn refuse(app: &App, command: &'static str) -> Result<()> {
     refuse_at(&app.env, place(app), command)
 }
 
-/// Like [`refuse`], outside of a project.
+/// As [`refuse`], outside of a project.
 pub fn refuse_without_project(env: &Env, command: &'static str) -> Result<()> {
     let place = if has_session_variable(env) { CallPlace::Inside(None) } else { place_by_environment() };
     refuse_at(env, place, command)
@@ -57,8 +55,8 @@ fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
     }
 }
 
-/// Refuses a person's command inside a session, unless the session acts by itself and its role is one of these. Only a trusted
-/// configuration gives a role such a permission.
+/// As [`refuse`], but a session that acts for itself in one of these roles is allowed. Only a trusted configuration can
+/// give a role this permission.
 pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> Result<()> {
     let refused = || Err(Refusal::InsideSession { command }.into());
     let known = match place(app) {
@@ -74,8 +72,8 @@ pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> R
     if role.is_some_and(|role| roles.contains(&role)) { Ok(()) } else { refused() }
 }
 
-/// Whether the caller has a session's variable, or a live session's root process or the supervisor of a session's job as an
-/// ancestor. Ancestors that cannot be read count as inside.
+/// Whether the caller has a session's variable, or an ancestor that is a session's root process or the supervisor of
+/// its job. Unreadable ancestors count as inside.
 pub fn is_inside(app: &App) -> bool {
     has_session_variable(&app.env) || place(app) != CallPlace::Outside
 }
@@ -102,8 +100,8 @@ fn session_by_variable(env: &Env) -> Option<SessionId> {
     SessionId::parse(env.var(vars::FAIRWAY_SESSION_ID)?).ok()
 }
 
-/// Inside the session whose root, or the supervisor of whose job, is the nearest of these processes, or whose variables it was
-/// started with.
+/// The place by the store: the session whose root process, job supervisor or environment variables are found at the
+/// nearest ancestor.
 fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
     // The program of a session that still starts has no recorded process, but the variables with which it was started.
     let runs: Vec<Option<RunId>> =
@@ -132,7 +130,7 @@ fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
     })
 }
 
-/// Where a command is called from, by the variables that its ancestors were started with.
+/// The place by the variables that the ancestors were started with.
 fn place_by_environment() -> CallPlace {
     let Ok(ancestors) = process::own_ancestors() else {
         return CallPlace::Unknown("the ancestors of this process cannot be read".to_owned());

@@ -11,8 +11,8 @@ use crate::{
     store::{StoreError, WriteTx, sessions, tasks},
 };
 
-/// Records an act of a session as its heartbeat. A starting or stale session is set running, with an event. A final session
-/// and another session run are left alone.
+/// Records an act of a session as its heartbeat. A starting or stale session is running then, which is an event. A
+/// final session and another run of it are left alone.
 pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Result<()> {
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
@@ -21,8 +21,7 @@ pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Res
     mark_running(tx, session)
 }
 
-/// Notes a report of a session: a stale session is revived, and the leases of its claims are renewed. A final session stays
-/// as it is.
+/// As [`touch`], for a report of the session; also renews the leases of its claims.
 pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -31,8 +30,7 @@ pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()>
     touch_started(tx, session)
 }
 
-/// Notes the start of a session: as [`touch_and_renew_leases`], but a start does not prove that text typed into the session
-/// arrived.
+/// As [`touch_and_renew_leases`], for the start of a session, which does not prove that typed text arrived.
 pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -42,8 +40,7 @@ pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Sets a session running that is not final. Unlike [`touch`], it does not confirm typed prompts: a session that just starts
-/// has not read them.
+/// Sets a session running unless it is final. It does not confirm typed prompts, which a starting session has not read.
 pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
@@ -62,7 +59,6 @@ pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) ->
     Err(errors::internal(format!("the session {} changed under an open transaction", session.id)))
 }
 
-/// Records the event that a starting or stale session runs.
 pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
     let kind = match before.status {
         SessionStatus::Stale => EventKind::SessionRevived,
@@ -72,7 +68,6 @@ pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why
     Ok(())
 }
 
-/// Records the event that a session became stale.
 pub(crate) fn record_stale(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
     tx.record(&status_event(EventKind::SessionStale, before).with("reason", why))
 }

@@ -9,30 +9,28 @@ use anyhow::Result;
 
 use crate::os::git::Git;
 
-/// A commit of a base.
 type Landed = (String, String);
 
-/// What is known about the commits that landed on other hosts.
+/// Which landings of other hosts this host has, as far as it was looked up.
 #[derive(Debug, Default)]
 pub struct LandedCommits {
     known: RefCell<BTreeMap<Landed, bool>>,
-    /// What was asked for and is not known.
+    /// What was asked for but not looked up yet.
     unknown: RefCell<BTreeSet<Landed>>,
 }
 
 impl LandedCommits {
-    /// What was missing may have come.
+    /// Has missing landings looked up again.
     pub fn forget_missing(&self) {
         self.known.borrow_mut().retain(|_, is_here| *is_here);
         self.unknown.borrow_mut().clear();
     }
 
-    /// Whether something was asked for that is not known.
     pub fn has_unknown(&self) -> bool {
         !self.unknown.borrow().is_empty()
     }
 
-    /// Whether a commit is here; one of which that is unknown is not.
+    /// Whether a commit is here. An unknown one counts as missing, and is looked up by [`Self::look_up`].
     pub(in crate::actions) fn has(&self, landed: &Landed) -> bool {
         let known = self.known.borrow().get(landed).copied();
         if known.is_none() {

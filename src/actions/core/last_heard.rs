@@ -1,4 +1,4 @@
-//! When another host was last heard of. Only a host that was silent for `sessions.stale_after` is given up without `--force`.
+//! When another host was last heard of. Without `--force`, only what a host silent for `sessions.stale_after` has is given up.
 
 use anyhow::Result;
 
@@ -17,7 +17,7 @@ use crate::{
     store::{ReadTx, hosts},
 };
 
-/// When a host, or a session or job of it, wrote last, as seen from now.
+/// When a host, or a session or job on it, last wrote to the store.
 #[derive(Debug, Clone, Copy)]
 pub struct LastHeard {
     at: Timestamp,
@@ -45,7 +45,7 @@ impl LastHeard {
         Ok(Self::new(host.map_or(own, |host| host.last_seen.max(own)), now))
     }
 
-    /// Whether that is less than `sessions.stale_after` ago. Where that is `off`, no silence is long enough.
+    /// Whether that is less than `sessions.stale_after` ago; always, when that setting is `off`.
     pub fn is_recent(self, app: &App) -> bool {
         match app.settings.sessions.stale_after {
             StaleAfter::After(limit) => self.now.since(self.at) <= limit,
@@ -53,13 +53,11 @@ impl LastHeard {
         }
     }
 
-    /// The time since then, for messages.
     pub fn age(self) -> String {
         age::rough(self.now.since(self.at))
     }
 
-    /// Refuses to give something up that may be at work, unless `forced`. `subject`: what is given up, with its noun; `force`: the
-    /// command that does it all the same.
+    /// Refuses to give up something that may still be at work, unless `forced`.
     ///
     /// # Errors
     /// `host_alive`.
@@ -72,7 +70,7 @@ impl LastHeard {
         Err(Refusal::HostAlive { subject: name, host, ago: self.age(), there, force })
     }
 
-    /// The reason that is recorded with what `app`'s actor gives up.
+    /// The recorded reason of a session or job that is given up.
     pub fn reason(self, app: &App, why: Option<&str>) -> String {
         let mut text = format!("{GIVEN_UP_REASON}{}, last heard {} ago", app.actor.name, self.age());
         if let Some(why) = why {
@@ -83,14 +81,14 @@ impl LastHeard {
     }
 }
 
-/// What is given up.
+/// What is given up, for [`LastHeard::refuse_recent`].
 #[derive(Debug)]
 pub struct Subject<'a> {
     /// With its noun, such as `the session s1`.
     pub name: String,
-    /// The host as its row names it.
+    /// The host as the row names it.
     pub recorded: &'a str,
-    /// The command that ends it on its host.
+    /// The command that ends it on its own host.
     pub there: Option<String>,
     /// The command that gives it up all the same.
     pub force: String,

@@ -1,4 +1,4 @@
-//! What of a launch the store does not keep: without it the session cannot be relaunched.
+//! The parts of a launch that the store does not keep, and without which a session cannot be relaunched.
 
 use serde_json::Value;
 
@@ -11,46 +11,44 @@ use crate::{
     store::{ReadTx, StoreError, events},
 };
 
-/// The keys of the event that say what of a launch is not stored.
+/// Keys of the launch event that say which parts of the launch are not stored.
 pub const OWN_COMMAND: &str = "own_command";
 pub const OWN_ENV: &str = "own_env";
-/// The keys of the event that say in which sandbox the session's program runs, and with which network.
+/// Keys of the launch event for the sandbox and its network.
 pub const SANDBOX: &str = "sandbox";
 pub const SANDBOX_NETWORK: &str = "sandbox_network";
-/// The key of the event with the backend in which a session was until its program was replaced.
+/// Key of the launch event for the backend that the session was in before its program was replaced.
 pub const SWITCHED_FROM: &str = "switched_from";
 
-/// The provider of a session whose program is a shell.
 pub const SHELL: &str = "shell";
 
-/// The parts of a request that the store does not keep: a relaunch needs them again.
+/// The parts of a launch that the store does not keep. A relaunch needs them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnParts {
-    /// Whether it names a program.
+    /// Whether a program was named.
     pub command: bool,
-    /// The names of its variables.
     pub env: Vec<String>,
 }
 
-/// The parts of a session's launch that are not stored. A launch of an earlier version has not recorded them: without a
-/// provider, its program is unknown.
+/// The parts of a session's launch that are not stored. A launch of an earlier version did not record them: without a
+/// provider its program is unknown.
 pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
     let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
 }
 
-/// The network with which the sandbox of a session's program was made; `None` for a session without a sandbox.
+/// The network of a session's sandbox; `None` without a sandbox.
 pub fn sandbox_network(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<SandboxNetwork>, StoreError> {
     let starting = events::newest_of_session(tx, session, |kind| kind == EventKind::SessionStarting)?;
     Ok(starting.and_then(|event| SandboxNetwork::parse(event.data.get(SANDBOX_NETWORK)?.as_str()?)))
 }
 
-/// Whether `session relaunch` needs nothing but the id of a session.
+/// Whether `session relaunch` needs no more than the session's id.
 pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
 }
 
-/// Whether the program of a session is being replaced: what starts may fail, and the session then goes on as before.
+/// Whether the session's program is being replaced. If the new one fails, the session goes on as before.
 pub fn is_switching(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     if session.status != SessionStatus::Starting {
         return Ok(false);

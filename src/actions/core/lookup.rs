@@ -11,14 +11,10 @@ use crate::{
         session::Session,
         task::{NotReadyReason, Task},
     },
-    store::{ReadTx, claims, jobs, lanes, messages, removed_tasks, sessions, tasks},
+    store::{ReadTx, StoreError, claims, jobs, lanes, messages, removed_tasks, sessions, tasks},
     wire::TaskView,
 };
 
-/// The task of this id.
-///
-/// # Errors
-/// `not_found`, with similar ids.
 pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
     match tasks::find(tx, id)? {
         Some(task) => Ok(task),
@@ -37,10 +33,6 @@ fn unknown_task(tx: &ReadTx<'_>, id: &TaskId) -> Result<anyhow::Error> {
     Ok(Refusal::NotFound { noun: "task", id: id.to_string(), near }.into())
 }
 
-/// The lane of this name.
-///
-/// # Errors
-/// `not_found`, with similar names.
 pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     match lanes::find(tx, name)? {
         Some(lane) => Ok(lane),
@@ -51,10 +43,6 @@ pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     }
 }
 
-/// The session of this id.
-///
-/// # Errors
-/// `not_found`, with similar ids.
 pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     match sessions::find(tx, id)? {
         Some(session) => Ok(session),
@@ -62,10 +50,15 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     }
 }
 
+/// The lane of a task; `None` without one, and for a lane that was removed.
+pub fn lane_of(tx: &ReadTx<'_>, task: &Task) -> Result<Option<Lane>, StoreError> {
+    Ok(task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten())
+}
+
 /// The session of a session run, final or not.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
+/// `not_found`.
 pub fn session_of_run(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Session> {
     match sessions::by_run_id(tx, run_id)? {
         Some(session) => Ok(session),
@@ -73,20 +66,17 @@ pub fn session_of_run(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Session> {
     }
 }
 
-/// The error for a session run that no session has.
+/// The error for a session run without a session.
 pub(in crate::actions) fn unknown_run(run_id: &RunId) -> anyhow::Error {
     Refusal::not_found("session with the run", shown_run(run_id)).into()
 }
 
-/// A run as an error shows it: the caller's text may have any length.
+/// Shortened for an error: the caller's text may have any length.
 pub(in crate::actions) fn shown_run(run_id: &RunId) -> String {
     run_id.as_str().chars().take(64).collect()
 }
 
-/// The role and lane of `actor`: the given ones, else those of the actor's session.
-///
-/// # Errors
-/// `not_found` for an unknown session.
+/// The given role and lane of an actor, else those of its session.
 pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<LaneName>)> {
     let session = actor.session.as_ref().map(|id| session(tx, id)).transpose()?;
     let (role, lane) = session.map_or((None, None), |session| (Some(session.role), session.lane));
@@ -98,12 +88,10 @@ pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, 
 pub struct Scope {
     pub role: Option<Role>,
     pub lane: Option<LaneName>,
-    /// The task of the actor's session.
     pub task: Option<TaskId>,
 }
 
-/// The scope of `actor`: the given role and lane, else those of the actor's session, and the session's task. A session that is
-/// not registered implies nothing.
+/// As [`effective_scope`], with the session's task. An unregistered session implies nothing.
 pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
     let session = actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
     let of_session = session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
@@ -115,7 +103,7 @@ pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
     })
 }
 
-/// Whether a session is unregistered but in use: it has messages, or it has started jobs.
+/// Whether a session is unregistered, but has messages or started jobs.
 pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
     Ok(sessions::find(tx, session)?.is_none() && is_used_key(tx, &session.clone().into())?)
 }
@@ -125,7 +113,7 @@ pub fn is_used_key(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool> {
     Ok(!jobs::newest(tx, Some(key), 1)?.is_empty() || messages::has_any_to(tx, key)?)
 }
 
-/// Whether `actor` may write to a task.
+/// Whether an actor may write to a task.
 ///
 /// # Errors
 /// `stale_claim`, `not_claimant`.
@@ -140,7 +128,8 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Task
     }
 }
 
-/// Whether the actor may continue the claim on a task: its session is of the lane in which a session that is over made it.
+/// Whether the actor may continue the claim on a task: its session is in the lane in which a session that is over made
+/// the claim.
 pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool> {
     let find = |id: &SessionId| sessions::find(tx, id);
     let holder = task.state.claim().and_then(|claim| claim.session.as_ref()).map(find).transpose()?.flatten();
@@ -151,7 +140,7 @@ pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool>
     Ok(actor.session.as_ref() != Some(&holder.id) && made_in == Some(own_lane) && is_over())
 }
 
-/// The open dependencies of a task. Queries the store only if there are any.
+/// The open dependencies of a task. The store is asked only if there are any.
 pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());
@@ -164,7 +153,7 @@ pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {
     view(tx, &task(tx, id)?)
 }
 
-/// A task that was read or written in this transaction, as a document.
+/// As [`task_view`], for a task that was read or written in this transaction.
 pub fn view(tx: &ReadTx<'_>, task: &Task) -> Result<TaskView> {
     Ok(TaskView::new(task, &not_ready_reasons(tx, task)?))
 }

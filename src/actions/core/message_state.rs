@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, WriteTx, messages},
 };
 
-/// An event about a message. The message's text is not part of the event log.
+/// The text of the message is not part of the event log.
 pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
     let (noun, name) = noun_and_name(&message.to);
     let lane = match &message.to {
@@ -27,7 +27,7 @@ pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
         .with("source", message.source.as_str())
 }
 
-/// A recipient's kind and name: `("lane", "web")`.
+/// For example `("lane", "web")`.
 pub(in crate::actions) fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
     match to {
         Recipient::Session(session) => ("session", session.as_str()),
@@ -47,8 +47,7 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Expires the unacknowledged messages to a session that has ended. A message to its lane or role that was only offered to
-/// it stays: another session gets it when the offer expires.
+/// Expires the unacknowledged messages to an ended session. Messages to its lane or role stay for another session.
 pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for message in messages::open_for(tx, &Recipient::Session(session.id.clone()))? {
         messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
@@ -58,13 +57,13 @@ pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// The numbers of the messages that wait for a session: they expire with it. Typed ones have arrived as far as anything can tell.
+/// The ids of the messages that expire with a session. Typed ones have probably arrived.
 pub fn unread_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<i64>> {
     let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
     Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
-/// The note for a caller who ends sessions, about the messages that expired with them.
+/// The note about messages that expired with ended sessions.
 pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     match ids {
         [] => None,
@@ -76,7 +75,7 @@ pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     }
 }
 
-/// Offers messages to a session over `channel`, until a time.
+/// Offers messages to a session until a time.
 pub(in crate::actions) fn offer(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -92,7 +91,6 @@ pub(in crate::actions) fn offer(
     Ok(())
 }
 
-/// Acknowledges a message that was offered to a session.
 pub(in crate::actions) fn acknowledge(tx: &WriteTx<'_>, message: &Message, session: &Session) -> Result<()> {
     messages::resolve(tx, message.id, MessageStatus::Acknowledged, Some(session.id.as_str()))?;
     let acknowledged = event(EventKind::MessageAcknowledged, message).session(&session.id, &session.run_id);
@@ -100,8 +98,8 @@ pub(in crate::actions) fn acknowledge(tx: &WriteTx<'_>, message: &Message, sessi
     Ok(())
 }
 
-/// Acknowledges the prompts that were typed into a session. To be called on any report of the session: the report proves
-/// that the typed text arrived.
+/// Acknowledges the prompts that were typed into a session. Call it on any report of the session, which proves that the
+/// typed text arrived.
 pub fn confirm_typed(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for message in messages::typed_to(tx, &session.id)? {
         acknowledge(tx, &message, session)?;

@@ -6,12 +6,8 @@ pub(crate) mod answer;
 pub(crate) mod apart_sandbox;
 pub(crate) mod app;
 pub(crate) mod approval_state;
-pub mod dead_session;
 pub mod errors;
 pub mod fingerprint;
-pub(crate) mod finish_session;
-pub(crate) mod force_reason;
-pub mod git_shield;
 pub(crate) mod idempotency;
 pub(crate) mod inside_session;
 pub mod keepalive;
@@ -24,7 +20,14 @@ pub mod open_store;
 pub mod other_host;
 pub mod sandbox_availability;
 pub(crate) mod server_outage;
+pub mod session_end;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;
 pub mod trust;
+
+/// `--force --reason TEXT`: the actor overrides the claimant. The reason goes into the event log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForceReason {
+    pub reason: String,
+}

@@ -9,7 +9,7 @@ use crate::{
     store::{Store, StoreError, snapshots},
 };
 
-/// The store for reading; an empty one in memory where there is no file yet.
+/// The store for reading. Without a file, an empty one in memory.
 pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -17,7 +17,7 @@ pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Re
     }
 }
 
-/// The store for writing. A file is created if it is missing; a schema is not.
+/// The store for writing. A missing file is created, a missing schema is not.
 pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -25,14 +25,14 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
     }
 }
 
-/// The error of a store that lost records, with a hint that offers a snapshot only where there is one; any other as it is.
+/// Adds to the error of a store that lost records that there is no snapshot.
 pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
     let has_snapshot = || project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
     let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
     if lost && !has_snapshot() { anyhow::Error::from(error).context(errors::NoSnapshot) } else { error.into() }
 }
 
-/// The store on a server; `None` when it is in a file.
+/// `None` when the store is in a file.
 #[cfg(feature = "postgres")]
 fn on_server(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Option<Store>, StoreError> {
     match address(env, settings)? {
@@ -46,8 +46,8 @@ fn on_server(_: &Env, _: &Project, settings: &StoreSettings) -> Result<Option<St
     if settings.is_on_server() { Err(StoreError::NoPostgres) } else { Ok(None) }
 }
 
-/// The address of the store, with the password that stands beside it; `None` when it is in a file. Never a file where a server is
-/// demanded: a scrubbed environment would go on in another store.
+/// The address of the store's server, with the password; `None` when the store is in a file. A demanded server is never
+/// replaced by a file: with a cleared environment, work would go on in another store.
 #[cfg(feature = "postgres")]
 pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddress>, StoreError> {
     match (&settings.url, settings.engine) {
@@ -57,8 +57,8 @@ pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddres
     }
 }
 
-/// The value of `FAIRWAY_STORE_URL` for a session: never a password. Empty, so that it is unset, where the local file names the
-/// same store: sessions read it there.
+/// The value of `FAIRWAY_STORE_URL` for a session, without a password. Empty, which unsets it, when the local file
+/// names the same store.
 pub fn url_to_pass_on(env: &Env, layers: &Layers) -> String {
     let given = env.var(vars::FAIRWAY_STORE_URL).map(without_password);
     let local = layers.text_in_files("store", "url").map(|url| without_password(&url));

@@ -12,8 +12,8 @@ use crate::{
     store::{ReadTx, StoreError, hosts},
 };
 
-/// Whether a lane's worktree is on another host. It is not on one when no host is recorded, and when a store in a file, which
-/// lies beside its worktrees, or a container of the same machine has it before its eyes.
+/// Whether a lane's worktree is on another host. It is not when no host is recorded, when a store in a file lies beside
+/// the worktree, or when a container of the same machine sees the directory.
 pub fn has_worktree(app: &App, lane: &Lane) -> bool {
     let (Some(id), Some(dir)) = (&lane.host_id, &lane.worktree) else { return false };
     let dir = Path::new(dir);
@@ -34,12 +34,12 @@ pub fn has_directory(app: &App, session: &Session, dir: &Path) -> bool {
     local.id.as_ref() != Some(id) && !is_shared
 }
 
-/// Whether the repository of a record of this host id is that of another host.
+/// Whether a host with this id has its own repository. Always false for a store in a file.
 pub fn has_repository(app: &App, host_id: Option<&str>) -> bool {
     app.settings.store.is_on_server() && host_id.is_some_and(|id| host::identity().id.as_deref() != Some(id))
 }
 
-/// The host of a row.
+/// The host that a row names, under its current name.
 pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHost, StoreError> {
     let known = id.map(|id| hosts::find(tx, id)).transpose()?.flatten();
     // A renamed host is reached under its new name. A store in a file has only what each row recorded.
@@ -48,7 +48,7 @@ pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHo
     Ok(OtherHost::new(name.as_deref().unwrap_or(recorded), &host::name(), root))
 }
 
-/// The host of a session, when that is another one.
+/// The session's host, when it is another one.
 pub fn of_session(tx: &ReadTx<'_>, session: &Session) -> Result<Option<OtherHost>, StoreError> {
     if host::identity().owns(&session.host, session.host_id.as_deref()) {
         return Ok(None);
@@ -56,7 +56,6 @@ pub fn of_session(tx: &ReadTx<'_>, session: &Session) -> Result<Option<OtherHost
     find(tx, &session.host, session.host_id.as_deref()).map(Some)
 }
 
-/// The host of a lane's worktree.
 pub fn of_lane(tx: &ReadTx<'_>, lane: &Lane) -> Result<OtherHost, StoreError> {
     find(tx, lane.host.as_deref().unwrap_or_default(), lane.host_id.as_deref())
 }
@@ -67,10 +66,10 @@ pub fn lane_refusal(tx: &ReadTx<'_>, lane: &Lane, words: &[&str]) -> Result<Refu
     Ok(Refusal::LaneElsewhere { lane: lane.name.clone(), command: host.command(words), host: host.name })
 }
 
-/// Refuses a command that needs a lane's worktree, when that is on another host. `words`: the command.
+/// Refuses a command when the lane's worktree, which it needs, is on another host. `words`: the command.
 ///
 /// # Errors
-/// `lane_elsewhere`; as the store fails.
+/// `lane_elsewhere`.
 pub fn refuse_lane(app: &App, lane: &Lane, words: &[&str]) -> Result<()> {
     if has_worktree(app, lane) { Err(app.read(|tx| lane_refusal(tx, lane, words))?.into()) } else { Ok(()) }
 }
@@ -92,7 +91,7 @@ pub fn job_refusal(app: &App, tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Res
     Ok(Refusal::JobElsewhere { run: id, host: host.name, command, is_silent })
 }
 
-/// The time by the clock that the rows of hosts are written with.
+/// The time by the clock that writes the rows of hosts.
 fn now(app: &App) -> Result<Timestamp> {
     Ok(app.store_for_reading()?.time(app.env.now())?)
 }

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The profile with which AppArmor lets bubblewrap make user namespaces.
+/// Lets bubblewrap make user namespaces under AppArmor.
 const APPARMOR_PROFILE: &str = "sudo tee /etc/apparmor.d/bwrap >/dev/null <<'EOF'\n\
     abi <abi/4.0>,\n\
     include <tunables/global>\n\
@@ -24,15 +24,14 @@ const APPARMOR_PROFILE: &str = "sudo tee /etc/apparmor.d/bwrap >/dev/null <<'EOF
     EOF\n\
     sudo systemctl reload apparmor";
 
-/// A program that makes sandboxes.
 #[derive(Debug, Clone)]
 pub enum SandboxMaker {
     Bubblewrap(Bubblewrap),
-    /// The program of a command that the configuration names.
+    /// The first word of `sandbox.prefix`.
     Prefix(PathBuf),
 }
 
-/// The program that makes sandboxes of a class with a network, tried as far as it can be.
+/// The program that makes sandboxes of a class, tried as far as possible.
 ///
 /// # Errors
 /// `sandbox_unavailable`, with the fix.
@@ -45,10 +44,10 @@ pub fn require(app: &App, class: SandboxClass, network: SandboxNetwork) -> Resul
     }
 }
 
-/// Checks a network that a command line names: it must not be left out without a word.
+/// Refuses `--network` for a class that would ignore it.
 ///
 /// # Errors
-/// `usage` with a class that has the network of its program.
+/// `usage`.
 pub fn check_network(class: SandboxClass, named: Option<SandboxNetwork>) -> Result<(), Refusal> {
     match named {
         Some(_) if class == SandboxClass::Command => Err(Refusal::Usage {

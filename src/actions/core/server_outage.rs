@@ -1,4 +1,4 @@
-//! A store's server that is away for a while: a command that follows the store goes on when the server is back.
+//! Outages of a store's server: a command that follows the store goes on when the server is back.
 
 use std::time::{Duration, Instant};
 
@@ -10,34 +10,32 @@ use crate::{
     store::StoreError,
 };
 
-/// The pause after the first round of attempts to reach the server. Each further pause is twice as long, up to the last.
+/// The pause after the first failed attempts. Each further pause is twice as long, up to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The outages of the server while a command follows the store. A store in a file has none.
+/// Outages of the server while a command follows the store. A store in a file has none.
 pub struct ServerOutage<'a> {
-    /// Receives a sentence when an outage is noticed, and one when it is over.
+    /// Gets a sentence at the beginning of an outage, and one at its end.
     warn: &'a mut dyn FnMut(&str),
     pause: Option<Duration>,
-    /// Whether a change may be made again although it is unknown what became of it.
+    /// Whether to repeat a change whose outcome an outage left unknown.
     repeats_unknown: bool,
 }
 
 impl<'a> ServerOutage<'a> {
-    /// No outage so far.
     pub fn new(warn: &'a mut dyn FnMut(&str)) -> Self {
         Self { warn, pause: None, repeats_unknown: false }
     }
 
-    /// For a look whose changes are harmless when they are made twice: it goes on also when an outage leaves unknown what became
-    /// of one.
+    /// For changes that are harmless when they are made twice: an unknown outcome is repeated too.
     #[must_use]
     pub const fn repeating_unknown(self) -> Self {
         Self { repeats_unknown: true, ..self }
     }
 
-    /// Calls `look` until the server answers it, at most until the deadline. `look` may be called several times, so it must keep
-    /// nothing of a call that failed. The waiter is woken when the server is back.
+    /// Calls `look` until the server answers, at most until the deadline. It may be called several times, so it must
+    /// keep nothing of a failed call. The end of the outage wakes the waiter.
     ///
     /// # Errors
     /// As `look` fails: at once when the server refuses, and after the deadline when it is still away.
@@ -75,16 +73,16 @@ impl<'a> ServerOutage<'a> {
     }
 }
 
-/// Repeats `attempt` while the server is away, at most for the limit. For a change that must not be given up at once.
+/// Repeats `attempt` while the server is away, at most for `limit`.
 ///
 /// # Errors
-/// As `attempt` fails: at once when the server refuses, and after the limit when it is still away.
+/// As `attempt` fails.
 pub fn retry<T>(limit: Duration, attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + limit;
     retry_while(|| Instant::now() < deadline, attempt)
 }
 
-/// Repeats `attempt` while the server is away and the outcome is wanted.
+/// Repeats `attempt` while the server is away and `is_wanted`.
 pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match attempt() {
@@ -94,8 +92,8 @@ pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() ->
     }
 }
 
-/// The error of a change that was given up in an outage although a part of it, outside of the store, is done: it is unknown what
-/// became of it, and a repetition is not harmless. Other errors stay.
+/// Turns an outage into an error of unknown outcome, because a part of the change outside of the store is done already.
+/// Other errors stay.
 pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error {
     let (address, why) = match error.downcast_ref() {
         Some(
@@ -108,7 +106,7 @@ pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error
     StoreError::OutcomeUnknown { address, why, has_request_id: app.idempotency_key.is_some() }.into()
 }
 
-/// Whether the server did not answer and nothing was written. A server that refuses the login or the schema has answered.
+/// Whether the server did not answer and nothing was written. A refused login is an answer.
 pub fn is_outage(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),
@@ -128,7 +126,7 @@ mod tests {
         StoreError::Unreachable { address: "postgres://db".into(), why: "connection refused".into() }.into()
     }
 
-    /// The sentences that were said, and the outcome, when `look` fails as these errors say and then succeeds.
+    /// The warnings and the outcome, when `look` fails with these errors and then succeeds.
     fn outlast(deadline: Option<Instant>, errors: Vec<anyhow::Error>) -> (Vec<String>, Result<&'static str>) {
         outlast_with(false, deadline, errors)
     }

@@ -19,26 +19,23 @@ use crate::{
     },
 };
 
-/// So many sessions are read one by one, by what has changed of them.
+/// With more sessions, everything is read in one statement.
 const MAX_SINGLE_READS: usize = 2;
 
-/// Which sessions an overview has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionScope {
-    /// Sessions that are not final.
     Live,
-    /// These, and final ones that still have a claim.
+    /// As `Live`, with final sessions that still have a claim.
     LiveAndHolding,
-    /// All sessions.
     All,
 }
 
-/// The sessions of a scope with their facts, oldest first. `held` are all claimed tasks.
+/// The sessions of a scope with their facts, oldest first. `held`: all claimed tasks.
 pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<SessionOverview>> {
     Ok(with_facts(tx, rows(tx, scope, held)?, held)?)
 }
 
-/// The rows of the sessions of a scope, oldest first. `held` are all claimed tasks.
+/// The rows of the sessions of a scope, oldest first. `held`: all claimed tasks.
 pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {
@@ -51,7 +48,7 @@ pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
     Ok(found)
 }
 
-/// These sessions with their facts. `held` are all claimed tasks, or at least theirs.
+/// Adds the facts to sessions. `held`: at least the tasks that they have claimed.
 pub fn with_facts(
     tx: &ReadTx<'_>,
     sessions: Vec<Session>,
@@ -88,8 +85,8 @@ pub fn with_facts(
     sessions.into_iter().map(with_facts).collect()
 }
 
-/// The input that a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
-/// `known` has the newest checkpoints of all sessions that have claims or are live.
+/// What a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
+/// `known`: the newest checkpoints of all live sessions and all with claims.
 fn doing(
     tx: &ReadTx<'_>,
     overview: &SessionOverview,

@@ -18,12 +18,12 @@ use crate::{
     },
 };
 
-/// Whether the process numbers of a session are those of this host and pid namespace.
+/// Whether the process ids of a session are valid on this host and in this pid namespace.
 pub fn is_local(session: &Session) -> bool {
     host::identity().owns(&session.host, session.host_id.as_deref())
 }
 
-/// Whether a session is alive, by its recorded process, and for a pane by its multiplexer's server.
+/// Whether a session is alive: by its recorded process, and in a pane by the server of the multiplexer.
 pub fn aliveness(session: &Session) -> Aliveness {
     let is_local = is_local(session);
     let process = match process_state(session) {
@@ -41,14 +41,14 @@ fn is_server_gone(session: &Session) -> bool {
     server.is_some_and(|server| matches!(server.status(), ProcessStatus::Gone(_)))
 }
 
-/// The processes of session runs on this host, found by their environment in one pass over `/proc` at first use.
+/// Processes of session runs on this host. `/proc` is searched once, at first use, for their environment.
 #[derive(Debug, Clone, Default)]
 pub struct RunProcesses {
     found: Option<BTreeMap<RunId, Vec<i32>>>,
 }
 
 impl RunProcesses {
-    /// The number of processes of a session run that are alive here. Zero when `/proc` cannot be listed.
+    /// How many processes of a session run are alive here. Zero when `/proc` cannot be listed.
     pub fn count(&mut self, run_id: &RunId) -> usize {
         let found = self.found.get_or_insert_with(|| {
             let mut found: BTreeMap<RunId, Vec<i32>> = BTreeMap::new();
@@ -60,20 +60,20 @@ impl RunProcesses {
         found.get(run_id).map_or(0, Vec::len)
     }
 
-    /// The processes of a session run as far as they were looked for.
+    /// The same processes; none before the first count.
     pub fn known(&self, run_id: &RunId) -> &[i32] {
         self.found.as_ref().and_then(|found| found.get(run_id)).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The program of a launched session whose supervisor is this one, which is gone; `None` when it is gone, too.
+/// The program of a launched session whose supervisor is gone; `None` when the program is gone too.
 fn orphaned_program(session: &Session, supervisor: &ProcessKey) -> Option<ProcessKey> {
     let dir = SessionDir::of(Path::new(session.adapter_state.as_deref()?), session.name());
     let program = dir.program().filter(|_| dir.root().as_ref() == Some(supervisor))?;
     (program.status() == ProcessStatus::Alive).then_some(program)
 }
 
-/// The number of the process whose end would change the judgement that a session is alive.
+/// The process whose end would end the session's life.
 pub fn living_process(session: &Session) -> Option<i64> {
     let supervisor = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
     let is_gone = |key: &ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
@@ -83,7 +83,7 @@ pub fn living_process(session: &Session) -> Option<i64> {
     }
 }
 
-/// The state of a session's process on this host.
+/// What `/proc` says about a session's recorded process.
 pub fn process_state(session: &Session) -> ProcessObservation {
     // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();

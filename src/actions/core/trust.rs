@@ -29,7 +29,7 @@ use crate::{
 /// Trusts the project's current configuration.
 ///
 /// # Errors
-/// `untrusted` if git tracks the store or a local file; when a file cannot be read or written.
+/// `untrusted` if git tracks the store or a local file.
 pub fn trust(app: &App) -> Result<Answer> {
     refuse_tracked_store(app)?;
     let present = Present::load(app)?;
@@ -72,7 +72,7 @@ fn record_event(app: &App, content: &TrustContent, names: &[String]) -> Result<(
     })
 }
 
-/// The settings of the files as they are now, also when the last trusted ones are in force.
+/// The settings of the files as they are now, even while older trusted ones are in force.
 struct Present {
     layers: Layers,
     settings: Settings,
@@ -93,7 +93,7 @@ impl Present {
         trust::check(&app.env, &app.project, &self.layers, &self.settings)
     }
 
-    /// Whether the files and these scripts of sessions are trusted, and their texts are kept: earlier versions kept none.
+    /// Whether the files and these scripts are trusted, with a copy of their texts. Earlier versions kept no copy.
     fn is_known(&self, app: &App, session_scripts: &[PathBuf]) -> bool {
         let has_texts = match app.layers.text_trust() {
             TextTrust::Same(record) => record.texts.len() == self.layers.files().len(),
@@ -103,7 +103,7 @@ impl Present {
     }
 }
 
-/// Whether the files, as they are now, are trusted, and why they are not.
+/// The configuration files as they are now, and whether they are trusted.
 pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;
@@ -111,7 +111,7 @@ pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
     Ok((layers, state))
 }
 
-/// The scripts that the records of sessions name, and that were neither trusted nor launched by this user.
+/// Scripts that records of sessions name, and that this user has neither trusted nor launched.
 fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
     let sessions = app.read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
     let named: BTreeSet<PathBuf> =
@@ -122,7 +122,7 @@ fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
     named.into_iter().filter(is_unknown).collect()
 }
 
-/// Refuses a script that the store names, unless it was trusted as it is or launched by this user.
+/// Refuses a script that the store names, unless this user has trusted or launched it unchanged.
 ///
 /// # Errors
 /// `untrusted`.
@@ -137,7 +137,8 @@ pub fn require_script(app: &App, script: &Path) -> Result<()> {
     }
 }
 
-/// The note of a command that runs while the last trusted text is in force. Agents are not told to trust anything.
+/// The note while the last trusted configuration is in force because the present one is not trusted. Agents are not
+/// told to trust anything.
 pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
     let what = match &kept.error {
         Some(error) => error.clone(),
@@ -155,13 +156,12 @@ pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
 #[derive(Debug, Clone)]
 pub struct TrustReport {
     pub document: TrustView,
-    /// The report as text.
     pub text: String,
-    /// Whether there is nothing left to trust.
+    /// Whether nothing is left to trust.
     pub is_known: bool,
 }
 
-/// Reports what [`trust`] would trust. Changes nothing.
+/// Reports what [`trust`] would trust, and changes nothing.
 pub fn show(app: &App) -> Result<TrustReport> {
     let present = Present::load(app)?;
     let (content, state, unknown) = (present.content(app)?, present.trust(app), unknown_session_scripts(app));

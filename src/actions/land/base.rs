@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// A base that may move.
+/// The base of a landing, which may move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Base {
     pub(super) name: String,
     pub(super) commit: String,
-    /// The checkout that follows it, if it is checked out.
+    /// The directory in which the base is checked out.
     pub(super) checkout: Option<PathBuf>,
 }
 
@@ -28,19 +28,12 @@ pub(super) fn full_name(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// The commit of a base.
-///
-/// # Errors
-/// `not_found`, `git_failed`.
 pub(super) fn commit(app: &App, name: &str) -> Result<String> {
     let found = Repository::of(project_git(app)?).branch_commit(name)?;
     Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
-/// The checkout in which a base is checked out.
-///
-/// # Errors
-/// `base_checked_out` when there are several; `git_failed`.
+/// The directory in which a base is checked out, if any. Error: `base_checked_out` when there are several.
 pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     let listed = Repository::of(project_git(app)?).worktrees()?;
     let dirs = listed.into_iter().filter(|one| one.branch.as_deref() == Some(name)).map(|one| one.path);
@@ -52,10 +45,8 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     Ok(dirs.pop())
 }
 
-/// The base, if it may move: not behind its upstream, held by no rebase or bisect, and its checkout clean.
-///
-/// # Errors
-/// `not_found`, `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`, `git_failed`.
+/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean.
+/// Errors: `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     if let Some(behind) = behind(app, name)? {
         return Err(behind.refusal(app, name)?.into());
@@ -63,7 +54,8 @@ pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     movable(app, name)
 }
 
-/// The base as a landing would find it. Where it follows its upstream, that is where the upstream was last fetched.
+/// The base as a landing would find it, for a plan. A base that follows its upstream is taken from where that was last
+/// fetched.
 ///
 /// # Errors
 /// As [`check`].
@@ -76,21 +68,19 @@ pub(super) fn planned(app: &App, name: &str) -> Result<Base> {
     }
 }
 
-/// How far a base is behind its upstream.
 #[derive(Debug)]
 pub(super) struct Behind {
-    /// The full name of the ref of the upstream.
+    /// The full name of the upstream's ref.
     upstream: String,
-    /// Where the upstream is.
+    /// The upstream's commit.
     pub(super) theirs: String,
-    /// The number of commits that the upstream lacks.
+    /// How many commits the upstream lacks.
     pub(super) ahead: u64,
-    /// The number of commits that the base lacks.
+    /// How many commits the base lacks.
     pub(super) missing: u64,
 }
 
 impl Behind {
-    /// As a refusal.
     pub(super) fn refusal(self, app: &App, base: &str) -> Result<Refusal> {
         let dir = checkout(app, base)?.unwrap_or_else(|| app.project.root.clone());
         let upstream = self.upstream.trim_start_matches("refs/remotes/").to_owned();
@@ -99,10 +89,7 @@ impl Behind {
     }
 }
 
-/// How far a base is behind its upstream as it was last fetched; `None` where it lacks nothing.
-///
-/// # Errors
-/// `not_found`, `git_failed`.
+/// How far a base is behind its upstream as it was last fetched; `None` when it lacks nothing.
 pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
@@ -112,10 +99,7 @@ pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     Ok((missing > 0).then_some(Behind { upstream, theirs, ahead, missing }))
 }
 
-/// The base, if no rebase or bisect holds it and its checkout is clean.
-///
-/// # Errors
-/// As [`check`], without `base_behind`.
+/// As [`check`], for a base that may be behind its upstream.
 pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
@@ -144,10 +128,7 @@ pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     Ok(Base { name: name.to_owned(), commit, checkout })
 }
 
-/// Refuses a checkout with these changes.
-///
-/// # Errors
-/// `checkout_changed`.
+/// Refuses a checkout with changed files. Error: `checkout_changed`.
 pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Result<(), Refusal> {
     if files.is_empty() {
         return Ok(());
@@ -155,10 +136,8 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
     Err(Refusal::CheckoutChanged { base: base.to_owned(), dir: dir.display().to_string(), files })
 }
 
-/// Whether a move of a base from `old` to `new` is done. A checkout that was partly moved is completed first, and the base with it.
-///
-/// # Errors
-/// `checkout_changed` when the checkout has changed otherwise; as git fails.
+/// Whether a base has moved from `old` to `new`. A checkout that was moved partly is completed first, and then the
+/// base. Error: `checkout_changed` when the checkout was changed otherwise.
 pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
     let git = project_git(app)?;
     git.remove_stale_ref_lock(&full_name(base))?;
@@ -188,10 +167,8 @@ pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bo
 }
 
 impl Base {
-    /// Refuses files of the checkout that git does not track and that this commit would bring. `git` has the commit.
-    ///
-    /// # Errors
-    /// `checkout_changed`, `git_failed`.
+    /// Refuses when the commit would overwrite files of the checkout that git does not track. `git` must have the
+    /// commit. Error: `checkout_changed`.
     pub(super) fn refuse_files_in_the_way(&self, git: &Git<'_>, commit: &str) -> Result<()> {
         let Some(dir) = &self.checkout else { return Ok(()) };
         // Git itself looks into directories that become files.
@@ -204,11 +181,9 @@ impl Base {
         Refusal::FilesInTheWay { base: self.name.clone(), dir: dir.display().to_string(), files }
     }
 
-    /// Moves the base to a commit, with its checkout. A child that outlives this process keeps the lock.
-    ///
-    /// # Errors
-    /// `base_moved` when it is elsewhere by now; `checkout_changed` when a file is in the way; `git_failed`. Nothing has
-    /// moved then.
+    /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has
+    /// moved when the call fails. Errors: `base_moved` when another command moved the base; `checkout_changed` when a
+    /// file is in the way.
     pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
         let git = project_git(app)?;
         let moved = match &self.checkout {

@@ -1,29 +1,24 @@
-//! The commit that a base would get.
+//! The commit that a base would get: its merge, and the submodules that it points to.
+
+use std::path::Path;
 
 use anyhow::Result;
 
-use super::unit::Unit;
+use super::{base::Base, unit::Unit};
 use crate::{
     actions::App,
     domain::{Refusal, landing::LandStyle},
-    os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository},
+    os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs},
 };
 
-/// The longest title in a commit's subject, in characters.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// A repository for merges that reads no configuration of the project.
-///
-/// # Errors
-/// When git fails or is too old.
+/// A throw-away repository for merges, which reads no configuration of the project.
 pub(super) fn open_merges(app: &App, git: &Git<'_>) -> Result<MergeRepository, GitError> {
     MergeRepository::open(git, &app.project.state.join("land"))
 }
 
-/// Refuses when git does not know who commits.
-///
-/// # Errors
-/// `no_identity`, `git_failed`.
+/// Refuses when git does not know an author. Error: `no_identity`.
 pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     match git.committer()? {
         Committer::Known => Ok(()),
@@ -31,10 +26,8 @@ pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     }
 }
 
-/// Makes the candidate.
-///
-/// # Errors
-/// `merge_commits` for a rebase of a lane with merges; `no_common_commit`, `git_failed`.
+/// Makes the commit that the base would get, or returns the conflict. Errors: `merge_commits` for a rebase of a lane
+/// with merges; `no_common_commit`.
 pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     make_in_style(app, maker, unit, base).map_err(|error| {
         let is_apart = error.is::<GitError>() && matches!(maker.project.merge_base(base, &unit.commit), Ok(None));
@@ -55,7 +48,7 @@ fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str)
     })
 }
 
-/// The message: the task and its title, the other tasks, and the trailers.
+/// The commit message: the tasks with their titles, and the trailers.
 fn message(unit: &Unit) -> String {
     let title = |title: &str| title.chars().take(MAX_TITLE_CHARS).collect::<String>();
     let mut lines = unit.members.iter().map(|one| format!("{}: {}", one.task.id, title(&one.task.fields.title)));
@@ -69,4 +62,28 @@ fn trailers(unit: &Unit) -> Vec<String> {
     let tasks = unit.members.iter().map(|one| format!("Fairway-Task: {}", one.task.id));
     let lane = unit.lane_name().map(|lane| format!("Fairway-Lane: {lane}"));
     tasks.chain(lane).collect()
+}
+
+/// Refuses a candidate that points to a commit of a submodule which others cannot get: neither the base's checkout nor
+/// a remote of the lane's submodule has it. `git` must have the candidate. Error: `submodule_commit_missing`.
+pub(super) fn check_submodules(app: &App, git: &Git<'_>, unit: &Unit, base: &Base, candidate: &str) -> Result<()> {
+    let checkout = base.checkout.as_deref().unwrap_or(&app.project.root);
+    let lane_dir = unit.dir(app);
+    for pointer in git.new_submodule_pointers(&base.commit, candidate)? {
+        let has = |dir: &Path, refs| Git::new(app.env.vars(), dir).submodule_has(&pointer, refs);
+        let is_pushed = || lane_dir.as_deref().map_or(Ok(false), |dir| has(dir, SubmoduleRefs::Remotes));
+        if has(checkout, SubmoduleRefs::All)? || is_pushed()? {
+            continue;
+        }
+        let in_lane = lane_dir.as_deref().zip(unit.lane_name());
+        let (of, base, path, commit) = (unit.label(), base.name.clone(), pointer.path.clone(), pointer.commit.clone());
+        let place = |dir: &Path| shell_words::quote(&dir.join(&path).to_string_lossy()).into_owned();
+        let command = match in_lane {
+            Some((dir, lane)) => format!("git -C {} push origin {commit}:refs/heads/{lane}", place(dir)),
+            None => format!("git -C {} fetch", place(checkout)),
+        };
+        let is_in_lane = in_lane.is_some();
+        return Err(Refusal::SubmoduleCommitMissing { of, base, path, commit, command, is_in_lane }.into());
+    }
+    Ok(())
 }

@@ -18,26 +18,25 @@ use crate::{
     },
 };
 
-/// The maximum size of the stored output of a command; the middle of a longer output is dropped.
+/// The most output that is stored of a command, in bytes. Of a longer one the middle is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
 
-/// The exit code of a shell that finds no program of that name.
+/// The exit code of a shell that does not find the program.
 const NO_PROGRAM: i32 = 127;
 
-/// A command, and the line that announces it.
+/// A command, and the line that tells the person about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CheckStep {
     pub(super) announcement: String,
-    /// Shell text.
+    /// Text for `sh -c`.
     pub(super) command: String,
 }
 
-/// Where commands run.
+/// Where the commands of a check run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CheckPlace<'a> {
-    /// The tree.
     pub(super) dir: &'a Path,
-    /// The words that put a command into a sandbox; none without one.
+    /// The words before each command that put it into a sandbox; empty without one.
     pub(super) sandbox: &'a [String],
 }
 
@@ -45,20 +44,20 @@ pub(super) struct CheckPlace<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CheckLimits {
     pub(super) timeout: Duration,
-    /// How often it runs again when it fails.
+    /// How often a failed command runs again.
     pub(super) retries: u32,
 }
 
-/// A command that has run, also again.
+/// A command that has run, and run again if it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandRun {
     pub(super) exit: ExitReason,
     pub(super) elapsed: Duration,
     /// What all runs wrote.
     pub(super) output: Vec<u8>,
-    /// Its end in words.
+    /// How the last run ended, in words.
     pub(super) how: String,
-    /// How the run before ended that failed.
+    /// How an earlier run failed.
     pub(super) earlier: Option<String>,
 }
 
@@ -74,18 +73,15 @@ impl CommandRun {
     }
 }
 
-/// What is told while commands run.
+/// Events while commands run.
 pub(super) enum Progress {
-    /// A line for the person who waits.
     Note(String),
     /// The next command has run.
     Ran(CommandRun),
 }
 
-/// Runs commands in a tree until one fails, and that one again as often as `limits` says.
-///
-/// # Errors
-/// When a command cannot be started, or a signal ends this process's work.
+/// Runs commands in a tree until one fails, after its retries. Fails when a command cannot be started, or a signal
+/// interrupts this process.
 pub(super) fn run_until_failure(
     place: &CheckPlace<'_>,
     steps: &[CheckStep],
@@ -104,7 +100,7 @@ pub(super) fn run_until_failure(
     Ok(())
 }
 
-/// Runs a command, and again when it fails. A program that is missing stays missing.
+/// Runs a command, and again when it fails, but not when its program is missing.
 fn run_command(
     place: &CheckPlace<'_>,
     command: &str,

@@ -16,20 +16,19 @@ use serde::{Deserialize, Serialize};
 use super::check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure};
 use crate::os::{exit_reason::ExitReason, run_streaming::StreamError};
 
-/// What a worker is to do.
+/// The work for a worker process.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CheckJob {
-    /// The process that waits for the results. Without it the worker ends.
+    /// The process that reads the results. The worker ends with it.
     pub(super) parent: i32,
-    /// The tree.
     pub(super) dir: PathBuf,
-    /// The words that put each command into a sandbox; none without one.
+    /// The words before each command that put it into a sandbox; empty without one.
     pub(super) sandbox: Vec<String>,
     pub(super) steps: Vec<CheckStep>,
     pub(super) limits: CheckLimits,
 }
 
-/// A line of a worker. After one of a command follow the bytes of its output.
+/// A line of a worker's output. After `Ran` follow so many bytes of the command's output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -38,18 +37,17 @@ enum Line {
     Failed(String),
 }
 
-/// What a worker has told.
+/// A complete message of a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// A line for the person who waits.
     Note(String),
     /// A command has run.
     Ran(CommandRun),
-    /// Why it could not go on.
+    /// Why the worker could not continue.
     Failed(String),
 }
 
-/// Checks the tree of a job.
+/// Runs the checks of a job that comes on `input`, and reports on `output`.
 ///
 /// # Errors
 /// When the job cannot be read or the results cannot be written.
@@ -86,10 +84,8 @@ fn write_line(output: &mut impl Write, line: &Line) -> io::Result<()> {
     output.flush()
 }
 
-/// Takes the first whole report out of what a worker has written; `None` until one is whole.
-///
-/// # Errors
-/// When it is none.
+/// Removes the first complete report from what a worker has written; `None` until one is complete. Fails when the text
+/// is no report.
 pub(super) fn take_report(written: &mut Vec<u8>) -> io::Result<Option<Report>> {
     let Some(end) = written.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
     let line: Line = serde_json::from_slice(written.get(..end).unwrap_or_default())?;

@@ -41,77 +41,72 @@ use crate::{
     wire::LandCheckView,
 };
 
-/// A command that the tree of a candidate must pass.
+/// A command that must succeed on the tree of a candidate.
 #[derive(Debug, Clone)]
 struct CheckCommand {
-    /// The task whose check it is, and the check's name; `None` for one of the configuration.
+    /// The task and the name of its check; `None` for a check of the configuration.
     of: Option<(TaskId, String)>,
-    /// Shell text.
     command: String,
-    /// Whether it prepares the worktree for the others.
+    /// Whether the command prepares the worktree for the checks.
     is_prepare: bool,
 }
 
-/// A check that the work fails and its base passes.
+/// A check that fails with the work and passes on its base.
 #[derive(Debug, Clone)]
 pub(super) struct FailedCheck {
-    /// Its name, else its command.
     pub(super) name: String,
-    /// Its end: the exit code, the signal or the time limit.
+    /// How it ended: the exit code, the signal or the time limit.
     pub(super) how: String,
-    /// Shell text.
     pub(super) command: String,
-    /// The task whose check it is, if that is other work.
+    /// The task whose check it is, when that task belongs to other work.
     pub(super) of_other: Option<TaskId>,
-    /// The number of its evidence, if a task has it.
+    /// The id of its evidence, if it was recorded on a task.
     pub(super) evidence: Option<i64>,
-    /// The file with its output.
     pub(super) output: String,
 }
 
-/// A stack to check.
+/// Several units of work on top of each other, with the commit to check.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
-    /// The work on it, the lowest first.
+    /// The units, the lowest first.
     pub(super) stack: Vec<&'a Unit>,
-    /// Its commit.
+    /// The commit that contains them all.
     pub(super) candidate: String,
 }
 
-/// What the checks of several stacks have found, by the places of the stacks.
+/// The result for several stacks, each with its index.
 #[derive(Debug)]
 pub(super) struct Checked {
-    /// The highest one that passes.
+    /// The highest stack that passes.
     pub(super) green: Option<(usize, CheckRun)>,
-    /// The lowest one above that which fails.
+    /// The lowest failing stack above that one.
     pub(super) red: Option<(usize, CheckRun)>,
 }
 
-/// The result of the checks of a stack.
+/// What the checks of a stack have shown.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// The base may move to it.
+    /// The base may move to the stack.
     Passed,
-    /// It breaks the check that ran last.
+    /// The work breaks the check that ran last.
     Failed,
-    /// A command failed for another reason than the work. `place`: of this work of the stack only.
+    /// A command failed for another reason than the work. `place`: the index of the only unit that is concerned.
     Stopped { stopped: StoppedLanding, place: Option<usize> },
 }
 
-/// The checks of a stack that have run, the failed one last.
+/// The checks of a stack that have run. A failed one is the last.
 #[derive(Debug)]
 pub(super) struct CheckRun {
-    /// The commit.
     candidate: String,
-    /// The work of the stack, when it is more than one.
+    /// The names of the units, when there is more than one.
     part_of: Vec<String>,
     ran: Vec<(CheckCommand, Ran)>,
-    /// What they say.
+    /// What the runs mean for the stack.
     pub(super) verdict: Verdict,
 }
 
 impl CheckRun {
-    /// The failed check and its end, in words.
+    /// The failed command and how it ended, in words.
     pub(super) fn failure(&self) -> Option<String> {
         let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.run.passed())?;
         Some(format!("'{}' ({})", check.command, ran.run.how))
@@ -122,7 +117,6 @@ impl CheckRun {
 #[derive(Debug)]
 struct Ran {
     run: CommandRun,
-    /// The file with its output, when it is stored.
     artifact: OnceCell<String>,
 }
 
@@ -142,7 +136,7 @@ impl Ran {
     }
 }
 
-/// How a command failed on a base.
+/// How a command failed on the base alone.
 #[derive(Debug, Clone)]
 struct BaseFailure {
     command: String,
@@ -152,7 +146,7 @@ struct BaseFailure {
     output: String,
 }
 
-/// The result of a command on a commit of a base; `None`: it passes.
+/// Whether a command passes on a commit of a base.
 #[derive(Debug)]
 struct BaseResult {
     commit: String,
@@ -160,12 +154,12 @@ struct BaseResult {
     failure: Option<BaseFailure>,
 }
 
-/// The checks of one call of `land`. What a commit of a base passes is kept.
+/// The checks of one call of `land`. What a commit of a base passes is remembered.
 pub(super) struct Checks<'a> {
     app: &'a App,
     say: &'a dyn Fn(&str),
     bases: RefCell<Vec<BaseResult>>,
-    /// The sandbox of the work that has been checked: what runs afterwards runs in one, too, so that the results compare.
+    /// The strictest sandbox of the work so far. Later commands run in it too, so that the results compare.
     sandbox: Cell<SandboxClass>,
 }
 
@@ -189,7 +183,7 @@ fn of_config(is_prepare: bool) -> impl Fn(&String) -> CheckCommand {
     move |command| CheckCommand { of: None, command: command.clone(), is_prepare }
 }
 
-/// The number of checks of a unit.
+/// How many checks a unit has.
 pub(super) fn count(app: &App, unit: &Unit) -> usize {
     commands(app, &[unit]).iter().filter(|one| !one.is_prepare).count()
 }
@@ -199,11 +193,8 @@ impl<'a> Checks<'a> {
         Self { app, say, bases: RefCell::new(Vec::new()), sandbox: Cell::default() }
     }
 
-    /// Runs the checks of stacks, the lowest first, each on its highest candidate until one fails: of several at once. What fails
-    /// is tried on the base alone before the work is blamed.
-    ///
-    /// # Errors
-    /// `git_failed`, `interrupted`; as the store fails.
+    /// Runs the checks of several stacks at once, each on its candidate until one fails. Before the work is blamed, a
+    /// failed command is tried on the base alone. Error: `interrupted`.
     pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
         for unit in trees.iter().flat_map(|tree| &tree.stack) {
             self.sandbox.set(self.sandbox.get().for_both(sandbox_of(self.app, unit)?));
@@ -231,7 +222,7 @@ impl<'a> Checks<'a> {
         Ok(checked)
     }
 
-    /// Runs the commands of one tree, in this process.
+    /// Runs the commands of one stack in this process.
     fn run_here(&self, tree: &Tree<'_>, commands: &[CheckCommand]) -> Result<Vec<CommandRun>> {
         if commands.is_empty() {
             return Ok(Vec::new());
@@ -240,10 +231,8 @@ impl<'a> Checks<'a> {
         self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
     }
 
-    /// Whether a tree passes one command, after what prepares it; `None` where it cannot be prepared. `why` announces it.
-    ///
-    /// # Errors
-    /// `git_failed`, `interrupted`.
+    /// Whether a commit passes one command, after the commands that prepare it; `None` when these fail. `why` is shown
+    /// before each command. Error: `interrupted`.
     pub(super) fn passes(&self, candidate: &str, command: &str, why: &str) -> Result<Option<bool>> {
         let dir = check_out(self.app, candidate, 0)?;
         let prepare = &self.app.settings.land.prepare;
@@ -254,7 +243,7 @@ impl<'a> Checks<'a> {
         Ok(runs.last().filter(|_| is_prepared).map(CommandRun::passed))
     }
 
-    /// Runs the commands of each tree in a worktree of its own.
+    /// Runs the commands of each stack in a worktree and process of its own.
     fn run_at_once(&self, trees: &[Tree<'_>], all: &[Vec<CheckCommand>]) -> Result<Vec<TreeResult>> {
         let parent = i32::try_from(std::process::id())?;
         let mut jobs = Vec::new();
@@ -265,7 +254,7 @@ impl<'a> Checks<'a> {
         parallel_checks::check_all(self.app, &jobs, self.say)
     }
 
-    /// The words that put a command in this checkout into a sandbox, where work of one is checked.
+    /// The words before a command that put it into a sandbox; empty when no checked work needs one.
     fn sandbox(&self, dir: &Path) -> Result<Vec<String>> {
         match self.sandbox.get() {
             SandboxClass::Off => Ok(Vec::new()),
@@ -291,7 +280,7 @@ impl<'a> Checks<'a> {
         Ok(runs)
     }
 
-    /// What the runs of the commands say about a stack.
+    /// Works out what the runs mean for a stack.
     fn judge(
         &self,
         tree: &Tree<'_>,
@@ -326,8 +315,8 @@ impl<'a> Checks<'a> {
         Ok(judged)
     }
 
-    /// Records the checks of a stack as observed evidence of the kind `landing` on the tasks of one unit of it: those of the
-    /// configuration, those of its own tasks, and the one that it breaks.
+    /// Records the checks of a stack as observed evidence of the kind `landing` on the tasks of one unit: the checks of
+    /// the configuration, those of the unit's own tasks, and the one that failed.
     pub(super) fn record(&self, unit: &Unit, run: &CheckRun) -> Result<(Vec<LandCheckView>, Option<FailedCheck>)> {
         let (mut views, mut failed) = (Vec::new(), None);
         for (check, ran) in &run.ran {
@@ -363,7 +352,8 @@ impl<'a> Checks<'a> {
         Ok((views, failed))
     }
 
-    /// The cause of a failure that is not the work: the base fails alone, a program is missing, or nothing could be prepared.
+    /// The cause of a failure, when it is not the work: the base fails alone, a program is missing, or the worktree
+    /// could not be prepared.
     fn other_cause(&self, of: &str, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
         // The base lacks the work that a task's own check is about.
         if one.of.is_some() && !ran.run.is_program_missing() {
@@ -385,7 +375,7 @@ impl<'a> Checks<'a> {
         Ok(Some(StoppedLanding { of, base, command, cause, how, is_base, stops_all, output }))
     }
 
-    /// How a command fails on a commit of the base, after what prepares it; `None` when it passes.
+    /// How a command fails on the base's commit; `None` when it passes. The result is remembered.
     fn on_base(&self, base: &Base, wanted: &CheckCommand) -> Result<Option<BaseFailure>> {
         let is_it = |one: &&BaseResult| one.commit == base.commit && one.command == wanted.command;
         if let Some(known) = self.bases.borrow().iter().find(is_it) {
@@ -426,7 +416,7 @@ fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
     })
 }
 
-/// The sandbox in which the work of a unit was done, or that its lane demands.
+/// The strictest sandbox that the work of a unit was done in, or that its lane demands.
 fn sandbox_of(app: &App, unit: &Unit) -> Result<SandboxClass> {
     let mut class = unit.lane.as_ref().map(|lane| lane.sandbox).unwrap_or_default();
     app.read(|tx| {
@@ -437,12 +427,13 @@ fn sandbox_of(app: &App, unit: &Unit) -> Result<SandboxClass> {
     })
 }
 
-/// Whether the check is one of this task.
+/// Whether a check belongs to this task.
 fn is_of(check: &CheckCommand, task: &TaskId) -> bool {
     check.of.as_ref().is_some_and(|(of, _)| of == task)
 }
 
-/// Records a check on the task whose it is, or on every task of the unit. Returns the numbers, and the file with the output.
+/// Records a check on the task that it belongs to, else on every task of the unit. Returns the ids of the evidence, and
+/// the file with the output.
 fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ran) -> Result<(Vec<i64>, String)> {
     let all = || unit.members.iter().map(|one| &one.task.id);
     let mut tasks: Vec<&TaskId> = all().filter(|task| is_of(check, task)).collect();
@@ -506,19 +497,18 @@ fn steps(tree: &Tree<'_>, commands: &[CheckCommand]) -> Vec<CheckStep> {
 }
 
 impl Tree<'_> {
-    /// The names of its work.
     fn label(&self) -> String {
         self.stack.iter().map(|unit| unit.label()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The directory of a worktree for checks. One for each tree that is checked at once.
+/// The worktree for checks. Each stack that is checked at once has its own `slot`.
 fn worktree_dir(app: &App, slot: usize) -> PathBuf {
     let name = if slot == 0 { "worktree".to_owned() } else { format!("worktree-{}", slot + 1) };
     app.project.land_dir().join(name)
 }
 
-/// Puts a candidate into a worktree for checks. A worktree that is damaged is made again.
+/// Checks a commit out into a worktree for checks. A damaged worktree is made again.
 fn check_out(app: &App, candidate: &str, slot: usize) -> Result<PathBuf> {
     let dir = worktree_dir(app, slot);
     files::private_dir(&app.project.state)

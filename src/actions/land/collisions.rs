@@ -1,4 +1,4 @@
-//! The lanes that conflict with a base since work landed in it, judged with what is not committed in them yet.
+//! Lanes that conflict with a base since work landed in it, judged with their uncommitted changes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,10 +33,9 @@ use crate::{
     wire::LandToldView,
 };
 
-/// The time limit of a look at the worktrees. A lane that is not looked at in time is judged by its commit.
+/// A lane whose worktree is not looked at in time is judged by its last commit.
 const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
-/// The time limit of all merges together.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The source of messages about landings.
@@ -45,7 +44,6 @@ pub(super) const SOURCE: &str = "land";
 /// A move of a base by a landing.
 #[derive(Debug, Clone)]
 pub(super) struct Move {
-    /// The number of the landing.
     pub(super) landing: i64,
     label: String,
     lane: Option<LaneName>,
@@ -62,7 +60,7 @@ impl Move {
         Self { landing: landing.id, label: unit.label(), lane, base, old, new }
     }
 
-    /// The move by which a base came to its upstream.
+    /// The move of a base to its upstream.
     pub(super) fn of_upstream(label: String, landing: &Landing) -> Self {
         let new = landing.candidate.clone().unwrap_or_default();
         let (base, old) = (landing.base.clone(), landing.base_before.clone());
@@ -70,27 +68,24 @@ impl Move {
     }
 }
 
-/// A lane that conflicts with its base.
 #[derive(Debug, Clone)]
 pub(super) struct Collision {
-    /// The number of the landing since which it does.
+    /// The landing since which the lane conflicts.
     pub(super) landing: i64,
     lane: LaneName,
     files: Vec<String>,
     command: String,
-    /// Whether its worktree was looked at, as `fairway overlap` does.
+    /// Whether uncommitted work was taken into account, as `fairway overlap` does.
     is_snapshot: bool,
 }
 
-/// The work of a lane that is judged.
 struct Work {
     lane: LaneName,
     commit: String,
     is_snapshot: bool,
 }
 
-/// Looks at the open lanes once for all moves of a call. Leaves a message for each lane whose work conflicts with its base since
-/// one of them, and returns those.
+/// Finds the open lanes whose work conflicts with its base since one of these moves, and leaves a message for each.
 pub(super) fn tell_all(app: &App, moves: &[Move]) -> Result<Vec<Collision>> {
     let moves: Vec<&Move> = moves.iter().filter(|one| one.old != one.new).collect();
     let bases: BTreeSet<&str> = moves.iter().map(|one| one.base.as_str()).collect();
@@ -122,7 +117,7 @@ pub(super) fn tell_all(app: &App, moves: &[Move]) -> Result<Vec<Collision>> {
     Ok(collisions)
 }
 
-/// The work of lanes: with what is not committed yet where the worktree was looked at, else the tip.
+/// The work of lanes: a snapshot of the worktree where there is one, else the tip of the branch.
 fn works<'a>(
     app: &App,
     lanes: impl Iterator<Item = &'a Lane>,
@@ -143,7 +138,8 @@ fn works<'a>(
     lanes.filter_map(work).collect()
 }
 
-/// The work that conflicts with the last commit of a base and did not with the first, each with the first move since which it does.
+/// The work that conflicts with the newest commit of a base but not with the oldest one, each with the first move since
+/// which it does.
 fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
     let (Some(first), Some((last, earlier))) = (moves.first(), moves.split_last()) else { return Ok(Vec::new()) };
     let objects: Vec<PathBuf> =
@@ -182,7 +178,7 @@ fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
     Ok(collisions)
 }
 
-/// The worktrees of this host as they are now; none where they are not to be looked at. A failure to look leaves the commits.
+/// Snapshots of this host's worktrees as they are now. Without them, or when a look fails, only commits are judged.
 fn snapshots(app: &App) -> Vec<LaneSnapshot> {
     if app.settings.overlap.action == OverlapAction::Off {
         return Vec::new();
@@ -192,7 +188,6 @@ fn snapshots(app: &App) -> Vec<LaneSnapshot> {
 }
 
 impl Collision {
-    /// Leaves a message for the lane's sessions.
     fn tell(&self, tx: &WriteTx<'_>, after: &Move) -> Result<()> {
         let Self { landing, lane, files, command, is_snapshot } = self;
         if *is_snapshot {
@@ -212,7 +207,6 @@ impl Collision {
         Ok(())
     }
 
-    /// Its document.
     pub(super) fn view(&self) -> LandToldView {
         LandToldView {
             lane: self.lane.to_string(),

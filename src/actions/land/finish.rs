@@ -13,10 +13,7 @@ use crate::{
         App,
         queue::{
             review::memory,
-            task::{
-                resume,
-                transition::{self, Transition},
-            },
+            task::transition::{self, Transition},
         },
     },
     domain::{
@@ -31,18 +28,15 @@ use crate::{
     store::{WriteTx, landings, tasks},
 };
 
-/// A landing that was interrupted and is over now.
 #[derive(Debug)]
 pub(super) struct Completed {
-    /// The work that landed.
     pub(super) unit: Unit,
     pub(super) landing: Landing,
-    /// The lanes that were told.
+    /// The lanes to which a message was left.
     pub(super) told: Vec<Collision>,
     pub(super) notes: Vec<String>,
 }
 
-/// Records that a landing of a unit begins.
 pub(super) fn begin(
     app: &App,
     unit: &Unit,
@@ -73,7 +67,7 @@ pub(super) fn begin(
     app.transaction(|tx| Ok(landings::insert(tx, landing)?))
 }
 
-/// Records that a landing is over, and finishes its tasks. Returns notes.
+/// Records that a landing has succeeded, and finishes its tasks. Returns notes for the person.
 pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
     let notes = app.transaction(|tx| {
         let notes = finish_tasks(tx, landing)?;
@@ -85,7 +79,7 @@ pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// Finishes the tasks of a landing as itself. A task that has changed hands meanwhile stays as it is.
+/// Finishes the tasks of a landing. A task that was claimed anew since stays as it is.
 fn finish_tasks(tx: &WriteTx<'_>, landing: &Landing) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for (id, epoch) in &landing.tasks {
@@ -96,13 +90,7 @@ fn finish_tasks(tx: &WriteTx<'_>, landing: &Landing) -> Result<Vec<String>> {
         } else if task.state.status() == TaskStatus::Done {
             tx.record(&described(Event::new(EventKind::TaskLanded).task(id), &task, landing))?;
         } else if let Ok(done) = task.done(tx.now()) {
-            let verb = Transition {
-                kind: EventKind::TaskLanded,
-                intent: TaskWrite::Override,
-                past_tense: "landed",
-                reason: None,
-                force: None,
-            };
+            let verb = Transition::new(EventKind::TaskLanded, TaskWrite::Override, "landed");
             if task.commit.is_none() {
                 tasks::set_work(tx, id, task.branch.as_deref(), Some(&landing.commit))?;
             }
@@ -127,8 +115,8 @@ fn described(event: Event, task: &Task, landing: &Landing) -> Event {
         .with("candidate", landing.candidate.as_deref())
 }
 
-/// Sends a unit back: the landing is over, tasks in review are in progress again, and their claimants are told, and the sessions
-/// of what landed `since`.
+/// Sends a unit back: tasks in review are in progress again, and their claimants get a message. So do the sessions of
+/// what landed `since` the unit last had its base.
 pub(super) fn sent_back(
     app: &App,
     unit: &Unit,
@@ -143,7 +131,7 @@ pub(super) fn sent_back(
                 &described(Event::new(EventKind::TaskSentBack).task(&task.id), &task, landing).with("error", error),
             )?;
             if task.epoch == member.task.epoch {
-                resume::send_back(tx, &task, &format!("landing {} was sent back", landing.id))?;
+                transition::send_back(tx, &task, &format!("landing {} was sent back", landing.id))?;
             }
         }
         sent_back::tell_sent_back(tx, unit, landing.id, error, hint)?;
@@ -154,8 +142,8 @@ pub(super) fn sent_back(
     Ok(())
 }
 
-/// Records that a landing ended for another cause than its work. Where that stops every other landing in the base, a landing of
-/// the base on itself tells it until the next one begins.
+/// Records that a landing stopped for another reason than its work. When that stops every landing in the base, a second
+/// record without work tells it until the next landing begins.
 pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding) -> Result<()> {
     app.transaction(|tx| {
         end(tx, landing, LandingState::Failed, Some(stopped.to_string()))?;
@@ -180,7 +168,7 @@ pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding
     Ok(())
 }
 
-/// Records that a landing did not come to its end.
+/// Records that a landing did not succeed.
 pub(super) fn failed(app: &App, landing: &mut Landing, error: &str) -> Result<()> {
     app.transaction(|tx| end(tx, landing, LandingState::Failed, Some(error.to_owned())))?;
     drop_ref(app, landing);
@@ -194,17 +182,14 @@ fn end(tx: &WriteTx<'_>, landing: &mut Landing, state: LandingState, error: Opti
     Ok(landings::update(tx, landing)?)
 }
 
-/// Removes the ref that held the candidate. One that stays does no harm.
+/// Removes the ref that kept the candidate. One that stays does no harm.
 fn drop_ref(app: &App, landing: &Landing) {
     if let Ok(git) = project_git(app) {
         let _ = git.move_ref(&landing.ref_name(), None, None);
     }
 }
 
-/// Holds the candidate of a landing with a ref, so that nothing removes it.
-///
-/// # Errors
-/// `git_failed`.
+/// Keeps the candidate from git's garbage collection with a ref.
 pub(super) fn hold(app: &App, landing: &Landing, candidate: &str) -> Result<()> {
     debug_assert!(landing.ref_name() != full_name(&landing.base));
     let git = project_git(app)?;

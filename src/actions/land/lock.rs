@@ -11,24 +11,20 @@ use crate::{
     store::StoreError,
 };
 
-/// How long to wait for other landings, which may have long checks.
+/// Other landings may have long checks.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The file that the landing at work has locked.
 fn lock_path(app: &App) -> PathBuf {
     app.project.runtime_dir().join("land.lock")
 }
 
-/// Whether a landing is at work on this host; true where this is unknown.
+/// Whether a landing is at work on this host; true when that cannot be found out.
 pub fn is_at_work(app: &App) -> bool {
     let path = lock_path(app);
     path.exists() && !matches!(FileLock::try_acquire(&path), Ok(Some(_)))
 }
 
-/// Waits for other landings.
-///
-/// # Errors
-/// `in_use` after a day; when the lock cannot be made.
+/// Takes the lock, and waits for other landings. Error: `in_use` after a day.
 pub(super) fn acquire(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
     let runtime = app.project.runtime_dir();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;

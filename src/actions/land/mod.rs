@@ -6,7 +6,6 @@ mod check_commands;
 mod check_worker;
 mod checks;
 mod collisions;
-mod earlier;
 mod finish;
 mod lock;
 pub mod overlap;
@@ -25,8 +24,6 @@ mod sent_back;
 pub(in crate::actions) mod shared_base;
 mod show;
 mod step;
-mod submodules;
-mod suspect;
 mod unit;
 mod upstream;
 

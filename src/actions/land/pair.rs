@@ -1,9 +1,14 @@
-//! The other half of a pair that breaks only together: what landed since sent-back work last had the base, and with which it fails.
-//! The checks of a queue do not tell it, since all of that has landed by then.
+//! Finds with what sent-back work breaks together. The checks of a queue do not tell it, since the other work has landed by then.
 
 use anyhow::Result;
 
-use super::{candidate, earlier::names, pass::Outcome, sent_back, step::LockedLand, suspect::Suspect, unit::Unit};
+use super::{
+    candidate,
+    pass::Outcome,
+    sent_back::{self, Suspect},
+    step::LockedLand,
+    unit::{Unit, work_names},
+};
 use crate::{
     actions::core::errors,
     domain::{
@@ -17,19 +22,20 @@ use crate::{
 };
 
 impl LockedLand<'_> {
-    /// Whether the other half is looked for: that costs checks, and is of use while one of the sessions runs that can be told.
+    /// Whether to look for the other work that a unit breaks together with. That costs checks, so it is done only while
+    /// a session runs that could be told.
     pub(super) fn looks_for_pair(&self, unit: &Unit, since: &[Landing]) -> bool {
         self.app.settings.land.find_pair && since.iter().any(|one| self.is_live(unit, one).unwrap_or_default())
     }
 
-    /// Whether a session runs in the lane of a landing, beside the unit's own.
+    /// Whether a session runs in the lane of a landing, unless it is the unit's own lane.
     fn is_live(&self, unit: &Unit, landing: &Landing) -> Result<bool> {
         let Some(lane) = landing.lane.as_ref().filter(|lane| unit.lane_name() != Some(lane)) else { return Ok(false) };
         self.app.read(|tx| Ok(sessions::live(tx)?.iter().any(|session| session.lane.as_ref() == Some(lane))))
     }
 
-    /// Looks for the other halves of what was sent back in a pass, and tells both sides. What is not found is told as far as it is
-    /// known. With `may_check` off nothing is checked.
+    /// Finds out with what the sent-back work of a pass breaks together, and tells both sides. Without `may_check`, and
+    /// when the search fails, both sides are told what is known.
     pub(super) fn find_pairs(&self, mut may_check: bool, outcomes: &mut [Outcome]) -> Result<()> {
         for suspect in self.suspects.take() {
             let found = if may_check { self.search(&suspect) } else { Ok(FailsWith::Unknown) };
@@ -94,7 +100,7 @@ impl LockedLand<'_> {
         }
     }
 
-    /// The unit on an earlier commit of its base; `None` where the two conflict.
+    /// The unit merged onto an earlier commit of its base; `None` when the two conflict.
     fn merged(&self, unit: &Unit, base: &str) -> Result<Option<String>> {
         let merges = candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(base);
         let maker = CandidateMaker { project: self.git, merges: merges.git(), sign: false };
@@ -106,7 +112,7 @@ impl LockedLand<'_> {
 
     fn other(&self, unit: &Unit, landing: &Landing) -> FailsWith {
         let lane: Option<LaneName> = landing.lane.clone().filter(|_| self.is_live(unit, landing).unwrap_or_default());
-        let of = names(std::slice::from_ref(landing)).join(", ");
+        let of = work_names(std::slice::from_ref(landing)).join(", ");
         FailsWith::Other { of, lane, commit: landing.candidate.clone().unwrap_or_default() }
     }
 }

@@ -18,17 +18,16 @@ use crate::{
     },
 };
 
-/// The result of the commands of a tree.
 #[derive(Debug)]
 pub(super) enum TreeResult {
-    /// They have run until one failed.
+    /// The commands have run until one failed.
     Ended(Vec<CommandRun>),
-    /// Another tree decided before they had.
+    /// The result of another tree made this one unnecessary.
     Cancelled,
 }
 
 impl TreeResult {
-    /// Whether the tree passes; `None` where that is not known.
+    /// Whether the tree passes; `None` when it was cancelled.
     pub(super) fn passes(&self) -> Option<bool> {
         match self {
             Self::Ended(runs) => Some(runs.iter().all(CommandRun::passed)),
@@ -37,14 +36,12 @@ impl TreeResult {
     }
 }
 
-/// A worker at work.
 struct Worker {
     child: PipedChild,
-    /// What it has written and was not whole yet.
+    /// The output that is not a complete report yet.
     written: Vec<u8>,
     errors: Vec<u8>,
     runs: Vec<CommandRun>,
-    /// The number of its commands.
     count: usize,
     failed: Option<String>,
     is_cancelled: bool,
@@ -56,7 +53,7 @@ impl Worker {
         self.child.signal(signal);
     }
 
-    /// The result of one that has ended. What ended early has decided nothing.
+    /// The result of a worker that has ended. One that ended early without a result is an error.
     fn result(self, exit: ExitReason) -> Result<TreeResult, Refusal> {
         if self.is_cancelled {
             return Ok(TreeResult::Cancelled);
@@ -71,7 +68,7 @@ impl Worker {
     }
 }
 
-/// The workers; on an error path those that are at work end with it.
+/// The running workers. When this is dropped, they are ended.
 struct Workers(Vec<Option<Worker>>);
 
 impl Drop for Workers {
@@ -91,11 +88,8 @@ impl Drop for Workers {
     }
 }
 
-/// Checks the trees of these jobs at once. A tree that passes decides for those below it, and one that fails for those above it:
-/// they need not end. `say` gets lines about the progress.
-///
-/// # Errors
-/// `interrupted`, `program_failed`.
+/// Checks several trees at once. A tree that passes decides for those below it, and one that fails for those above it:
+/// they are cancelled. `say` gets lines about the progress. Errors: `interrupted`, `program_failed`.
 pub(super) fn check_all(app: &App, jobs: &[CheckJob], say: &dyn Fn(&str)) -> Result<Vec<TreeResult>> {
     let signals =
         SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).map_err(StreamError::Watch)?;
@@ -143,7 +137,7 @@ fn start(app: &App, job: &CheckJob) -> io::Result<Worker> {
     Ok(Worker { child, written, errors, runs, count: job.steps.len(), failed: None, is_cancelled: false })
 }
 
-/// Takes what a worker has told; its result, once it has ended.
+/// Reads what a worker has written. Returns its result once it has ended.
 fn look(slot: &mut Option<Worker>, say: &dyn Fn(&str)) -> Result<Option<TreeResult>> {
     let Some(worker) = slot else { return Ok(None) };
     let mut arrived = worker.child.look().map_err(StreamError::Watch)?;

@@ -24,40 +24,36 @@ use crate::{
     wire::LandingView,
 };
 
-/// How often in a row a step begins anew because another command moved the base.
+/// How often in a row a step is repeated because another command moved the base.
 const MAX_ATTEMPTS: usize = 5;
 
-/// What became of a unit.
+/// The result for one unit.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// Its document.
     pub(super) view: LandingView,
-    /// Why it did not land.
     pub(super) error: Option<anyhow::Error>,
 }
 
-/// What became of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// The units that are decided, in the order of that.
+    /// The decided units, in the order of the decisions.
     pub(super) outcomes: Vec<Outcome>,
-    /// Whether nothing more can land.
+    /// Whether something stops every further landing.
     pub(super) is_stopped: bool,
-    /// The units that are not decided then.
+    /// The units that are left then.
     pub(super) not_tried: Vec<Unit>,
 }
 
-/// A pass at work.
 pub(super) struct Pass<'a> {
     land: &'a LockedLand<'a>,
     units: &'a [Unit],
-    /// Whether this call has tried the commit before.
+    /// Whether this call of `land` has tried the commit before.
     is_tried: &'a dyn Fn(&str) -> bool,
     queue: BatchQueue,
     stack: Vec<Candidate>,
-    /// The base of the stack.
+    /// The base below the stack.
     base: Option<Base>,
-    /// The checks of the lowest tree that is known to fail.
+    /// The checks of the lowest stack that is known to fail.
     red: Option<CheckRun>,
     attempts: usize,
     moves: Vec<Move>,
@@ -65,7 +61,6 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Nothing is decided yet.
     pub(super) fn new(land: &'a LockedLand<'a>, ordered: &'a Ordered, is_tried: &'a dyn Fn(&str) -> bool) -> Self {
         let item = |(unit, depends_on): (&Unit, &Vec<usize>)| BatchItem {
             base: unit.base.clone(),
@@ -88,7 +83,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Decides every unit, or stops where nothing more can land. Then the other lanes are looked at.
+    /// Decides every unit, or stops when nothing more can land. Afterwards the other lanes are checked for conflicts.
     pub(super) fn run(mut self) -> Result<Passed> {
         let mut is_stopped = false;
         while !is_stopped {
@@ -118,7 +113,7 @@ impl<'a> Pass<'a> {
         Ok(Passed { outcomes: self.outcomes, is_stopped, not_tried })
     }
 
-    /// Nothing new begins while landing is paused.
+    /// Decides a unit as not landed, because landing is paused.
     fn pause(&mut self, place: usize, refusal: Refusal) {
         self.queue.decided(place);
         let Some(unit) = self.units.get(place) else { return };
@@ -127,7 +122,7 @@ impl<'a> Pass<'a> {
         self.outcomes.push(Outcome { view, error: Some(error) });
     }
 
-    /// Whether nothing more can land.
+    /// Puts a unit on the stack. Returns whether every further landing is stopped.
     fn stack(&mut self, place: usize) -> bool {
         let Some(unit) = self.units.get(place) else {
             self.queue.decided(place);
@@ -164,7 +159,7 @@ impl<'a> Pass<'a> {
         false
     }
 
-    /// Whether nothing more can land.
+    /// Checks the stack at these heights. Returns whether every further landing is stopped.
     fn check(&mut self, heights: &[usize]) -> bool {
         let highest = heights.last().copied().unwrap_or_default();
         let (Some(base), Some(top)) = (&self.base, highest.checked_sub(1).and_then(|top| self.stack.get(top))) else {
@@ -208,7 +203,8 @@ impl<'a> Pass<'a> {
         is_stopped
     }
 
-    /// The tree of so many units fails, and that of `below` passes. Whether nothing more can land.
+    /// Handles a failed check of the lowest `count` units, of which `below` pass. Returns whether every further landing
+    /// is stopped.
     fn check_failed(&mut self, count: usize, below: usize, run: CheckRun) -> bool {
         match &run.verdict {
             // What passes lands first. Then the rest is checked again, and stops.
@@ -250,7 +246,7 @@ impl<'a> Pass<'a> {
         Ok(stopped.into())
     }
 
-    /// The lowest one breaks the base.
+    /// Sends the lowest unit back, which breaks a check on the base.
     fn send_back(&mut self) {
         let (run, base) = (self.red.take(), self.base.clone());
         let (Some(run), Some(base), Some(candidate)) = (run, base, self.stack.first_mut()) else {
@@ -266,7 +262,7 @@ impl<'a> Pass<'a> {
         self.fail(|height| height == 0, error);
     }
 
-    /// Whether nothing more can land.
+    /// Lands the lowest `count` units. Returns whether every further landing is stopped.
     fn land(&mut self, count: usize) -> bool {
         let (Some(base), Some(step)) = (self.base.clone(), self.stack.get_mut(..count)) else {
             self.restack("its stack is gone");
@@ -312,7 +308,7 @@ impl<'a> Pass<'a> {
         false
     }
 
-    /// Whether nothing more can land.
+    /// Handles a base that did not move. Returns whether every further landing is stopped.
     fn not_moved(&mut self, not_moved: NotMoved, base: Base, count: usize) -> bool {
         let is_again = matches!(not_moved, NotMoved::BaseMoved | NotMoved::Raced { .. });
         self.attempts = if is_again { self.attempts + 1 } else { 0 };
@@ -338,7 +334,7 @@ impl<'a> Pass<'a> {
         false
     }
 
-    /// Takes the stack apart. Those that failed are decided, the others are stacked again.
+    /// Takes the stack apart: the failed units are decided, the others are stacked again later.
     fn fail(&mut self, is_failed: impl Fn(usize) -> bool, error: anyhow::Error) {
         let mut left = Some(error);
         let mut first: Option<LandingView> = None;
@@ -365,7 +361,7 @@ impl<'a> Pass<'a> {
         self.red = None;
     }
 
-    /// Takes the stack apart, to stack all of it again.
+    /// Takes the whole stack apart, to stack it again.
     fn restack(&mut self, why: &str) {
         for mut candidate in mem::take(&mut self.stack) {
             self.land.give_up(&mut candidate, why);

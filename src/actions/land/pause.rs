@@ -16,35 +16,31 @@ use crate::{
 /// The longest reason, in bytes.
 const MAX_REASON_BYTES: usize = 1000;
 
-/// That nothing lands for now.
+/// Landing is paused on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandPause {
-    /// Who has paused.
     pub by: String,
-    /// Since when, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     since: i64,
-    /// Why.
     pub reason: Option<String>,
 }
 
 impl LandPause {
-    /// Since when.
     pub const fn since(&self) -> Timestamp {
         Timestamp::from_millis(self.since)
     }
 
-    /// It as a document.
     pub(super) fn view(&self) -> LandPauseView {
         LandPauseView { by: self.by.clone(), since: self.since().to_string(), reason: self.reason.clone() }
     }
 }
 
-/// The file that is there while landing is paused. The lock of landing is of this host too.
+/// The file exists while landing is paused on this host.
 fn path(app: &App) -> PathBuf {
     app.project.state.join("land").join("pause.json")
 }
 
-/// Whether landing is paused. A file that cannot be read pauses it.
+/// The pause, if there is one. A file that cannot be read pauses landing too.
 pub fn paused(app: &App) -> Option<LandPause> {
     let text = match fs::read(path(app)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -54,10 +50,6 @@ pub fn paused(app: &App) -> Option<LandPause> {
     Some(serde_json::from_slice(&text).unwrap_or_else(|_| unknown()))
 }
 
-/// Refuses while landing is paused.
-///
-/// # Errors
-/// `land_paused`.
 pub(super) fn refuse(app: &App) -> Result<(), Refusal> {
     match paused(app) {
         Some(pause) => {
@@ -67,10 +59,10 @@ pub(super) fn refuse(app: &App) -> Result<(), Refusal> {
     }
 }
 
-/// Pauses landing. A landing at work finishes its step.
+/// Pauses landing on this host. A landing at work finishes its step.
 ///
 /// # Errors
-/// `inside_session`; `invalid_value` for a long reason; when the file cannot be written.
+/// `inside_session`.
 pub fn pause(app: &App, reason: Option<String>) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -96,10 +88,10 @@ pub fn pause(app: &App, reason: Option<String>) -> Result<Answer> {
     })
 }
 
-/// Lets work land again.
+/// Ends the pause.
 ///
 /// # Errors
-/// `inside_session`; when the file cannot be removed.
+/// `inside_session`.
 pub fn resume(app: &App) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);

@@ -1,14 +1,12 @@
-//! `land --dry-run`: what would land, worked out among objects that are thrown away.
+//! `land --dry-run`: what would land, with commits that are thrown away.
 
 use anyhow::Result;
 
 use super::{
-    base, candidate, checks,
-    earlier::has_landed,
-    readiness, report,
+    base, candidate, checks, readiness, report,
     request::{LandRequest, answer, find},
-    schedule, submodules,
-    unit::{Found, Unit},
+    schedule,
+    unit::{Found, Unit, has_landed},
 };
 use crate::{
     actions::{Answer, App, core::errors, queue::lane::checkout},
@@ -17,7 +15,7 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// The units that would land, in their order, worked out among objects that are thrown away.
+/// The units that would land, in their order. Git writes to a scratch directory only.
 pub(super) fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
     checkout::ask_merges(app, git, |merges| plan_with(app, request, git, &merges))
 }
@@ -79,7 +77,7 @@ fn plan_one(
     match candidate::make(app, maker, unit, &base.commit)? {
         Integration::Commit(commit) => {
             base.refuse_files_in_the_way(&maker.project, &commit)?;
-            submodules::check(app, &maker.project, unit, base, &commit)?;
+            candidate::check_submodules(app, &maker.project, unit, base, &commit)?;
             view.state = "would_land";
             // The commit is thrown away with this plan, so it is not told.
             base.commit = commit;

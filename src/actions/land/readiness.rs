@@ -27,19 +27,17 @@ use crate::{
 /// How many changed files a refusal names.
 const MAX_DISPLAYED: usize = 3;
 
-/// The facts from git about the tasks of a unit, in their order.
+/// What git says about the tasks of a unit, in their order.
 #[derive(Debug)]
 pub(super) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
-    /// The tasks that land before it in the same step.
+    /// Tasks that land before the unit in the same step.
     below: Vec<TaskId>,
 }
 
-/// Refuses a worktree of another host, one with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick
-/// or bisect.
-///
-/// # Errors
-/// `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
+/// Refuses a unit whose worktree is on another host, is damaged, has uncommitted changes, or is in the middle of a
+/// rebase, merge, cherry-pick or bisect. Errors: `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`,
+/// `operation_unfinished`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     if let Some(lane) = &unit.lane {
         other_host::refuse_lane(app, lane, &["land", &unit.word()])?;
@@ -73,11 +71,8 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
 }
 
-/// Collects the facts from git, then the blockers of every task that lands along; ready ones are left out. The tasks of `below`
-/// land before it.
-///
-/// # Errors
-/// `stale_claim` for an `--epoch` that is over; as the store or git fails.
+/// Asks git about every task of a unit, and evaluates their gates. Returns the reports of those that are not ready.
+/// `below`: tasks that land before the unit. Error: `stale_claim` for an outdated `--epoch`.
 pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
@@ -92,7 +87,7 @@ pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judge
 }
 
 impl Judged {
-    /// The tasks that are not ready, with their blockers, as the store has them in this transaction.
+    /// The gate reports of the tasks that are not ready in this transaction.
     fn reports(&self, app: &App, tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<GateReport>> {
         let mut reports = Vec::new();
         for (member, (gates, facts)) in unit.members.iter().zip(&self.facts) {
@@ -108,9 +103,7 @@ impl Judged {
         Ok(reports)
     }
 
-    /// Refuses, right before the base moves, if a task has changed hands or is not ready any more.
-    ///
-    /// # Errors
+    /// Refuses, right before the base moves, when a task was claimed anew or is no longer ready. Errors:
     /// `gate_blocked`, `stale_claim`.
     pub(super) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
         for Member { task, .. } in &unit.members {
@@ -125,12 +118,12 @@ impl Judged {
     }
 }
 
-/// The refusal of a unit with tasks that are not ready.
 pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
     Refusal::NotLandable { of: unit.label(), reports }.into()
 }
 
-/// The merge gates, and for an open task those of `done`. The gate about the base is left out: the candidate contains the base.
+/// The merge gates, and for an open task those of `done`. Left out is the gate about the base, which the candidate
+/// contains anyway.
 fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
     let is_done = matches!(task.state, TaskState::Done(_));
     let done: &[Gate] = if is_done { &[] } else { app.settings.done_gates() };
@@ -159,10 +152,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     Some(Blocker { code: "not_finished", message, fix })
 }
 
-/// Refuses a candidate without what its tasks depend on, where that landed on another host.
-///
-/// # Errors
-/// `gate_blocked`.
+/// Refuses a candidate that lacks a dependency which landed on another host. Error: `gate_blocked`.
 pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
     let mut reports = Vec::new();
     for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {
@@ -180,7 +170,7 @@ pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Res
     if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
 }
 
-/// The dependencies that are open and land neither along nor before.
+/// The open dependencies that land neither with the unit nor before it.
 fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit, below: &[TaskId]) -> Result<Vec<Blocker>> {
     let waiting = lookup::not_ready_reasons(tx, task)?;
     let lands_along = |id: &TaskId| below.contains(id) || unit.members.iter().any(|member| member.task.id == *id);

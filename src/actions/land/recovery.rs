@@ -16,12 +16,9 @@ use crate::{
     store::{landings, lanes, tasks},
 };
 
-/// Completes or gives up every landing of this host that was interrupted. The caller has the lock, so none of them is at work.
-/// Returns what was completed, with its landing.
-///
-/// # Errors
-/// `checkout_changed` when a checkout that was being moved has changed otherwise; `push_unknown` when a remote cannot be asked
-/// whether it has what was being pushed; as the store or git fails.
+/// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the
+/// lock, so none of them is still running. Errors: `checkout_changed` when a checkout that was being moved has changed
+/// otherwise; `push_unknown` when a remote does not say whether it has what was being pushed.
 pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     // The lock is of this host: another one's landing may be at work.
     let is_own = |landing: &Landing| !other_host::has_repository(app, landing.host_id.as_deref());
@@ -67,14 +64,13 @@ pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<
     Ok(completed)
 }
 
-/// A move that was going on.
 struct Step<'a> {
     base: &'a str,
-    /// The commit of the base before.
+    /// The commit of the base before the move.
     old: &'a str,
     /// The highest candidate.
     new: &'a str,
-    /// Whether the candidate was to be pushed first.
+    /// Whether the candidate was to be pushed before the base moved.
     is_pushed: bool,
 }
 
@@ -94,7 +90,7 @@ fn steps(open: &[Landing]) -> Vec<Step<'_>> {
     steps
 }
 
-/// Brings a base to a commit that its upstream has got.
+/// Moves a base to a commit that was pushed to its upstream.
 fn catch_up(app: &App, lock: &FileLock, base: &str, to: &str) -> Result<()> {
     let git = project_git(app)?;
     let base = base::movable(app, base)?;
@@ -102,7 +98,6 @@ fn catch_up(app: &App, lock: &FileLock, base: &str, to: &str) -> Result<()> {
     base.move_to(app, lock, to)
 }
 
-/// Whether the base has the candidate of a landing.
 fn has_landed(app: &App, landing: &Landing) -> Result<bool> {
     let git = project_git(app)?;
     let candidate = landing.candidate.as_ref().filter(|_| landing.state == LandingState::Moving);
@@ -110,7 +105,8 @@ fn has_landed(app: &App, landing: &Landing) -> Result<bool> {
     Ok(candidate.zip(now).is_some_and(|(candidate, now)| git.is_ancestor(candidate, &now) == Some(true)))
 }
 
-/// Removes the refs of candidates that killed landings left. While the lock is held and no landing is open, none is in use.
+/// Removes the refs of candidates that killed landings have left. The caller holds the lock and no landing is open, so
+/// none is in use.
 fn sweep(git: &Git<'_>) -> Result<()> {
     git.remove_stale_ref_lock("packed-refs")?;
     for name in git.refs_below(REF_PREFIX)? {
@@ -121,7 +117,6 @@ fn sweep(git: &Git<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Records a landing whose base has moved.
 fn complete(app: &App, mut landing: Landing) -> Result<Completed> {
     let unit = app.read(|tx| {
         let lane = landing.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();

@@ -14,7 +14,7 @@ use crate::{
 
 use super::{finish::Completed, unit::Unit};
 
-/// A view of a unit of which nothing is known yet.
+/// A view with what is known of a unit before it is tried.
 pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     LandingView {
         id: None,
@@ -36,7 +36,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     }
 }
 
-/// What lands of a lane whose worktree is gone.
+/// The note that a lane's branch lands although its worktree is gone.
 fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     let lane = unit.lane.as_ref().filter(|lane| lane.status != LaneStatus::Closed)?;
     let (Presence::Missing(dir), Some(branch)) = (checkout::presence(app, lane), &lane.branch) else { return None };
@@ -44,7 +44,7 @@ fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     Some(format!("the worktree {} of the lane {} does not exist: {commit} of {branch} lands", dir.display(), lane.name))
 }
 
-/// The view of a landing that was interrupted and is completed now.
+/// The view of an interrupted landing that was completed.
 pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     LandingView {
         id: Some(done.landing.id),
@@ -59,7 +59,7 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     }
 }
 
-/// The place of a unit in the order.
+/// A unit as the order lists it.
 pub(super) fn place(unit: &Unit) -> LandOrderView {
     LandOrderView {
         lane: unit.lane_name().map(ToString::to_string),
@@ -79,13 +79,13 @@ pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
     }
 }
 
-/// The note on the units that come after the one at which a queue stopped; `None` without one.
+/// The note about the units after the one at which the queue stopped.
 pub(super) fn not_tried(units: &[Unit]) -> Option<String> {
     let names: Vec<String> = units.iter().map(Unit::label).collect();
     (!names.is_empty()).then(|| format!("not tried: {}", names.join(", ")))
 }
 
-/// The queue in lines.
+/// The queue as text.
 pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     let mut lines = Vec::new();
     if let Some(pause) = &shown.paused {
@@ -102,7 +102,7 @@ pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     lines.join("\n")
 }
 
-/// The order in a line.
+/// The order as one line.
 pub(super) fn order_line(order: &[LandOrderView]) -> String {
     let names: Vec<String> = order.iter().map(|one| name(one.lane.as_deref(), &one.tasks)).collect();
     format!("order: {}", names.join(", "))
@@ -116,7 +116,7 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
     }
 }
 
-/// The outcome of a unit, in lines.
+/// The outcome of a unit as text.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
     let short = |commit: &Option<String>| commit.as_deref().map(commit_id::short).unwrap_or_default().to_owned();

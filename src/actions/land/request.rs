@@ -12,31 +12,26 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// The answer of `--all` without any work.
+/// For `--all` without any work.
 const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";
 
-/// The answer of `--all` where all of the work is left out.
+/// For `--all` when all work is left out for a reason that the notes give.
 const NOTHING_HERE: &str = "nothing to land here: see what is left out";
 
-/// A request to land work.
 #[derive(Debug, Clone, Default)]
 pub struct LandRequest {
     /// Ids of tasks and names of lanes.
     pub names: Vec<String>,
-    /// Everything that is ready.
+    /// Land everything that is ready.
     pub all: bool,
-    /// Everything that is ready, and what becomes ready by that, until nothing is left.
+    /// As `all`, repeated while landings make further work ready.
     pub queue: bool,
-    /// Change nothing.
     pub dry_run: bool,
     /// What to do with the upstreams of the bases.
     pub upstream: UpstreamUse,
 }
 
-/// What the request names.
-///
-/// # Errors
-/// `not_found`, `no_commit`; as the store or git fails.
+/// The units that the request names. Error: `no_commit`.
 pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     if request.all || request.queue {
         return unit::all(app);
@@ -51,7 +46,7 @@ pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     Ok(Found { units, notes: Vec::new() })
 }
 
-/// The answer; `notes` come before those of the landings.
+/// The answer, with the exit code of the first failure. `notes` come before those of the landings.
 pub(super) fn answer(app: &App, request: &LandRequest, view: LandView, mut notes: Vec<String>) -> Result<(Answer, u8)> {
     // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has done its work.
     let counts = |one: &&LandingView| {

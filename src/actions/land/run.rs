@@ -24,10 +24,12 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The exit code is that of the first failure.
+/// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The second value is the exit
+/// code of the first failure.
 ///
 /// # Errors
-/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`, `push_unknown`; for one name alone, why it did not land.
+/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`, `push_unknown`; for one name alone, why it
+/// did not land.
 pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayPush<'_>) -> Result<(Answer, u8)> {
     if let Some(answer) = app.stored_response()? {
         return Ok((answer, 0));

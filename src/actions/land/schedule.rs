@@ -17,15 +17,15 @@ use crate::{
 /// The time limit of all merges together.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Units in their order.
+/// Units in the order in which they land.
 #[derive(Debug, Default)]
 pub(super) struct Ordered {
     pub(super) units: Vec<Unit>,
-    /// For each of them the places of those that come before it in any order.
+    /// For each unit the indices of those that must land before it.
     pub(super) depends_on: Vec<Vec<usize>>,
 }
 
-/// Orders units: what others build on first, then so that most land without rework, then by priority.
+/// Orders units: first what others build on, then so that most land without rework, then by priority.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
         let depends_on = vec![Vec::new(); units.len()];
@@ -62,7 +62,7 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     Ok(Ordered { units, depends_on })
 }
 
-/// The commits of the bases. What they have is no reason for an order.
+/// The commits of the bases. Commits that a base has already give no order.
 fn base_commits(app: &App, units: &[Unit]) -> Result<Vec<String>> {
     let git = project_git(app)?;
     let names: BTreeSet<&str> = units.iter().map(|unit| unit.base.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What sessions are told of work that was sent back: those who work on it, and those whose work landed before it.
+//! Messages about sent-back work: to those who work on it, and to those whose work landed before it.
 
 use anyhow::Result;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::{collisions::SOURCE, unit::Unit};
 use crate::{
     actions::mail::send::send_system,
     domain::{
-        SessionId, commit_id,
+        SessionId, TaskId, commit_id,
         landing::Landing,
         landing_failure::{FailedLandCheck, FailsWith},
         message::{Priority, Recipient},
@@ -15,17 +15,17 @@ use crate::{
     store::{WriteTx, sessions},
 };
 
-/// The sessions of so many landings are told that other work was sent back after them.
+/// Of so many earlier landings the sessions are told.
 const MAX_TOLD: usize = 3;
 
-/// Leaves a message for those who work on what was sent back.
+/// Leaves a message for those who work on a sent-back unit.
 pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, hint: &str) -> Result<()> {
     let text = format!("{} was sent back: {error}. Next: {}", unit.label(), hint.replace('\n', "; "));
     tell_workers(tx, unit, landing, "", text)
 }
 
-/// Leaves a message for those who work on a unit: each claiming session, else the next session of the lane. `about` tells the
-/// messages of one landing apart.
+/// Leaves a message for each claiming session of a unit, else for the next session of its lane. `about` keeps several
+/// messages about one landing apart.
 fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: String) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let mut is_told = false;
@@ -42,7 +42,7 @@ fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: 
     Ok(())
 }
 
-/// Tells those who work on a unit that it fails a check without any other work.
+/// Tells those who work on a unit that it fails a check even without the work that landed since.
 pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &FailedLandCheck) -> Result<()> {
     let text = format!(
         "{} fails the check '{}' without what landed since, too: the cause is in its own commits.",
@@ -52,8 +52,8 @@ pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &F
     tell_workers(tx, unit, landing, " alone", text)
 }
 
-/// Tells both sides of a pair that breaks only together: those who work on the unit, and the live sessions of the lane whose work
-/// landed before it.
+/// Tells both sides of two units that break only together: those who work on the unit, and the live sessions of the
+/// lane whose work landed before it.
 pub(super) fn tell_pair(
     tx: &WriteTx<'_>,
     unit: &Unit,
@@ -94,7 +94,7 @@ pub(super) fn tell_pair(
     Ok(())
 }
 
-/// Leaves a message for each live session whose lane's work landed lately and with which the unit's work does not go together.
+/// Leaves a message for each live session whose lane landed lately and conflicts with the unit.
 pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, since: &[Landing]) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let next = match (unit.lane_name(), &unit.task) {
@@ -121,4 +121,20 @@ pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &s
         }
     }
     Ok(())
+}
+
+/// Sent-back work that may break only together with work that landed since. Its search is worth while, because a
+/// session of that work still runs.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    pub(super) unit: Unit,
+    /// The id of the unit's landing.
+    pub(super) landing: i64,
+    pub(super) failed: FailedLandCheck,
+    /// The failed check, as text for a shell.
+    pub(super) command: String,
+    /// The task whose check it is, when that task belongs to other work.
+    pub(super) of_other: Option<TaskId>,
+    /// What landed since the unit last had its base, newest first.
+    pub(super) since: Vec<Landing>,
 }

@@ -1,5 +1,5 @@
-//! Whether the bases of this host are those of the others: work that another host has landed and that is not here, and a base
-//! that has gone apart from its upstream.
+//! How this host's bases differ from those of other hosts: landings that are missing here, and bases that have diverged from their
+//! upstream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,27 +14,27 @@ use crate::{
     store::{ReadTx, landings},
 };
 
-/// So many landings of other hosts are looked at.
+/// How many landings of other hosts are compared.
 const MAX_LANDINGS: i64 = 50;
 
-/// How the bases of this host differ.
+/// How the bases of this host differ from those of other hosts.
 #[derive(Debug, Clone, Default)]
 pub(in crate::actions) struct SharedBase {
     pub missing: Vec<MissingLanding>,
     pub diverged: Vec<Diverged>,
 }
 
-/// A landing of another host whose commit is not here.
+/// A landing of another host whose commit this host lacks.
 #[derive(Debug, Clone)]
 pub(in crate::actions) struct MissingLanding {
     pub tasks: Vec<TaskId>,
     pub at: Option<Timestamp>,
     pub base: String,
-    /// In words: which tasks, where and as what.
+    /// A sentence with the tasks, the host and the commit.
     pub line: String,
-    /// The command that brings it here, with its purpose.
+    /// The purpose and the command that bring the commit here, with a colon between.
     pub fix: String,
-    /// The tasks that could be claimed if it were here.
+    /// The tasks that could be claimed if the commit were here.
     pub waiting: Vec<TaskId>,
 }
 
@@ -43,22 +43,20 @@ pub(in crate::actions) struct MissingLanding {
 pub(in crate::actions) struct Diverged {
     pub base: String,
     pub upstream: String,
-    /// In words.
+    /// A sentence with both names and counts.
     pub line: String,
 }
 
 impl Diverged {
-    /// The command that brings both together.
     pub(in crate::actions) fn command(&self) -> String {
         format!("git merge --no-edit {}", shell_words::quote(&self.upstream))
     }
 }
 
-/// What git has answered, for a read that runs more than once.
+/// Answers of git, kept for a read that is repeated.
 #[derive(Debug, Default)]
 pub(in crate::actions) struct BaseAnswers {
     starts: BTreeMap<String, Option<String>>,
-    /// Whether a base has a commit.
     here: BTreeMap<(String, String), bool>,
     diverged: BTreeMap<String, Option<Diverged>>,
 }
@@ -88,7 +86,7 @@ impl BaseAnswers {
     }
 }
 
-/// Compares the bases. Nothing is asked of git while there is one host only.
+/// Compares this host's bases with the landings of other hosts. Git is asked only when there are such landings.
 pub(in crate::actions) fn find(app: &App, tx: &ReadTx<'_>, answers: &mut BaseAnswers) -> Result<SharedBase> {
     let own = host::identity().id.unwrap_or_default();
     if !app.settings.store.is_on_server() || worktree_top(&app.project.root).is_none() {

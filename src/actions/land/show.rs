@@ -16,13 +16,13 @@ use crate::{
     wire::{FlakyCheckView, LandNowView, LandQueueView},
 };
 
-/// The expected end comes from so many of the newest landings.
+/// The expected end is worked out from so many of the newest landings.
 const MAX_EARLIER: i64 = 20;
 
-/// So many flaky checks are shown.
+/// How many flaky checks are listed.
 const MAX_FLAKY: i64 = 10;
 
-/// What lands now, what comes then, whether landing is paused, and which checks are flaky.
+/// What lands now, what comes next, whether landing is paused, and which checks are flaky.
 pub fn show(app: &App) -> Result<Answer> {
     let git = project_git(app)?;
     let (open, flaky) = app.read(|tx| {
@@ -64,7 +64,7 @@ fn view(landing: &Landing, earlier: &[Landing]) -> LandNowView {
     }
 }
 
-/// The median of the durations of earlier landings, in milliseconds.
+/// In milliseconds.
 fn usual_duration(earlier: &[Landing]) -> Option<i64> {
     let duration = |one: &Landing| Some(one.ended_at?.millis().saturating_sub(one.started_at.millis()));
     let mut known: Vec<i64> = earlier.iter().filter(|one| !one.is_base_alone()).filter_map(duration).collect();

@@ -8,10 +8,9 @@ use super::{
     base::{self, Base},
     candidate,
     checks::{CheckRun, Checks},
-    earlier::{has_landed, landed_since, names},
-    finish, readiness, submodules,
-    suspect::Suspect,
-    unit::{self, Unit},
+    finish, readiness,
+    sent_back::Suspect,
+    unit::{self, Unit, has_landed, landed_since, work_names},
     upstream::{Pushed, Upstreams},
 };
 use crate::{
@@ -29,69 +28,65 @@ use crate::{
     wire::LandingView,
 };
 
-/// A call of `land` that has the lock.
+/// A call of `land` that holds the lock.
 pub(super) struct LockedLand<'a> {
-    /// The project.
     pub(super) app: &'a App,
-    /// Git in its repository.
     pub(super) git: Git<'a>,
     pub(super) lock: &'a FileLock,
     pub(super) checks: &'a Checks<'a>,
     pub(super) upstreams: &'a Upstreams<'a>,
-    /// What was sent back and may break only together with other work.
+    /// Sent-back work for which [`Self::find_pairs`] looks for the other half.
     pub(super) suspects: RefCell<Vec<Suspect>>,
-    /// Takes lines about the progress.
+    /// Gets lines about the progress.
     pub(super) say: &'a dyn Fn(&str),
 }
 
-/// A unit on the stack.
+/// A unit on the stack, with its candidate.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// Its place in the order.
+    /// The unit's index in the order.
     pub(super) place: usize,
     pub(super) unit: Unit,
-    /// Its gates.
     pub(super) judged: readiness::Judged,
-    /// Its landing: from the commit below it to its own.
+    /// From the candidate below to the unit's own.
     pub(super) landing: Landing,
-    /// Its document.
     pub(super) view: LandingView,
 }
 
 impl Candidate {
-    /// Its commit.
     pub(super) fn candidate(&self) -> &str {
         self.landing.candidate.as_deref().unwrap_or(&self.landing.base_before)
     }
 }
 
-/// Whether a unit lies on the stack.
+/// Whether a unit was put on the stack.
 pub(super) enum Stacked {
-    /// It does.
-    On { unit: Box<Unit>, judged: readiness::Judged, landing: Box<Landing> },
-    /// It needs no candidate, and is over.
+    On {
+        unit: Box<Unit>,
+        judged: readiness::Judged,
+        landing: Box<Landing>,
+    },
+    /// Nothing is left to land, and the unit is decided.
     Decided,
-    /// It conflicts with what is below it and has not landed.
+    /// The unit conflicts with work below it that has not landed yet.
     DoesNotFit,
 }
 
 /// Why a base did not move.
 pub(super) enum NotMoved {
-    /// Another command moved it.
+    /// Another command has moved it.
     BaseMoved,
-    /// Because of the unit at this height, or of all.
+    /// Because of the unit at this height, or of all units.
     Because(Option<usize>, anyhow::Error),
-    /// Another push was faster.
-    Raced {
-        /// The name of the upstream.
-        upstream: String,
-    },
-    /// Because of the remote: nothing more lands.
+    /// Another push came first.
+    Raced { upstream: String },
+    /// The remote failed, so nothing more lands.
     Remote(anyhow::Error),
 }
 
 impl LockedLand<'_> {
-    /// Makes the candidate of a unit on a stack. Without a stack the base is looked at, and a conflict sends the unit back.
+    /// Makes the candidate of a unit on top of a stack. On an empty stack the base is brought up to date first, and a
+    /// conflict sends the unit back.
     pub(super) fn stack(
         &self,
         unit: &Unit,
@@ -147,7 +142,7 @@ impl LockedLand<'_> {
         // Where the base has all its changes, in other commits, it has nothing of its own.
         if made != top.commit {
             top.refuse_files_in_the_way(&self.git, &made)?;
-            submodules::check(self.app, &self.git, &unit, &top, &made)?;
+            candidate::check_submodules(self.app, &self.git, &unit, &top, &made)?;
         }
         let mut landing = finish::begin(self.app, &unit, &top, LandingState::Checking, Some(made.clone()), None)?;
         view.id = Some(landing.id);
@@ -161,7 +156,7 @@ impl LockedLand<'_> {
         Ok(Stacked::On { unit: Box::new(unit), judged, landing: Box::new(landing) })
     }
 
-    /// Refuses what was sent back at this commit and base.
+    /// Refuses a unit that was sent back before at the same commit and base.
     fn refuse_again(&self, unit: &Unit, base: &Base, view: &mut LandingView) -> Result<()> {
         let style = self.app.settings.land.style;
         let last = self.app.read(|tx| Ok(landings::newest_of(tx, &unit.commit, &unit.base, style)?))?;
@@ -172,7 +167,7 @@ impl LockedLand<'_> {
         Err(Refusal::SentBackBefore { of, why, lane: unit.lane_name().cloned(), base: unit.base.clone() }.into())
     }
 
-    /// The base has the commit: only the tasks are left to finish.
+    /// Finishes the tasks of a unit that the base contains already.
     fn already_there(&self, unit: &Unit, base: &Base, view: &mut LandingView) -> Result<()> {
         if unit.members.is_empty() {
             return self.unchanged(unit, base, view);
@@ -189,7 +184,8 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Pushes a base that has a unit, if its upstream lacks the unit and it is to be pushed. Returns where.
+    /// Pushes a base that contains the unit, when it is to be pushed and its upstream lacks the unit. Returns the
+    /// upstream.
     fn push_base(&self, unit: &Unit, base: &Base) -> Result<Option<String>> {
         let Some(push_to) = self.upstreams.push_to(&base.name)? else { return Ok(None) };
         match self.upstreams.push(&base.name, &base.commit) {
@@ -203,7 +199,7 @@ impl LockedLand<'_> {
         }
     }
 
-    /// There is nothing to do but to end a lane that a killed landing left.
+    /// Handles a unit without tasks that the base contains already: at most the lane is left to be cleaned up.
     fn unchanged(&self, unit: &Unit, base: &Base, view: &mut LandingView) -> Result<()> {
         view.pushed = self.push_base(unit, base)?;
         view.state = "unchanged";
@@ -215,7 +211,8 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Moves the base to the highest commit of a stack that was checked, after its upstream where it is pushed. Returns a note.
+    /// Moves the base to the highest commit of a checked stack, after pushing it where that is configured. Returns a
+    /// note when the base could not follow what was pushed.
     pub(super) fn move_base(&self, base: &Base, step: &mut [Candidate]) -> Result<Option<String>, NotMoved> {
         let all = |error: anyhow::Error| NotMoved::Because(None, error);
         let Some(to) = step.last().map(|one| one.candidate().to_owned()) else { return Ok(None) };
@@ -273,7 +270,7 @@ impl LockedLand<'_> {
         Err(all(error))
     }
 
-    /// Pushes what a step moves its base to. Where the remote does not have it, the landings are as before.
+    /// Pushes the stack. When the remote does not have it, the landings are in their earlier state again.
     fn push_step(&self, base: &str, to: &str, step: &mut [Candidate]) -> Result<(), NotMoved> {
         let not_moved = match self.upstreams.push(base, to) {
             Pushed::Done => return Ok(()),
@@ -288,7 +285,6 @@ impl LockedLand<'_> {
         Err(not_moved)
     }
 
-    /// Records that a unit has landed.
     pub(super) fn finish(&self, candidate: &mut Candidate) -> Result<()> {
         let Candidate { unit, landing, view, .. } = candidate;
         view.notes.extend(finish::landed(self.app, landing)?);
@@ -299,8 +295,8 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Ends a landing that does not come to its end, if nothing else has. One that stays open is ended by the next call, as is one
-    /// of which it is unknown whether the remote has it.
+    /// Records a landing as failed, if it has no end yet. One that may have been pushed stays open: the next call asks
+    /// the remote.
     pub(super) fn give_up(&self, candidate: &mut Candidate, why: &str) {
         if candidate.landing.ended_at.is_none() && !candidate.landing.may_be_pushed() {
             let _ = finish::failed(self.app, &mut candidate.landing, why);
@@ -317,8 +313,8 @@ impl LockedLand<'_> {
     ) -> Result<Refusal> {
         let mut landing = finish::begin(self.app, unit, base, LandingState::Checking, None, None)?;
         view.id = Some(landing.id);
-        let since = landed_since(self.app, &self.git, unit, base)?;
-        let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), names(&since));
+        let since = landed_since(self.app, &self.git, unit, &base.commit)?;
+        let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), work_names(&since));
         let refusal = Refusal::LandConflict { of, base: unit.base.clone(), files, with, lane };
         self.send_back(unit, &mut landing, refusal, &since)
     }
@@ -329,7 +325,7 @@ impl LockedLand<'_> {
         let (checks, failed) = self.checks.record(unit, run)?;
         view.checks = checks;
         let Some(failed) = failed else { return Ok(Refusal::BaseMoved { base: base.name.clone() }) };
-        let since = landed_since(self.app, &self.git, unit, base)?;
+        let since = landed_since(self.app, &self.git, unit, &base.commit)?;
         let refused = FailedLandCheck {
             of: unit.label(),
             base: unit.base.clone(),
@@ -337,7 +333,7 @@ impl LockedLand<'_> {
             candidate: landing.candidate.clone().unwrap_or_default(),
             check: failed.name,
             how: failed.how,
-            with: names(&since),
+            with: work_names(&since),
             fails_with: FailsWith::Unknown,
             evidence: failed.evidence,
             output: failed.output,
@@ -355,7 +351,7 @@ impl LockedLand<'_> {
         Ok(refusal)
     }
 
-    /// Sends a unit back. `since`: what landed since its commit last had the base, whose sessions are told.
+    /// Sends a unit back. `since`: later landings, whose sessions are told too.
     fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal, since: &[Landing]) -> Result<Refusal> {
         let error = anyhow::Error::from(refusal);
         let failure = errors::classify(&error);
@@ -364,7 +360,7 @@ impl LockedLand<'_> {
         error.downcast::<Refusal>()
     }
 
-    /// Ends the lane whose work has landed. A failure leaves it as it is.
+    /// Removes the lane's worktree and branch after its work has landed. A failure becomes a note.
     pub(super) fn clean_up(&self, unit: &Unit, view: &mut LandingView) {
         let Some(lane) = unit.lane_name() else { return };
         match remove_landed(self.app, lane, &unit.commit) {

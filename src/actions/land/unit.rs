@@ -13,6 +13,7 @@ use crate::{
     config::project::worktree_top,
     domain::{
         LaneName, Refusal, TaskId,
+        landing::Landing,
         lane::{Lane, LaneStatus},
         task::{DEFAULT_PRIORITY, Task, TaskStatus},
     },
@@ -20,7 +21,7 @@ use crate::{
     store::{ReadTx, landings, lanes, tasks},
 };
 
-/// How many earlier landings are looked through.
+/// How many earlier landings are searched.
 pub(super) const MAX_EARLIER: i64 = 200;
 
 /// A commit that lands.
@@ -28,14 +29,14 @@ pub(super) const MAX_EARLIER: i64 = 200;
 pub(super) struct Unit {
     /// The lane; `None` for a task without one.
     pub(super) lane: Option<Lane>,
-    /// The task that was named, or that brought the commit up.
+    /// The task that was named, or because of which the unit was found.
     pub(super) task: Option<TaskId>,
     pub(super) commit: String,
     /// The name of the base.
     pub(super) base: String,
-    /// The tasks that land along, the first one first.
+    /// The tasks that land with the commit; a named one comes first.
     pub(super) members: Vec<Member>,
-    /// Whether a person named it.
+    /// Whether the person named the unit.
     pub(super) is_named: bool,
 }
 
@@ -43,21 +44,21 @@ pub(super) struct Unit {
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) task: Task,
-    /// The commit of its work.
+    /// The commit of the task's work.
     pub(super) commit: String,
-    /// The tip of its lane, when the task is in progress and the tip has commits that neither the task's commit nor that of the
-    /// unit contains.
+    /// The tip of the lane, when the task is in progress and the tip has commits that neither the task's commit nor the
+    /// unit's contains.
     pub(super) newer: Option<String>,
 }
 
 impl Unit {
-    /// A commit of a base that is no work of a lane.
+    /// A unit for a commit of the base itself, without a lane and tasks.
     pub(super) fn of_base(base: &str, commit: &str) -> Self {
         let (commit, base) = (commit.to_owned(), base.to_owned());
         Self { lane: None, task: None, commit, base, members: Vec::new(), is_named: false }
     }
 
-    /// Its name in messages: the task, else the lane.
+    /// Its name in messages.
     pub(super) fn label(&self) -> String {
         match (&self.task, &self.lane) {
             (Some(task), _) => task.to_string(),
@@ -66,7 +67,7 @@ impl Unit {
         }
     }
 
-    /// Its name in a command.
+    /// Its name as an argument of `fairway land`.
     pub(super) fn word(&self) -> String {
         match (&self.task, &self.lane) {
             (Some(task), _) => task.to_string(),
@@ -75,7 +76,6 @@ impl Unit {
         }
     }
 
-    /// The name of its lane.
     pub(super) fn lane_name(&self) -> Option<&LaneName> {
         self.lane.as_ref().map(|lane| &lane.name)
     }
@@ -85,7 +85,7 @@ impl Unit {
         self.members.iter().map(|member| member.task.id.to_string()).collect()
     }
 
-    /// The directory of the lane's worktree, if it is there.
+    /// The directory of the lane's worktree, if it exists.
     pub(super) fn dir(&self, app: &App) -> Option<PathBuf> {
         match self.lane.as_ref().map(|lane| checkout::presence(app, lane)) {
             Some(Presence::Present(dir)) => Some(dir),
@@ -93,16 +93,13 @@ impl Unit {
         }
     }
 
-    /// The highest priority of its tasks.
+    /// The most urgent priority of its tasks.
     pub(super) fn priority(&self) -> u8 {
         self.members.iter().map(|member| member.task.fields.priority).min().unwrap_or(DEFAULT_PRIORITY)
     }
 }
 
-/// Git in the project's repository.
-///
-/// # Errors
-/// `no_worktree` without a repository, `git_failed`.
+/// Git in the project's repository. Error: `no_worktree` without a repository.
 pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     let root = &app.project.root;
     let git = Git::new(app.env.vars(), root);
@@ -113,10 +110,7 @@ pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     Ok(git)
 }
 
-/// The unit that a task's id or a lane's name means. `lane:NAME` is always a lane.
-///
-/// # Errors
-/// `not_found`, `no_commit`, `git_failed`.
+/// The unit for a task's id or a lane's name. `lane:NAME` is always a lane. Error: `no_commit`.
 pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
     let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
     let task = if only_lane { None } else { TaskId::parse(name).ok() };
@@ -142,10 +136,8 @@ fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
     if only_lane { None } else { TaskId::parse(name).ok() }
 }
 
-/// The unit of a task: its recorded commit, else the tip of its lane.
-///
-/// # Errors
-/// `no_commit` for a task whose work nothing tells; `lane_elsewhere`; `not_found` for a commit that the project's repository lacks.
+/// The unit of a task: its recorded commit, else the tip of its lane. Errors: `no_commit` when nothing tells the task's
+/// commit; `lane_elsewhere`; `not_found` for a commit that the project's repository lacks.
 pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     let lane = app.read(|tx| {
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;
@@ -169,7 +161,7 @@ pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     complete(app, Unit { lane, task: Some(task.id.clone()), commit, base, members: Vec::new(), is_named: false })
 }
 
-/// A unit as it is now, for the same commit: what landed since may have brought some of its tasks along.
+/// The unit with the tasks that it has now: what landed since may have finished some.
 pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
     complete(app, Unit { members: Vec::new(), ..unit.clone() })
 }
@@ -183,22 +175,21 @@ fn of_lane(app: &App, lane: Lane) -> Result<Unit> {
     complete(app, Unit { lane: Some(lane), task: None, commit, base, members: Vec::new(), is_named: false })
 }
 
-/// The commit with which a lane landed whose branch is gone by now.
+/// The commit with which a lane landed whose branch is gone.
 fn landed_tip(app: &App, lane: &Lane) -> Result<Option<String>> {
     let base = base_of(app, Some(lane));
     let landed = app.read(|tx| Ok(landings::landed_in(tx, &base, MAX_EARLIER)?))?;
     Ok(landed.into_iter().find(|landing| landing.lane.as_ref() == Some(&lane.name)).map(|landing| landing.commit))
 }
 
-/// What is to land, and notes on the tasks in review whose commit is not in this repository.
+/// Units, and notes on the tasks in review whose commit this repository lacks.
 #[derive(Default)]
 pub(super) struct Found {
     pub units: Vec<Unit>,
     pub notes: Vec<String>,
 }
 
-/// The units of everything that may be ready: the tasks in review, and the finished ones whose lane has commits that its base
-/// lacks.
+/// The units of all tasks in review, and of finished ones whose lane has commits that its base lacks.
 pub(super) fn all(app: &App) -> Result<Found> {
     let (in_review, finished, known) = app.read(|tx| {
         Ok((find_all(tx, &landings::in_review(tx)?)?, find_all(tx, &landings::done_in_lanes(tx)?)?, lanes::all(tx)?))
@@ -235,7 +226,7 @@ pub(super) fn all(app: &App) -> Result<Found> {
     Ok(Found { units, notes })
 }
 
-/// The note on a task whose commit is in another repository. One without a commit has nothing to land.
+/// The note on a task whose commit this repository lacks. A task without a commit gets none.
 fn missing_commit(task: &Task, error: &anyhow::Error) -> Option<String> {
     let failure = errors::classify(error);
     let is_missing = matches!(failure.code, "lane_elsewhere" | "not_found");
@@ -253,10 +244,7 @@ fn base_of(app: &App, lane: Option<&Lane>) -> String {
     lane.map_or_else(|| app.settings.project.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
 }
 
-/// The tip of a lane: its branch's commit, else that of its worktree.
-///
-/// # Errors
-/// `no_commit`, `not_found`, `lane_elsewhere`, `git_failed`.
+/// The tip of a lane: its branch's commit, else that of its worktree. Errors: `no_commit`, `lane_elsewhere`.
 pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     let words = ["land", &format!("lane:{}", lane.name)];
     // A branch of the same name here is another one, or lags behind.
@@ -277,7 +265,7 @@ pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     Ok(known.ok_or_else(|| Refusal::not_found("commit in the project's repository", &head))?)
 }
 
-/// Adds the tasks of the lane whose commit is contained and whose work the base lacks. The named task comes first.
+/// Adds the tasks of the lane whose commit the unit contains and the base lacks. A named task comes first.
 fn complete(app: &App, unit: Unit) -> Result<Unit> {
     let git = project_git(app)?;
     let tip = unit.lane.as_ref().and_then(|lane| tip(app, lane).ok());
@@ -315,4 +303,30 @@ fn complete(app: &App, unit: Unit) -> Result<Unit> {
         }
     }
     Ok(Unit { members, ..unit })
+}
+
+/// Whether a unit's commit has landed in its base, possibly as another commit.
+pub(super) fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool> {
+    let earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+    let is_it = |one: &&Landing| one.commit == unit.commit;
+    let is_there = |candidate: &String| git.is_ancestor(candidate, base) == Some(true);
+    Ok(earlier.iter().filter(is_it).filter_map(|one| one.candidate.as_ref()).any(is_there))
+}
+
+/// The landings in the base since the unit last contained it, newest first.
+pub(super) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<Vec<Landing>> {
+    let Some(fork) = git.merge_base(base, &unit.commit)? else { return Ok(Vec::new()) };
+    let since = git.commits_between(&fork, base)?;
+    let mut earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+    earlier.retain(|one| one.candidate.as_ref().is_some_and(|candidate| since.contains(candidate)));
+    Ok(earlier)
+}
+
+/// The tasks of each landing, else its lane.
+pub(super) fn work_names(landings: &[Landing]) -> Vec<String> {
+    let names = landings.iter().flat_map(|one| match (&one.tasks[..], &one.lane) {
+        ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        (tasks, _) => tasks.iter().map(|(id, _)| id.to_string()).collect(),
+    });
+    names.collect()
 }

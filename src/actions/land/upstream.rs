@@ -23,51 +23,46 @@ use crate::{
 /// What a landing does with the upstreams of its bases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpstreamUse {
-    /// Nothing: a base that is behind is refused.
+    /// Nothing. A base that is behind is refused.
     #[default]
     Ignore,
-    /// Fetches them, and brings the bases there.
+    /// Fetch them, and bring the bases up to date.
     Fetch,
-    /// The same, and pushes what lands.
+    /// As `Fetch`, and push what lands.
     Push,
 }
 
-/// Decides on a push to a branch of a remote.
+/// Decides whether to push to a remote (first) and its branch (second).
 pub type MayPush<'a> = &'a dyn Fn(&str, &str) -> Result<()>;
 
 /// The result of a push.
 pub(super) enum Pushed {
-    /// The remote has the commit.
     Done,
-    /// The remote has another commit by now, and not this one.
+    /// The remote has another commit by now.
     Raced {
-        /// The name of the upstream.
         upstream: String,
     },
-    /// It does not have it.
+    /// The remote does not have the commit.
     No(anyhow::Error),
-    /// It could not be asked.
+    /// The remote did not say whether it has the commit.
     Unknown(anyhow::Error),
 }
 
-/// The upstreams of one call of `land`.
 pub(super) struct Upstreams<'a> {
     pub(super) app: &'a App,
-    /// Git in the project's repository.
     pub(super) git: Git<'a>,
     pub(super) lock: &'a FileLock,
-    /// Takes lines about the progress.
     pub(super) say: &'a dyn Fn(&str),
     pub(super) may_push: MayPush<'a>,
     pub(super) what: UpstreamUse,
-    /// Those that were fetched since work was last checked, by their bases.
+    /// The upstreams that were fetched since work was last checked, by base.
     pub(super) fresh: RefCell<BTreeMap<String, Upstream>>,
-    /// The moves of bases to their upstreams that no lane was told yet.
+    /// Moves of bases to their upstreams for which no lane was checked yet.
     pub(super) moves: RefCell<Vec<Move>>,
 }
 
 impl Upstreams<'_> {
-    /// The base, if it may move. Where upstreams are fetched, it is brought to the newest commit of its own.
+    /// The base, if it may move. Where upstreams are fetched, it is first moved to its newest commit.
     ///
     /// # Errors
     /// As [`base::check`]; `no_upstream`, `fetch_failed`.
@@ -84,7 +79,7 @@ impl Upstreams<'_> {
         }
     }
 
-    /// The base, as [`base::check`] has it; `None` where its upstream has gone on.
+    /// As [`base::check`]; `None` when the upstream has new commits.
     pub(super) fn check(&self, name: &str) -> Result<Option<Base>> {
         if self.what != UpstreamUse::Ignore && base::behind(self.app, name)?.is_some() {
             return Ok(None);
@@ -92,12 +87,12 @@ impl Upstreams<'_> {
         base::check(self.app, name).map(Some)
     }
 
-    /// What was fetched is old by now.
+    /// Has upstreams fetched again when they are next needed.
     pub(super) fn forget(&self) {
         self.fresh.borrow_mut().clear();
     }
 
-    /// Where a landing in a base is pushed; `None` where it is not.
+    /// The upstream to which landings in a base are pushed; `None` when they are not.
     pub(super) fn push_to(&self, name: &str) -> Result<Option<String>> {
         if self.what != UpstreamUse::Push {
             return Ok(None);
@@ -125,7 +120,7 @@ impl Upstreams<'_> {
         Ok(upstream)
     }
 
-    /// Moves a base that has nothing of its own to its upstream.
+    /// Moves a base without commits of its own to its upstream.
     fn follow(&self, name: &str, upstream: &Upstream, behind: &Behind) -> Result<Base> {
         let base = base::movable(self.app, name)?;
         let to = &behind.theirs;
@@ -146,7 +141,8 @@ impl Upstreams<'_> {
         Ok(Base { commit: to.clone(), ..base })
     }
 
-    /// Pushes a commit to the upstream of a base. A push that fails may have done its work all the same, so the remote is asked.
+    /// Pushes a commit to the upstream of a base. After a failed push the remote is asked whether it has the commit all
+    /// the same.
     pub(super) fn push(&self, name: &str, to: &str) -> Pushed {
         self.try_push(name, to).unwrap_or_else(Pushed::No)
     }
@@ -184,10 +180,8 @@ impl Upstreams<'_> {
     }
 }
 
-/// Whether the upstream of a base has a commit that was being pushed there. The remote is asked unless it is known to have it.
-///
-/// # Errors
-/// `push_unknown`, `git_failed`.
+/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it. Error:
+/// `push_unknown`.
 pub(super) fn has_taken(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
     let Some(upstream) = git.upstream(base)? else { return Ok(false) };
     if has(git, &upstream, commit) {
@@ -202,7 +196,7 @@ pub(super) fn has_taken(app: &App, git: &Git<'_>, base: &str, commit: &str) -> R
     }
 }
 
-/// Whether an upstream, as it was last fetched or pushed, has a commit.
+/// Whether an upstream, as last fetched or pushed, has a commit.
 fn has(git: &Git<'_>, upstream: &Upstream, commit: &str) -> bool {
     git.is_ancestor(commit, &upstream.tracking) == Some(true)
 }
@@ -223,7 +217,7 @@ fn no_upstream(app: &App, base: &str, why: String) -> Refusal {
     Refusal::NoUpstream { base, why, dir, is_shared: app.settings.shares_base() }
 }
 
-/// Whether an error of a remote would meet every other landing too.
+/// Whether an error of a remote would fail every other landing too.
 pub(super) fn stops_all(error: &anyhow::Error) -> bool {
     let of_remote = |refusal: &Refusal| {
         matches!(

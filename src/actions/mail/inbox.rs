@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::format_messages;
 use crate::{
     actions::{
         Answer, App,
@@ -12,7 +13,6 @@ use crate::{
             message_state::{event, expire},
             server_outage::ServerOutage,
         },
-        mail::format::format_messages,
     },
     config::show_duration,
     domain::{
@@ -26,27 +26,25 @@ use crate::{
     wire::MessageView,
 };
 
-/// The reader of an inbox and its addresses: session or person, lane and role.
+/// Who reads an inbox: a session or person, with its lane and role.
 #[derive(Debug, Clone)]
 pub struct InboxReader {
     name: String,
     addresses: Vec<Recipient>,
-    /// Whether the session is unregistered.
+    /// Whether the reader is a session that is not registered.
     is_unregistered: bool,
-    /// The start of the wait.
     since: Timestamp,
 }
 
 /// The messages of one read.
 #[derive(Debug, Clone, Default)]
 pub struct InboxBatch {
-    /// The messages in their current state.
     pub messages: Vec<MessageView>,
     remaining: usize,
 }
 
 impl InboxBatch {
-    /// Adds a note about the number of waiting messages to an answer.
+    /// Adds a note about further waiting messages to an answer.
     pub fn with_notes(&self, answer: Answer) -> Answer {
         match self.remaining {
             0 => answer,
@@ -55,7 +53,7 @@ impl InboxBatch {
     }
 }
 
-/// The reader of what waits under a key that is no session's id.
+/// An actor that reads the messages under a key which is no session's id.
 pub fn actor_of_key(key: &RoutingKey) -> Actor {
     Actor { name: key.to_string(), session: None, run_id: None, role: None, lane: None, epoch: None }
 }
@@ -73,11 +71,11 @@ fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<
     })
 }
 
-/// The inbox reader of `actor`, with its session or this person, and its lane and role; `since` is the start of the wait. An
-/// unregistered session can read if messages were sent to it or if it has started jobs.
+/// The reader for an actor: its session or this person, and its lane and role. `since`: the start of the wait. An
+/// unregistered session may read when it has messages or has started jobs.
 ///
 /// # Errors
-/// `not_found` for an unknown session, `usage` without any address.
+/// `usage` when nothing names a reader.
 pub fn reader_for(
     tx: &ReadTx<'_>,
     actor: &Actor,
@@ -103,7 +101,7 @@ pub fn reader_for(
     Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since })
 }
 
-/// The person who acts; `None` for a session, and for a session's program that acts without its session.
+/// The acting person; `None` for a session, and for a program of a session that does not act as it.
 pub fn acting_person(app: &App) -> Result<Option<PersonName>> {
     match (&app.actor.session, PersonName::of_actor(&app.actor.name)) {
         (None, Some(person)) if !inside_session::is_inside(app) => Ok(Some(person)),
@@ -119,8 +117,8 @@ fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPla
     Ok(delivery::plan_read(open, &reader.name, reader.since, now))
 }
 
-/// Acknowledges the messages of the previous read and offers the waiting ones; with `acknowledge` these are acknowledged
-/// at once.
+/// Acknowledges the messages of the previous read and offers the waiting ones, which `acknowledge` acknowledges at
+/// once.
 pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, channel: Channel, acknowledge: bool) -> Result<InboxBatch> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
@@ -142,7 +140,7 @@ pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, channel: Channel, ackn
     Ok(InboxBatch { messages: taken, remaining: reading.remaining })
 }
 
-/// Acknowledges the messages of the previous read. Offers none.
+/// Acknowledges the messages of the previous read without offering any.
 fn acknowledge_read(tx: &WriteTx<'_>, reading: &ReadPlan, reader: &InboxReader) -> Result<()> {
     for id in &reading.acknowledged {
         acknowledge_message(tx, *id, reader)?;
@@ -158,11 +156,11 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
     Ok(())
 }
 
-/// Reads the actor's messages, or those under `key`; with `wait` blocks until there is one. Queries the store only after a change.
-/// A server of the store that is away for a part of the wait does not end it: `warn` receives a sentence.
+/// Reads the actor's messages, or those under `key`. `wait` blocks until there is one. An outage of the store's server
+/// does not end the wait: `warn` gets a sentence about it.
 ///
 /// # Errors
-/// `nothing_arrived` after the wait, `usage`, `not_found`.
+/// `nothing_arrived` after the wait, `usage`.
 pub fn inbox(
     app: &App,
     key: Option<&RoutingKey>,
@@ -215,13 +213,12 @@ pub fn inbox(
     }
 }
 
-/// The result of one look into an inbox.
 enum Taken {
     Messages(Box<Answer>),
     Nothing { next_offer_expiry: Option<Timestamp> },
 }
 
-/// Takes the messages that a plan offers, and acknowledges those of the previous read.
+/// Takes the messages that were seen, or only acknowledges those of the previous read.
 fn take(app: &App, reader: &InboxReader, seen: ReadPlan, acknowledge: bool) -> Result<Taken> {
     if !seen.offered.is_empty() {
         let take = |tx: &WriteTx<'_>| read_answer(tx, reader, acknowledge);

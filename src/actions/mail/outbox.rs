@@ -5,26 +5,25 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, message_state::event},
-        mail::prompt_wait,
+        core::{ForceReason, message_state::event, other_host},
     },
     domain::{
         EventKind, Refusal, SessionId,
-        message::{Message, MessageStatus},
+        message::{Message, MessageStatus, Recipient},
+        prompt_wait::PromptWait,
+        rules::waiting,
         text_limits,
     },
-    store::messages,
+    env::Timestamp,
+    store::{ReadTx, StoreError, messages, sessions},
     wire::OutboxView,
 };
 
-/// The filter of a listing.
 #[derive(Debug, Clone)]
 pub struct OutboxFilter {
-    /// Only messages to this session.
     pub to: Option<SessionId>,
     /// Also acknowledged, expired and withdrawn messages.
     pub all: bool,
-    /// Maximum number of results; the newest are kept.
     pub limit: usize,
 }
 
@@ -35,7 +34,7 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
         let now = app.env.now();
         let view = |message: &Message| -> Result<OutboxView> {
             let view = OutboxView::from(message);
-            Ok(match prompt_wait::find(tx, message, now)? {
+            Ok(match find(tx, message, now)? {
                 Some(wait) => view.waiting(&wait),
                 None => view,
             })
@@ -44,11 +43,11 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     })
 }
 
-/// Withdraws a message (queued, offered → withdrawn). The sender and any person may do so, another session only with
-/// `force`. A reader may have read an offered message already.
+/// Withdraws a message that is queued or offered. The sender and any person may do so, another session only with
+/// `force`. An offered message may have been read already.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `not_creator`.
+/// `already_answered`, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
@@ -83,4 +82,17 @@ fn sender(message: &Message) -> String {
     let metadata = message.metadata.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
     let from = metadata.as_ref().and_then(|metadata| metadata.get("from")?.as_str());
     from.unwrap_or(&message.source).to_owned()
+}
+
+/// Why a message to a registered session waits; `None` when it does not.
+pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
+    let Recipient::Session(id) = &message.to else { return Ok(None) };
+    let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
+    let Some(mut wait) = waiting::of_message(message, &session, now) else { return Ok(None) };
+    if let Some(host) = other_host::of_session(tx, &session)?
+        && let Some((purpose, command)) = wait.hint.as_deref().and_then(|hint| hint.split_once(": "))
+    {
+        wait.hint = Some(format!("{purpose}: {}", host.from_here(command)));
+    }
+    Ok(Some(wait))
 }

@@ -24,29 +24,25 @@ use crate::{
     wire::MessageView,
 };
 
-/// The source of a message that names none.
+/// For a message that names no source.
 pub const DEFAULT_SOURCE: &str = "mail";
 
-/// A message to send.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     pub to: Recipient,
-    /// The priority: how much the message may interrupt.
+    /// How much the message may interrupt.
     pub priority: Priority,
-    /// The source: mail, nudge, …
     pub source: Label,
-    /// The text.
     pub content: String,
-    /// The deduplication key: repeats under it are counted, not sent.
+    /// A repeat under the same key is counted, not sent.
     pub dedup: Option<String>,
-    /// The time to live.
     pub ttl: Option<Duration>,
 }
 
-/// Queues a message, or counts it as a repeat of one that waits under the same dedup key.
+/// Queues a message, or counts it as a repeat of a waiting one with the same deduplication key.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `invalid_value`.
+/// `session_final`.
 pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
     let content = text_limits::check_body("message", &new.content)?;
     if content.trim().is_empty() {
@@ -60,43 +56,24 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
         if let Some(waiting) = find_duplicate(tx, &new.to, dedup.as_deref())? {
             return count_repeat(tx, waiting, new, expires_at);
         }
-        let message = messages::insert(
-            tx,
-            Message {
-                id: 0,
-                to: new.to.clone(),
-                priority: new.priority,
-                source: new.source.to_string(),
-                content: content.clone(),
-                metadata: Some(json!({ "from": app.actor.name }).to_string()),
-                status: MessageStatus::Queued,
-                offered_to: None,
-                offered_until: None,
-                channel: None,
-                dedup: dedup.clone(),
-                count: 1,
-                announced_to: None,
-                answered_at: None,
-                stop_reason: None,
-                expires_at,
-                created_at: tx.now(),
-            },
-        )?;
+        let metadata = json!({ "from": app.actor.name });
+        let message = new_message(tx, &new.to, (new.source.as_str(), new.priority), content.clone(), &metadata);
+        let message = messages::insert(tx, Message { dedup: dedup.clone(), expires_at, ..message })?;
         tx.record(&queued_event(tx, &message)?)?;
         let (noun, name) = noun_and_name(&message.to);
         Answer::new(&MessageView::from(&message), message.id, format!("queued message {} to {noun} {name}", message.id))
     })
 }
 
-/// How long a person may take to read a program's message.
+/// How long a person has to read a program's message.
 const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Queues a message of a program or of Fairway itself to a session or a person, under an unused deduplication key. Returns
-/// `false` if the session has ended.
+/// Queues a message of a program or of Fairway itself under an unused deduplication key. `by`: its source. Returns `false` if the session
+/// has ended.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     to: &Recipient,
-    (source, priority): (&str, Priority),
+    by: (&str, Priority),
     content: String,
     metadata: &Value,
     key: &str,
@@ -104,7 +81,21 @@ pub(in crate::actions) fn send_system(
     if recipient_session(tx, to)?.is_some_and(|session| session.status.is_final()) {
         return Ok(false);
     }
-    let message = Message {
+    let expires_at = matches!(to, Recipient::Person(_)).then(|| tx.now().plus(PERSON_TTL));
+    let message = new_message(tx, to, by, content, metadata);
+    let message = messages::insert(tx, Message { dedup: Some(key.to_owned()), expires_at, ..message })?;
+    tx.record(&queued_event(tx, &message)?)?;
+    Ok(true)
+}
+
+fn new_message(
+    tx: &WriteTx<'_>,
+    to: &Recipient,
+    (source, priority): (&str, Priority),
+    content: String,
+    metadata: &Value,
+) -> Message {
+    Message {
         id: 0,
         to: to.clone(),
         priority,
@@ -115,20 +106,17 @@ pub(in crate::actions) fn send_system(
         offered_to: None,
         offered_until: None,
         channel: None,
-        dedup: Some(key.to_owned()),
+        dedup: None,
         count: 1,
         announced_to: None,
         answered_at: None,
         stop_reason: None,
-        expires_at: matches!(to, Recipient::Person(_)).then(|| tx.now().plus(PERSON_TTL)),
+        expires_at: None,
         created_at: tx.now(),
-    };
-    let message = messages::insert(tx, message)?;
-    tx.record(&queued_event(tx, &message)?)?;
-    Ok(true)
+    }
 }
 
-/// The registered session that a message is addressed to by its id.
+/// The registered session that the message names.
 fn recipient_session(tx: &ReadTx<'_>, to: &Recipient) -> Result<Option<Session>> {
     match to {
         Recipient::Session(id) => Ok(sessions::find(tx, id)?),
@@ -136,7 +124,7 @@ fn recipient_session(tx: &ReadTx<'_>, to: &Recipient) -> Result<Option<Session>>
     }
 }
 
-/// The event of a queued message; it carries the recipient's session run, where Fairway knows it.
+/// The event of a queued message, with the recipient's session run if it is known.
 fn queued_event(tx: &ReadTx<'_>, message: &Message) -> Result<Event> {
     let queued = event(EventKind::MessageQueued, message);
     Ok(match recipient_session(tx, &message.to)? {
@@ -161,7 +149,7 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
     Ok(())
 }
 
-/// A waiting message with this key: never offered, or its offer has expired.
+/// A message with this key that waits: it was never offered, or its offer has expired.
 fn find_duplicate(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Result<Option<Message>> {
     let Some(dedup) = dedup else { return Ok(None) };
     let is_waiting = |message: &Message| {

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::actions::{
-    App,
-    core::lookup,
-    queue::{
-        base_commit,
-        review::comments,
-        task_worktree::{self, WorkDirectory},
-    },
-};
 use crate::{
+    actions::{
+        App,
+        core::lookup,
+        queue::{
+            base_commit,
+            review::comments,
+            task_worktree::{self, WorkDirectory},
+        },
+    },
     config::{project::worktree_top, sandbox_defaults},
     domain::{
         EventKind, Refusal, TaskId,
@@ -33,32 +33,29 @@ use crate::{
     store::{
         ReadTx, StoreError, checkpoints, claims,
         events::{self, LoggedEvent},
-        evidence, handoffs, lanes, review_comments, reviews, sessions,
+        evidence, handoffs, review_comments, reviews, sessions,
     },
     wire::ReviewCommentView,
 };
 
-/// The facts from git. They are collected before the transaction that evaluates the gates.
-#[derive(Debug)]
+/// What git says about the task's work, collected before the transaction that evaluates the gates.
+#[derive(Debug, Default)]
 pub(crate) struct GitFacts {
     dir: WorkDirectory,
-    /// The full hash of the caller's commit.
     pub(crate) given: Option<String>,
     head: Option<String>,
-    /// The commit that `work` is about.
+    /// The commit that `work` describes.
     evaluated_commit: Option<String>,
-    /// The open comments at that commit, when their gate is required.
+    /// The comments that are open at that commit; empty when no gate asks for them.
     open_comments: Vec<OpenComment>,
-    /// The number of the newest comment that git was asked about.
+    /// The id of the newest comment whose line git was asked about.
     newest_comment: i64,
     work: WorkFacts,
 }
 
-/// Collects the facts from git that the gates need, in the worktree of the task's work.
-///
-/// # Errors
-/// `not_found`; `no_worktree` when a gate needs git and no worktree is known, `lane_elsewhere` or `session_mismatch` when it is on
-/// another host (`words`: the command); `lane_damaged`; as the store fails.
+/// Collects the facts from git that the gates need, in the worktree of the task's work. `words`: the command, for a
+/// refusal. Errors: `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or
+/// `session_mismatch` when it is on another host; `lane_damaged`.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -70,7 +67,7 @@ pub(crate) fn collect_facts(
     let (task, dir, lane_base, needs_git, passed_at) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
-        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        let lane = lookup::lane_of(tx, &task)?;
         let dir = task_worktree::of_work(app, tx, &task)?;
         let needs_git = needs_git(app, tx, &task, gates)?;
         if let (true, Some(refusal)) = (needs_git, dir.refusal(app, tx, words)?) {
@@ -92,15 +89,8 @@ pub(crate) fn collect_facts(
         let work = WorkFacts { base, can_land, ..WorkFacts::default() };
         let evaluated_commit = commit.map(str::to_owned).or(task.commit);
         let (open_comments, newest_comment) = open_comments(app, id, gates, None, None)?;
-        return Ok(GitFacts {
-            dir,
-            given: commit.map(str::to_owned),
-            head: None,
-            evaluated_commit,
-            open_comments,
-            newest_comment,
-            work,
-        });
+        let given = commit.map(str::to_owned);
+        return Ok(GitFacts { dir, given, head: None, evaluated_commit, open_comments, newest_comment, work });
     };
     let git = Git::new(app.env.vars(), existing);
     let given = task_worktree::resolve_commit(&git, commit);
@@ -129,7 +119,8 @@ pub(crate) fn collect_facts(
     Ok(GitFacts { dir, given, head, evaluated_commit: judged, open_comments, newest_comment, work })
 }
 
-/// The paths that a commit has changed since it left the base, and that programs of a person would run or read later.
+/// The changed paths since the commit left the base that a person's programs would run or read later, such as hooks and
+/// build files.
 fn runs_later(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Option<Vec<String>> {
     let base = git.commit(&base_commit::revision(app, git, base))?;
     let fork = git.merge_base(&base, commit).ok()??;
@@ -138,8 +129,8 @@ fn runs_later(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Option<Vec<
     Some(changed.into_iter().filter(|path| defaults.runs_later(path)).collect())
 }
 
-/// The comments of reviewers that are open at a commit, when a gate asks for them, and the number of the newest comment. What git
-/// cannot tell is open.
+/// The reviewers' comments that are open at a commit, and the id of the newest comment. Both are empty when no gate
+/// asks for comments. A comment whose line git cannot follow counts as open.
 fn open_comments(
     app: &App,
     id: &TaskId,
@@ -163,7 +154,7 @@ fn open_comments(
     Ok((followed.into_iter().filter(is_open).map(open).collect(), newest))
 }
 
-/// The commits at which evidence of the task passed that may count.
+/// The commits at which evidence of the current claim passed.
 fn commits_of_evidence(tx: &ReadTx<'_>, id: &TaskId) -> Result<BTreeSet<String>, StoreError> {
     let claimed_at = claims::chain(tx, id)?.map(|chain| chain.since);
     let evidence = evidence::of_task(tx, id)?;
@@ -171,7 +162,8 @@ fn commits_of_evidence(tx: &ReadTx<'_>, id: &TaskId) -> Result<BTreeSet<String>,
     Ok(passed.filter_map(|record| record.commit.clone()).collect())
 }
 
-/// Whether one of two commits contains the other. A name that git completes to another commit is none.
+/// Whether one of two commits contains the other. A recorded abbreviation that git completes to something else does not
+/// count.
 fn is_on_one_line(git: &Git<'_>, recorded: &str, commit: &str) -> bool {
     let full = |name: &str| git.commit(name).filter(|full| full.starts_with(name));
     match (full(recorded), full(commit)) {
@@ -200,7 +192,8 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
     Ok(false)
 }
 
-/// Evaluates the gates of a task in this transaction. A git fact about another directory or commit counts as unknown.
+/// Evaluates the gates in this transaction. Facts from git about another directory or commit than the task's count as
+/// unknown.
 pub(crate) fn evaluate(
     app: &App,
     tx: &ReadTx<'_>,
@@ -225,15 +218,13 @@ pub(crate) fn evaluate(
     };
     let asks_reviews = gates.iter().any(|gate| matches!(gate, Gate::Reviews | Gate::ReviewedExecutables));
     let holders = if asks_reviews { claimants(tx, &task.id)? } else { Vec::new() };
-    let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
-        .iter()
-        .filter(|handoff| handoff.answered_at.is_none())
-        .map(|handoff| handoff.id)
-        .collect();
+    let mut open_handoffs = handoffs::of_task(tx, &task.id)?;
+    open_handoffs.retain(|handoff| handoff.answered_at.is_none());
+    let open_handoffs: Vec<i64> = open_handoffs.iter().map(|handoff| handoff.id).collect();
     // A dead session's evidence counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
     let (reviews, required) = (reviews::of_task(tx, &task.id)?, required_domains(app, task));
-    let open_comments = still_open(tx, task, gates, git_facts, same_dir && commit == git_facts.evaluated_commit)?;
+    let open_comments = still_open(tx, task, gates, git_facts, is_evaluated)?;
     let question = if gates.contains(&Gate::NoOpenQuestions) { open_question(app, tx, task)? } else { None };
     let facts = GateFacts {
         task: &task.id,
@@ -254,8 +245,8 @@ pub(crate) fn evaluate(
     Ok(gate::evaluate(gates, &facts))
 }
 
-/// The open comments in this transaction: without those that were resolved since git was asked, with those that were written since,
-/// and with all that are not resolved when git was asked about other work.
+/// The comments that are open in this transaction: without those resolved since git was asked, with those written
+/// since. When git was asked about other work, every unresolved one counts.
 fn still_open(
     tx: &ReadTx<'_>,
     task: &Task,
@@ -277,7 +268,6 @@ fn still_open(
     Ok(unresolved.filter_map(open).collect())
 }
 
-/// The question about a task that is still to be answered.
 fn open_question(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<OpenQuestion>> {
     let newest = checkpoints::newest_written(tx, &task.id)?;
     let claimant = task.state.claim().and_then(|claim| claim.session.as_ref());
@@ -321,7 +311,7 @@ pub(crate) fn requested_domains(
     Ok(domains)
 }
 
-/// Whether a review is a request or answers one; the other ones were given unasked.
+/// Whether a review is a request or answers one. Others were given unasked.
 fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
     if review.verdict.is_none() {
         return Ok(true);
@@ -341,32 +331,19 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
     app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))
 }
 
-/// The blockers of `done` and merge that the store alone knows. What needs git, and what depends on a commit that is not
-/// recorded with the task, is left out.
+/// The blockers of `done` and of a merge that the store alone can tell. Left out is what needs git, and what depends on
+/// a commit that is not recorded with the task.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
-    let required = settings.done_gates().iter().chain(settings.merge_gates()).copied();
-    let mut gates: Vec<Gate> = required
-        .filter(|gate| {
-            !matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments | Gate::ReviewedExecutables)
-        })
-        .collect();
-    let mut known = Vec::new();
-    gates.retain(|gate| {
-        let is_new = !known.contains(gate);
-        known.push(*gate);
-        is_new
-    });
-    let facts = GitFacts {
-        dir: WorkDirectory::Unknown,
-        given: None,
-        head: None,
-        evaluated_commit: None,
-        open_comments: Vec::new(),
-        newest_comment: 0,
-        work: WorkFacts::default(),
-    };
-    let mut blockers = evaluate(app, tx, task, &gates, &facts)?.into_blockers();
+    let asks_git =
+        |gate| matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments | Gate::ReviewedExecutables);
+    let mut gates: Vec<Gate> = Vec::new();
+    for gate in settings.done_gates().iter().chain(settings.merge_gates()) {
+        if !asks_git(*gate) && !gates.contains(gate) {
+            gates.push(*gate);
+        }
+    }
+    let mut blockers = evaluate(app, tx, task, &gates, &GitFacts::default())?.into_blockers();
     if task.commit.is_none() {
         blockers.retain(|blocker| !matches!(blocker.code, "check_outdated" | "review_lapsed"));
     }

@@ -21,13 +21,11 @@ use crate::{
     },
 };
 
-/// So many ready tasks are looked at together before a write is tried again.
+/// How many ready tasks are looked up together before a write is tried again.
 const MAX_LOOKED_AT: usize = 100;
 
-/// Looks up what a write did not know, with what the next one will probably ask. Returns whether there was anything.
-///
-/// # Errors
-/// As the store or git fails.
+/// Looks up the landings that a write could not judge, together with those of the next ready tasks. Returns whether
+/// there was anything to look up.
 pub fn look(app: &App) -> Result<bool> {
     if !app.landed_here.has_unknown() {
         return Ok(false);
@@ -47,8 +45,8 @@ pub fn look(app: &App) -> Result<bool> {
     Ok(true)
 }
 
-/// The reasons for which a task is not ready on this host: its open dependencies, and those whose work is not here. What is
-/// unknown counts as missing.
+/// Why a task is not ready on this host: its open dependencies, and those whose work is not here. An unknown landing
+/// counts as missing.
 pub fn not_ready_reasons(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     let mut reasons = lookup::not_ready_reasons(tx, task)?;
     if concerns(app, task) {
@@ -57,7 +55,7 @@ pub fn not_ready_reasons(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<
     Ok(reasons)
 }
 
-/// As [`not_ready_reasons`], in a transaction that only reads: what is unknown is looked up.
+/// As [`not_ready_reasons`], but looks up unknown landings. For transactions that only read.
 pub fn not_ready_reasons_now(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if concerns(app, task) {
         missing_now(app, tx, &[&task.id])?;
@@ -79,12 +77,12 @@ pub fn missing_now(app: &App, tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<
     missing(app, tx, tasks)
 }
 
-/// Whether other hosts may have landed something that matters to a task.
+/// Whether landings of other hosts can matter to a task.
 fn concerns(app: &App, task: &Task) -> bool {
     !task.fields.depends_on.is_empty() && !task.state.status().is_closed() && is_judged(app)
 }
 
-/// Whether this host has a repository beside others.
+/// Whether this host has its own repository beside those of others.
 fn is_judged(app: &App) -> bool {
     app.settings.store.is_on_server() && worktree_top(&app.project.root).is_some()
 }
@@ -100,7 +98,7 @@ fn missing(app: &App, tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<(TaskId,
     Ok(found)
 }
 
-/// The landings of other hosts on which these tasks depend and that a commit lacks.
+/// The dependencies of these tasks that landed on other hosts and are not contained in a commit.
 pub fn missing_in(app: &App, tasks: &[&TaskId], commit: &str) -> Result<Vec<NotReadyReason>> {
     if tasks.is_empty() || !is_judged(app) {
         return Ok(Vec::new());
@@ -119,7 +117,7 @@ fn reason(tx: &ReadTx<'_>, one: LandedDependency) -> Result<NotReadyReason> {
     Ok(NotReadyReason::landed_elsewhere(one.depends_on, &host.name, commit_id::short(&one.commit), fix))
 }
 
-/// The command that brings a landing of another host here. Where it was not pushed, that host comes first.
+/// The purpose and command that fetch a landing of another host. What was not pushed must be pushed there first.
 pub fn fix(base: &str, push_to: Option<&str>) -> String {
     match push_to.and_then(|upstream| upstream.split_once('/')) {
         Some((remote, _)) => format!("fetch it: git fetch {}", shell_words::quote(remote)),
@@ -127,7 +125,7 @@ pub fn fix(base: &str, push_to: Option<&str>) -> String {
     }
 }
 
-/// The landings of dependencies that other hosts have made, and this one has not.
+/// The dependencies of these tasks that other hosts have landed.
 fn of_other_hosts(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<LandedDependency>> {
     let Some(own) = host::identity().id else { return Ok(Vec::new()) };
     let all = landings::of_dependencies(tx, tasks)?;

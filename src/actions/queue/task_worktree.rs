@@ -4,26 +4,24 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::actions::{
-    App,
-    core::{lookup, other_host},
-};
 use crate::{
+    actions::{
+        App,
+        core::{lookup, other_host},
+    },
     config::project::{is_same_repository, worktree_damage, worktree_top},
     domain::{Refusal, TaskId, lane::Lane, session::Session, task::Task},
     os::git::Git,
-    store::{ReadTx, claims, lanes, sessions},
+    store::{ReadTx, claims, sessions},
 };
 
-/// The digits of a full hash.
 const FULL_HASH_DIGITS: usize = 40;
 
-/// The directory of a task's work.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum WorkDirectory {
-    /// A directory of this host.
     Here(PathBuf),
-    /// The work is somewhere, and no row says where.
+    /// The task's work is somewhere, but no row says where.
+    #[default]
     Unknown,
     /// The worktree of this lane, on another host.
     OfLaneElsewhere(Box<Lane>),
@@ -32,7 +30,7 @@ pub(crate) enum WorkDirectory {
 }
 
 impl WorkDirectory {
-    /// The directory, when it is one of this host.
+    /// The directory, when it is on this host.
     pub(crate) fn here(&self) -> Option<&Path> {
         match self {
             Self::Here(dir) => Some(dir),
@@ -40,7 +38,7 @@ impl WorkDirectory {
         }
     }
 
-    /// The refusal of a command that needs the directory, when that is on another host. `words`: the command.
+    /// The refusal for a directory on another host. `words`: the command that needs the directory.
     pub(crate) fn refusal(&self, app: &App, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
         Ok(match self {
             Self::Here(_) | Self::Unknown => None,
@@ -50,10 +48,10 @@ impl WorkDirectory {
     }
 }
 
-/// The directory of a task's work: the worktree of its lane, else that of the claiming session, else the one in which the claim
-/// was made. The working directory for a task that is not claimed, and for a claim of an earlier version by a person.
+/// The directory of a task's work: its lane's worktree, else that of the claiming session, else the one in which the
+/// claim was made. For an unclaimed task, and for a person's claim of an earlier version, the working directory.
 pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {
         if other_host::has_worktree(app, &lane) {
             return Ok(WorkDirectory::OfLaneElsewhere(Box::new(lane)));
@@ -77,12 +75,10 @@ pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDir
     Ok(dir.map_or(WorkDirectory::Unknown, WorkDirectory::Here))
 }
 
-/// Refuses a task whose lane's worktree is not one of the project's repository any more: it would be judged by another one.
-///
-/// # Errors
-/// `lane_damaged`; as the store fails.
+/// Refuses a task whose lane's worktree belongs to no or another repository: git would answer about the wrong one.
+/// Error: `lane_damaged`.
 pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<()> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let lane = lookup::lane_of(tx, task)?;
     let Some(lane) = lane.filter(|lane| !other_host::has_worktree(app, lane)) else { return Ok(()) };
     match lane.worktree.as_deref().and_then(|dir| worktree_damage(&app.project.root, Path::new(dir))) {
         Some(why) => Err(Refusal::LaneDamaged { lane: lane.name, why }.into()),
@@ -90,11 +86,8 @@ pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<
     }
 }
 
-/// The directory in which a task's commands run, when it is one of this host: its worktree, but a subdirectory of it when the
-/// caller is in one.
-///
-/// # Errors
-/// `lane_damaged`; as the store fails.
+/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it. Error:
+/// `lane_damaged`.
 pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     refuse_damaged(app, tx, task)?;
     let cwd = &app.env.cwd;
@@ -106,8 +99,7 @@ pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirecto
 }
 
 fn is_named_by_lane(tx: &ReadTx<'_>, task: &Task) -> Result<bool> {
-    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
-    Ok(lane.is_some_and(|lane| lane.worktree.is_some()))
+    Ok(lookup::lane_of(tx, task)?.is_some_and(|lane| lane.worktree.is_some()))
 }
 
 /// Whether a directory belongs to a worktree, and not to another one inside of it.
@@ -115,8 +107,8 @@ fn is_inside(dir: &Path, worktree: &Path) -> bool {
     dir == worktree || worktree_top(dir).is_some_and(|top| worktree.canonicalize().is_ok_and(|found| found == top))
 }
 
-/// The worktree of the caller, for a claim: that of the working directory, if it belongs to the project's repository, else
-/// that of the project's root. `None` without git.
+/// The caller's worktree, which a claim records: that of the working directory if it belongs to the project's
+/// repository, else that of the root. `None` without git.
 pub(crate) fn of_caller(app: &App) -> Option<String> {
     let root = worktree_top(&app.project.root);
     let here =
@@ -124,17 +116,14 @@ pub(crate) fn of_caller(app: &App) -> Option<String> {
     here.or(root)?.to_str().map(str::to_owned)
 }
 
-/// The full hash of a commit, so that two spellings compare equal; unchanged if git does not know it.
+/// The full hash of a commit; a text that git does not know stays as it is.
 pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<String> {
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// The full hash of a commit in the task's worktree; unchanged if git does not know it there. `words`: the command, without
-/// the task.
-///
-/// # Errors
-/// `not_found`; `lane_elsewhere` and `session_mismatch` for a part of a hash that nothing completes here, when the worktree is on
-/// another host; as the store fails.
+/// As [`resolve_commit`], in the task's worktree. `words`: the command without the task, for a refusal. Error:
+/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an
+/// abbreviated hash.
 pub(crate) fn resolve_commit_for(
     app: &App,
     id: &TaskId,

@@ -6,7 +6,7 @@ use super::liveness::dead;
 use crate::{
     actions::{
         Answer, App,
-        core::dead_session::DeadSession,
+        core::session_end::DeadSession,
         queue::task::claim::{self, ClaimRequest},
     },
     domain::Refusal,

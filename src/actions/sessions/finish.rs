@@ -2,7 +2,7 @@
 
 use crate::domain::session::SessionStatus;
 
-pub use crate::actions::core::finish_session::finish;
+pub use crate::actions::core::session_end::finish;
 
 /// The verb of a final status after `has`: `failed` or `ended`.
 pub(super) const fn status_verb(status: SessionStatus) -> &'static str {

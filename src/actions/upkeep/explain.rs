@@ -11,7 +11,7 @@ use crate::{
         },
         queue::{
             claimants, landed_here,
-            task::{claim, event_text::transition_detail},
+            task::{claim, timeline::transition_detail},
         },
         sessions::{
             control::suggestions,

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     actions::{
         Answer,
-        core::{git_shield, inside_session, open_store},
+        core::{inside_session, open_store, store_safety},
     },
     config::{
         self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE, trust,
@@ -182,7 +182,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
         _ if matches!(place, Place::Server { .. }) => {}
         _ => drop(open_store::for_writing(env, &project, &StoreSettings::default())?),
     }
-    git_shield::install(&project);
+    store_safety::install(&project);
     if is_new && project.store.exists() {
         created.push(project.store.clone());
     }

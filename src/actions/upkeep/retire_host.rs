@@ -8,9 +8,9 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            finish_session, inside_session,
+            inside_session,
             last_heard::{LastHeard, Subject},
-            message_state,
+            message_state, session_end,
         },
         jobs::{finish, queue_waiter, scheduler},
         queue::task::release,
@@ -54,7 +54,7 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
         let (mut notes, mut unread) = (released.into_notes(), Vec::new());
         for session in sessions::live(tx)?.iter().filter(|session| is_there(session)) {
             unread.extend(message_state::unread_of(tx, &session.id)?);
-            finish_session::finish(tx, session, SessionStatus::Failed, None, Some(&why))?;
+            session_end::finish(tx, session, SessionStatus::Failed, None, Some(&why))?;
             document.sessions.push(session.id.to_string());
         }
         for job in jobs::active(tx)?.iter().filter(|job| host.owns(&job.host, job.host_id.as_deref())) {

@@ -30,7 +30,6 @@ impl From<DeviceAccess> for Access {
     }
 }
 
-/// The valid codes and keys.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     codes: Vec<(Zeroizing<String>, Access, Instant)>,
@@ -45,7 +44,7 @@ impl Secrets {
         self.codes.push((Zeroizing::new(code.to_owned()), access, now + CODE_LIFETIME));
     }
 
-    /// Exchanges a code for `key`; the code is invalid from then on. `None` for a code that is unknown, used or too old.
+    /// Exchanges a code for `key`, which uses the code up. `None` for a code that is unknown, used or too old.
     pub(super) fn exchange(&mut self, code: &str, key: &str, now: Instant) -> Option<Access> {
         let found = self.codes.iter().position(|(known, _, _)| constant_time_eq(known.as_bytes(), code.as_bytes()))?;
         let (_, access, until) = self.codes.swap_remove(found);

@@ -12,14 +12,10 @@ use crate::{
         mail::outbox,
         queue::{
             handoff::{
+                self,
                 accept::{self, Acceptance},
-                decline,
             },
-            task::{
-                ForceReason, block,
-                claim::{ClaimRequest, LaneScope},
-                done, release,
-            },
+            task::{ForceReason, claim::ClaimRequest, done, release, transition},
         },
         sessions::{
             self, answer,
@@ -33,16 +29,15 @@ use crate::{
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };
 
-/// The word in a command that stands for a text that the person writes.
+/// In a command, stands for a text that the person writes.
 const TEXT: &str = "TEXT";
-/// The source of a person's prompt, as `fairway prompt` has it.
+/// As for `fairway prompt`.
 const PROMPT_SOURCE: &str = "nudge";
 
-/// A command of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
-    /// The agent's own option for further calls too.
+    /// Also uses the agent's own option to allow further calls.
     AllowAlways(i64),
     Answer(QuestionId),
     Prompt(SessionId),
@@ -89,7 +84,7 @@ impl PageCommand {
         }
     }
 
-    /// The text that the person must write for it: its label; `None` for a command without one.
+    /// The label of the text that the person must write; `None` when the command needs none.
     pub(super) fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Answer(_) => Some("Answer"),
@@ -101,7 +96,7 @@ impl PageCommand {
         }
     }
 
-    /// The question before a command that cannot be undone.
+    /// A question before a command that cannot be undone.
     pub(super) fn question(&self) -> Option<&'static str> {
         match self {
             Self::AllowAlways(_) => Some(
@@ -119,7 +114,7 @@ impl PageCommand {
         }
     }
 
-    /// The command line that does the same: the words of the form with what the person wrote, quoted for a shell.
+    /// The same as a command line: the form's words with the person's texts, quoted for a shell.
     pub(super) fn line(&self, words: &str, form: &Form) -> String {
         let mut line: Vec<String> = words
             .split(' ')
@@ -136,10 +131,10 @@ impl PageCommand {
         shell_words::join(line)
     }
 
-    /// Does it, with what the person wrote into the form.
+    /// Runs the command with what the person wrote into the form.
     ///
     /// # Errors
-    /// As the command of the command line; `usage` without a text that it needs.
+    /// As on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let text = form.written("text");
         let needed = || form.needed("text", self.text_label().unwrap_or("Text"));
@@ -176,26 +171,16 @@ impl PageCommand {
             }
             Self::Reconcile => reconcile::reconcile(app, false),
             Self::Claim(id) => {
-                let request = ClaimRequest {
-                    id: Some(id.clone()),
-                    any: false,
-                    role: None,
-                    lane: None,
-                    any_role: false,
-                    lane_scope: LaneScope::Configured,
-                    lease: None,
-                    steal: None,
-                };
-                sessions::claim::claim(app, &request)
+                sessions::claim::claim(app, &ClaimRequest { id: Some(id.clone()), ..ClaimRequest::default() })
             }
             Self::Release(id) => {
                 let force = force()?;
                 release::release(app, id, Some(&force.reason), Some(&force))
             }
-            Self::Unblock(id) => block::unblock(app, id, Some(&force()?)),
+            Self::Unblock(id) => transition::unblock(app, id, Some(&force()?)),
             Self::Done(id) => done::done(app, id, None, Some(&force()?)),
             Self::AcceptHandoff(id) => accept::accept(app, *id, Acceptance::WithClaim),
-            Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
+            Self::DeclineHandoff(id) => handoff::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
             Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false, None),
             Self::Task(command) => command.run(app, form, hooks),

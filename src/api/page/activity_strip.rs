@@ -9,7 +9,7 @@ use crate::{
 
 const WIDTH: f64 = 720.0;
 
-/// A kind of stretches: its word, its class, and what it is filled with.
+/// A kind of stretch: its word, its style class, and its fill.
 type Kind = (&'static str, &'static str, &'static str);
 
 const WORKING: Kind = ("working", "working", "currentColor");
@@ -26,7 +26,7 @@ const fn kind_of(activity: Activity) -> Kind {
     }
 }
 
-/// The patterns that the strips of a page are filled with.
+/// Defines the fill patterns, once for all strips of a page.
 pub(super) fn patterns(html: &mut Html) {
     html.markup(
         "<svg class=\"patterns\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>\

@@ -27,7 +27,7 @@ use crate::{
     wire::tool_input::is_cut,
 };
 
-/// A valid token of an item that is on the board as the person has read it.
+/// A valid token, with the item as the person has read it.
 struct Valid {
     token: AnswerToken,
     action: AnswerAction,
@@ -35,20 +35,18 @@ struct Valid {
     item: OfferedItem,
 }
 
-/// The form of a token: what is asked, and the button that answers it.
-///
-/// # Errors
-/// `token_unknown`, `token_used`, `token_expired`, `not_admitted`.
+/// Shows what is asked, and the button that answers it. Errors: `token_unknown`, `token_used`, `token_expired`,
+/// `not_admitted`.
 pub(super) async fn show(site: &Arc<Site>, address: &PageAddress, query: &Form) -> Result<Response, ApiError> {
     let valid = valid(site, address, query.get("token")).await?;
     let input = input_of(site, &valid).await?;
     Ok(file(HTML, page(&valid, input.as_ref(), query.get("token"))))
 }
 
-/// Answers an item by a token.
+/// Answers an item and uses the token up.
 ///
 /// # Errors
-/// As [`show`]; `usage` without a text that is needed, which does not use the token up; as the command.
+/// As [`show`]; `usage` for a missing text, which does not use the token up.
 pub(super) async fn answer(
     site: &Arc<Site>,
     address: &PageAddress,
@@ -73,8 +71,8 @@ pub(super) async fn answer(
     Ok(done(&answer, &line, "/", wants_json))
 }
 
-/// Tokens are taken over HTTPS and on this machine, from this user's programs as far as that can be told, and by a server that
-/// acts for a person.
+/// Refuses tokens from other users' programs, over plain HTTP in the network, and at a server that does not act for a
+/// person.
 fn check_way(site: &Site, address: &PageAddress) -> Result<(), ApiError> {
     if address.way == DeviceWay::Network && !address.origin.starts_with("https:") {
         let why = "answers by a token need HTTPS, or a browser on this machine";
@@ -103,7 +101,7 @@ async fn valid(site: &Arc<Site>, address: &PageAddress, token: &str) -> Result<V
     Ok(Valid { token, action, command, item })
 }
 
-/// The whole input of a permission request.
+/// The input of a permission request, which is shown as a whole.
 async fn input_of(site: &Arc<Site>, valid: &Valid) -> Result<Option<Value>, ApiError> {
     let PageCommand::Approval(id, _) = valid.command else { return Ok(None) };
     let approvals = state::run_blocking_as(site.feed.factory(), |app| approval::list(app, false)).await?;

@@ -5,11 +5,10 @@ use serde_json::Value;
 use super::{
     access::Access,
     act::PageCommand,
-    age_html::time,
     command_html::{form, hidden, written},
     form::address,
     html::Html,
-    labels::{claim_doing, class_of, doing},
+    labels::{claim_doing, class_of, doing, time},
 };
 use crate::{
     actions::agents::approval::ALWAYS_FIELD,
@@ -19,12 +18,11 @@ use crate::{
     },
 };
 
-/// An item of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
     /// Its key, unique in its part.
     pub(super) key: String,
-    /// A list item for a reader with full access, and for one that may only look.
+    /// The item for a reader with full access.
     pub(super) full: Html,
     pub(super) read_only: Html,
 }
@@ -49,21 +47,18 @@ impl Item {
     }
 }
 
-/// A part of the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its name, which is also the id of its element.
+    /// Also the id of its element.
     pub(super) name: &'static str,
-    /// Its heading.
     pub(super) title: &'static str,
-    /// The sentence in place of items; a part without one is hidden while it is empty.
+    /// The sentence for an empty part. Without one, an empty part is hidden.
     pub(super) none: Option<&'static str>,
-    /// The number beside the heading: a lane with two sessions has two items.
+    /// The number beside the heading. It may differ from the items: a lane with two sessions has two.
     pub(super) count: usize,
     pub(super) items: Vec<Item>,
 }
 
-/// All parts, in their order on the page.
 pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> {
     let part = |name, title, none, items: Vec<Item>| Part { name, title, none, count: items.len(), items };
     // Those in a lane are shown there.
@@ -101,7 +96,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
     ]
 }
 
-/// The heading, the number beside it and the HTML of each item of the parts of a board's page, as a reader with full access has them.
+/// For tests: the heading, the number beside it and the HTML of each item, for a reader with full access.
 pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, usize, Vec<String>)> {
     let items = |part: Part| part.items.into_iter().map(|item| item.full.into_string()).collect();
     parts(board, approvals).into_iter().map(|part| (part.title, part.count, items(part))).collect()
@@ -169,7 +164,7 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
     })
 }
 
-/// The item of a form, and above the field of an answer its whole question, or the rule that it has an agent keep.
+/// Hidden fields of a form, and above the text of an answer its whole question, or the rule that the agent will keep.
 fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&Value>) {
     hidden(html, "item", &need.id);
     let asked = match command {
@@ -182,7 +177,7 @@ fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&
     }
 }
 
-/// The whole input of a tool call, a field after the other.
+/// The whole input of a tool call, field by field.
 pub(super) fn tool_input(html: &mut Html, input: &Value) {
     html.markup("<dl class=\"input\">");
     let mut field = |name: &str, value: &Value| {
@@ -231,7 +226,7 @@ fn counts(board: &BoardView) -> Item {
     })
 }
 
-/// The rows of a lane: a session or claim each, and one for a free lane. What concerns the whole lane is in the first.
+/// A row for each session or claim of a lane, and one for a free lane. The first row has what concerns the whole lane.
 fn lane_rows(lane: &BoardLaneView) -> Vec<Item> {
     let is_shown = |held: &HeldTaskView| {
         lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))

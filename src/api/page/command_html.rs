@@ -3,7 +3,7 @@
 use super::{act::PageCommand, html::Html};
 use crate::domain::approval::Decision;
 
-/// A command that the page cannot do, or this reader may not.
+/// A command as text: the page cannot run it, or this reader may not.
 pub(super) fn written(html: &mut Html, purpose: &str, command: &str) {
     html.markup("<p class=\"written\">").text(purpose).markup(": <code>").text(command).markup("</code></p>");
 }
@@ -13,8 +13,8 @@ pub(super) fn hidden(html: &mut Html, name: &'static str, value: &str) {
     html.markup("<input type=\"hidden\"").attribute("name", name).attribute("value", value).markup(">");
 }
 
-/// A command that the page does: a button, or a disclosure with fields or a question before the button. `about` tells controls of
-/// one purpose apart for those who do not see where they stand. `fields` draws what stands above the text that the command needs.
+/// A command that the page can run: a button, or a disclosure with fields or a question before the button. `about`
+/// tells buttons with one purpose apart for screen readers. `fields` draws what stands above the text.
 pub(super) fn form(
     html: &mut Html,
     (purpose, about): (&str, &str),
@@ -67,7 +67,7 @@ pub(super) fn open_form(
     html.text(purpose).markup("</button></form>");
 }
 
-/// Ends the tag of a control, whose name is its text and what it is about.
+/// Ends a tag with an accessible name: the text and what it is about.
 fn named(html: &mut Html, text: &str, about: &str) {
     if !about.is_empty() {
         html.attribute("aria-label", &format!("{text} {about}"));
@@ -75,7 +75,7 @@ fn named(html: &mut Html, text: &str, about: &str) {
     html.markup(">");
 }
 
-/// A field to choose from. What the address names is kept, even when it is no choice.
+/// A choice. A value from the address is kept even when it is not offered.
 pub(super) fn select(
     html: &mut Html,
     (label, name): (&'static str, &'static str),

@@ -26,19 +26,17 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct ComposedBoard {
     pub(super) project: String,
-    /// The newest event in it.
     pub(super) seq: i64,
     pub(super) parts: Vec<Part>,
     /// The items that need a person, with their commands.
     pub(super) items: Vec<OfferedItem>,
     /// The sessions of the board.
     pub(super) sessions: Vec<String>,
-    /// The processes whose end changes the board without an event.
+    /// Processes whose end changes the board without an event.
     pub(super) processes: Vec<WatchedProcess>,
     /// When the board changes by time alone.
     pub(super) next_change: Option<Timestamp>,
     pub(super) now: Timestamp,
-    /// How long it took.
     pub(super) took: Duration,
 }
 

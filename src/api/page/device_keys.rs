@@ -27,40 +27,36 @@ use crate::{
     os::{file_watch::FileWatch, random},
 };
 
-/// An open stream of a device is looked at again at least so often: clocks are set, and machines sleep.
+/// Clocks are set and machines sleep, so an open stream checks its device at least so often.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
-/// The file is looked at so often where the kernel cannot tell of changes.
+/// How often the file is checked when the kernel cannot announce changes.
 const FALLBACK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The keys.
 #[derive(Debug)]
 pub(super) struct DeviceKeys {
     file: DeviceFile,
-    /// The tokens of notifications.
     tokens: AnswerTokenFile,
     clock: Clock,
-    /// Whether this server takes keys of devices at all.
+    /// Whether this server takes keys of devices.
     is_used: bool,
     known: Mutex<(FileStamp, Arc<PairedDevices>)>,
-    /// Counts the changes of the file that were noticed.
+    /// Counts the noticed changes of the file.
     changes: watch::Sender<u64>,
 }
 
-/// The key with which a request came.
+/// The key that a request has sent.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceKey {
-    /// The device's name.
     pub(super) name: String,
     pub(super) access: Access,
     digest: String,
     way: DeviceWay,
 }
 
-/// A device that was just paired, with its key.
+/// The key of a device that was just paired.
 #[derive(Debug)]
 pub(super) struct Paired {
     pub(super) key: String,
-    /// How long its cookie is kept.
     pub(super) lifetime: Duration,
 }
 
@@ -70,17 +66,17 @@ impl DeviceKeys {
         Self { file, tokens, clock, is_used, known, changes: watch::Sender::new(0) }
     }
 
-    /// Whether this server takes keys and tokens at all: one inside a session does not.
+    /// Whether this server takes keys and tokens. One inside of a session does not.
     pub(super) const fn is_used(&self) -> bool {
         self.is_used
     }
 
-    /// The tokens of notifications, and the clock by which they end.
+    /// The tokens of notifications, and the clock by which they expire.
     pub(super) fn answer_tokens(&self) -> (AnswerTokenFile, Clock) {
         (self.tokens.clone(), self.clock)
     }
 
-    /// The devices as the file has them now. A file that cannot be read has none.
+    /// The devices as the file has them now. An unreadable file has none.
     fn devices(&self) -> Arc<PairedDevices> {
         if !self.is_used {
             return Arc::default();
@@ -94,14 +90,14 @@ impl DeviceKeys {
         Arc::clone(&known.1)
     }
 
-    /// The name of the page's host that the devices know.
+    /// The page's host name that the devices know.
     pub(super) fn host(&self) -> Option<String> {
         let mut devices = (*self.devices()).clone();
         devices.prune(self.clock.now());
         devices.host
     }
 
-    /// The device of a key that came by this way.
+    /// The device with a key that was sent by this way.
     pub(super) fn find(&self, key: &str, way: DeviceWay) -> Option<DeviceKey> {
         let digest = device::digest(key);
         let (devices, now) = (self.devices(), self.clock.now());
@@ -118,7 +114,7 @@ impl DeviceKeys {
         }
     }
 
-    /// Returns when the device is revoked or its time is over.
+    /// Returns when the device is revoked or expires.
     pub(super) async fn ended(&self, key: &DeviceKey) {
         let mut changes = self.changes.subscribe();
         loop {
@@ -129,10 +125,8 @@ impl DeviceKeys {
         }
     }
 
-    /// Pairs a browser: exchanges a code for a key.
-    ///
-    /// # Errors
-    /// `pairing_refused`, `devices_unreadable`. Blocks while another process changes the file.
+    /// Exchanges a code for a key. Blocks while another process changes the file. Errors: `pairing_refused`,
+    /// `devices_unreadable`.
     pub(super) fn pair(
         &self,
         host: &str,
@@ -157,7 +151,7 @@ impl DeviceKeys {
         Ok(Paired { key, lifetime: device.expires_at.since(now) })
     }
 
-    /// Notices changes of the file, as long as the server runs.
+    /// Notices changes of the file while the server runs.
     pub(super) async fn follow(self: Arc<Self>) {
         let mut stamp = file_stamp(self.file.path());
         let mut watch = FileWatch::new();

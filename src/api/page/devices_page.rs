@@ -1,16 +1,17 @@
-//! The page of the paired devices: who they are, and how one is revoked.
+//! The pages of devices: the list of the paired ones with their revocation, and the forms, links and codes of pairing.
 
 use std::sync::Arc;
 
 use axum::response::Response;
 
 use super::{
-    age_html::{time, with_ages},
+    access::Access,
     command_html::hidden,
     device_keys::DeviceKey,
     document,
     form::Form,
     html::Html,
+    labels::{time, with_ages},
     origin::Site,
     response::{HTML, file},
     shell::{self, begin},
@@ -18,16 +19,20 @@ use super::{
 use crate::{
     actions::upkeep::devices,
     api::{error::ApiError, state},
-    domain::id::DeviceName,
+    domain::{
+        device::{MAX_WRONG_CODES, PAIRING_LIFETIME},
+        id::DeviceName,
+    },
+    render::QrCode,
     wire::DeviceView,
 };
 
-/// The devices. `own` is the one that asks.
+/// The list of devices. `own`: the one that asks.
 pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Response, ApiError> {
     let (devices, now) =
         state::run_blocking_as(site.feed.factory(), |app| Ok((devices::list(app)?, app.env.now()))).await?;
     let own = own.map(|device| device.name);
-    Ok(file(HTML, with_ages(&page(&devices, own.as_deref()), now)))
+    Ok(file(HTML, with_ages(&devices_html(&devices, own.as_deref()), now)))
 }
 
 /// Revokes a device, and those that were paired from it.
@@ -38,21 +43,23 @@ pub(super) async fn revoke(site: &Arc<Site>, form: &Form) -> Result<Response, Ap
     Ok(file(HTML, document::result(&answer, &command, "/devices")))
 }
 
-fn page(devices: &[DeviceView], own: Option<&str>) -> String {
+fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
     let mut html = begin("paired devices", None);
-    html.markup("<main id=\"board\" class=\"devices\"><h1>Paired devices</h1>");
+    html.markup("<header>");
+    shell::navigation(&mut html, None);
+    html.markup("</header><main id=\"board\" class=\"devices\"><h1>Paired devices</h1>");
     if devices.is_empty() {
         html.markup("<p class=\"none\">no device is paired</p>");
     }
     html.markup("<ul role=\"list\">");
     for device in devices {
-        draw(&mut html, device, own == Some(device.name.as_str()));
+        draw_device(&mut html, device, own == Some(device.name.as_str()));
     }
-    html.markup("</ul><p class=\"way\"><a href=\"/\">to the board</a></p>");
+    html.markup("</ul>");
     shell::end(html).into_string()
 }
 
-fn draw(html: &mut Html, device: &DeviceView, is_own: bool) {
+fn draw_device(html: &mut Html, device: &DeviceView, is_own: bool) {
     html.markup("<li><h2>").text(&device.name);
     html.markup(if is_own { " (this browser)</h2><p>" } else { "</h2><p>" });
     html.markup(if device.access == "full" { "full access" } else { "may only look" });
@@ -75,4 +82,81 @@ fn draw(html: &mut Html, device: &DeviceView, is_own: bool) {
     html.markup("</p><p><code>fairway device revoke ").text(&device.name).markup("</code></p>");
     html.markup("<button class=\"danger\"").attribute("aria-label", &format!("revoke {}", device.name));
     html.markup(">revoke</button></form></details></li>");
+}
+
+/// What another device needs to be paired.
+#[derive(Debug)]
+pub(super) struct PairingView {
+    /// The one in the network comes first.
+    pub(super) links: Vec<String>,
+    /// Whether other machines can open the first link.
+    pub(super) is_in_network: bool,
+    /// The code as people read it.
+    pub(super) code: String,
+    pub(super) access: Access,
+    /// When the pairing of the device ends, as people read it.
+    pub(super) expires_at: String,
+    pub(super) fingerprint: Option<String>,
+}
+
+/// The form to type a code into. It does not tell whether `code` is valid.
+pub(super) fn pair_form(code: &str) -> String {
+    let mut html = begin("pair this browser", None);
+    html.markup(
+        "<main id=\"board\" class=\"pair\"><h1>Pair this browser</h1><form method=\"post\" action=\"/pair\">\
+         <p><label>Code <input name=\"code\" autocomplete=\"off\" autocapitalize=\"characters\" spellcheck=\"false\" required",
+    );
+    html.attribute("value", code).markup(
+        "></label></p><p><label>Name of this device <input name=\"name\" autocomplete=\"off\" maxlength=\"64\" \
+         placeholder=\"phone\"></label></p><p><button>pair this browser</button></p></form>\
+         <p>A code comes from <code>fairway device pair</code>, or from the page of a paired device.</p>",
+    );
+    shell::end(html).into_string()
+}
+
+/// The page with the links and the code for another device.
+pub(super) fn pairing_page(view: &PairingView) -> String {
+    let mut html = begin("pair another device", None);
+    html.markup("<main id=\"board\" class=\"pair\"><h1>Pair another device</h1><p>");
+    html.markup(match view.access {
+        Access::Full => "The browser that opens the link can answer and stop agents as you.",
+        Access::ReadOnly => "The browser that opens the link can look.",
+    });
+    html.markup(" It stays paired until ").text(&view.expires_at).markup(". The link is valid once, for ");
+    html.text(&(PAIRING_LIFETIME.as_secs() / 60).to_string()).markup(" minutes.</p>");
+    let code = view.links.first().filter(|_| view.is_in_network).and_then(|link| QrCode::new(link));
+    match code {
+        Some(code) => qr_code(&mut html, &code),
+        None => {
+            html.markup(
+                "<p class=\"warning\">Other devices cannot open this address. Start the server with \
+                 <code>--listen IP</code>, or forward the port by SSH.</p>",
+            );
+        }
+    }
+    for link in &view.links {
+        html.markup("<p><code class=\"address\">").text(link).markup("</code></p>");
+    }
+    html.markup("<p>Or open <code>/pair</code> there and type the code <strong class=\"code\">").text(&view.code);
+    html.markup("</strong>. After ").text(&MAX_WRONG_CODES.to_string()).markup(" wrong codes it is valid no more.</p>");
+    certificate(&mut html, view.fingerprint.as_deref());
+    html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+    shell::end(html).into_string()
+}
+
+fn qr_code(html: &mut Html, code: &QrCode) {
+    let size = code.size();
+    html.markup("<svg class=\"qr\" role=\"img\" aria-label=\"QR code of the link\" shape-rendering=\"crispEdges\"");
+    html.attribute("viewBox", &format!("0 0 {size} {size}")).markup("><path fill=\"#000\"");
+    html.attribute("d", &code.svg_path()).markup("></path></svg>");
+}
+
+fn certificate(html: &mut Html, fingerprint: Option<&str>) {
+    if let Some(fingerprint) = fingerprint {
+        html.markup(
+            "<p>The server's certificate is its own, so that a browser warns once. Its SHA-256 fingerprint must be \
+             <code class=\"address\">",
+        );
+        html.text(fingerprint).markup("</code></p>");
+    }
 }

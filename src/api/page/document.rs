@@ -2,9 +2,9 @@
 
 use super::{
     access::Access,
-    age_html::with_ages,
     frame::Frame,
     html::Html,
+    labels::with_ages,
     shared_board::Feed,
     shell::{self, PageName, begin, header},
 };
@@ -57,7 +57,7 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
     with_ages(&html.into_string(), now)
 }
 
-/// The result of a command, for a browser without the script.
+/// For a browser without the script.
 pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
     let mut html = begin("done", None);
     html.markup("<main id=\"board\"><h1>Done</h1><p><code>").text(command).markup("</code></p><p role=\"status\">");

@@ -12,15 +12,12 @@ use crate::{
     domain::Refusal,
 };
 
-/// The texts by their names. Of a name that comes twice the last one counts.
+/// Texts by their names. Of a repeated name the last one counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads the form of a request. Line ends are `\n`: a browser writes CR LF.
-    ///
-    /// # Errors
-    /// `invalid_value` for a body that is no form.
+    /// Reads the form of a request, with `\n` as line ends. Error: `invalid_value` for a body that is no form.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let is_form = single_header(request.headers(), header::CONTENT_TYPE)
             .is_some_and(|kind| kind.split(';').next() == Some("application/x-www-form-urlencoded"));
@@ -31,7 +28,6 @@ impl Form {
         Ok(Self::decode(body.bytes()))
     }
 
-    /// The query of an address.
     pub(super) fn of_query(uri: &Uri) -> Self {
         Self::decode(uri.query().unwrap_or_default().as_bytes())
     }
@@ -41,27 +37,24 @@ impl Form {
         Self(pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect())
     }
 
-    /// The text of a name; empty without one.
+    /// Empty when there is none.
     pub(super) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// The text of a name without the space around it; `None` when nothing is left.
+    /// The trimmed text; `None` when nothing is left.
     pub(super) fn written(&self, name: &str) -> Option<&str> {
         Some(self.get(name).trim()).filter(|text| !text.is_empty())
     }
 
-    /// A text that the person must have written.
-    ///
-    /// # Errors
-    /// `usage`.
+    /// A text that the person must have written. Error: `usage`.
     pub(super) fn needed(&self, name: &str, label: &str) -> Result<String, Refusal> {
         let missing = || Refusal::Usage { why: format!("the {} is missing", label.to_lowercase()) };
         self.written(name).map(str::to_owned).ok_or_else(missing)
     }
 }
 
-/// A path of the page with a query.
+/// A path of the page with a query. Empty values are left out.
 pub(super) fn address(path: &str, query: &[(&str, &str)]) -> String {
     let mut text = form_urlencoded::Serializer::new(String::new());
     text.extend_pairs(query.iter().filter(|(_, value)| !value.is_empty()));

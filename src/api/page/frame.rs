@@ -16,7 +16,7 @@ pub(super) struct Frame {
     /// Counts the changes since the server started.
     pub(super) version: u64,
     pub(super) parts: Vec<FramePart>,
-    /// The changes since the version before, for each access: composed once for all clients.
+    /// The changes since the previous version, one for each access. They are composed once for all clients.
     newest: [OnceLock<Arc<str>>; 2],
 }
 
@@ -35,7 +35,7 @@ impl Frame {
         Arc::new(Self { version: 0, parts: Vec::new(), newest: Default::default() })
     }
 
-    /// The frame after this one; `None` when nothing has changed.
+    /// The frame with these parts; `None` when nothing has changed.
     pub(super) fn next(&self, parts: Vec<Part>) -> Option<Arc<Self>> {
         let version = self.version + 1;
         let mut is_changed = self.parts.len() != parts.len();
@@ -70,8 +70,8 @@ impl Frame {
         is_changed.then(|| Arc::new(Self { version, parts, newest: Default::default() }))
     }
 
-    /// The changes that a client with version `since` lacks, as JSON: for each changed part its name, the number beside its heading, the keys
-    /// of all its items in order, and the HTML of the changed ones.
+    /// What a client with version `since` lacks, as JSON: for each changed part its name, the number beside its
+    /// heading, the keys of all items in order, and the HTML of the changed ones.
     pub(super) fn changes(&self, since: u64, access: Access) -> Arc<str> {
         if since + 1 == self.version {
             let slot = if access == Access::Full { &self.newest[0] } else { &self.newest[1] };

@@ -3,44 +3,38 @@
 
 use crate::render::{escape_controls, escape_line};
 
-/// A piece of HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Adds markup.
     pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Adds text on one line; control, direction and hidden characters are shown as `\u{…}`.
+    /// Adds text on one line. Control, direction and hidden characters are shown as `\u{…}`.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         self.escape(&escape_line(text))
     }
 
-    /// Adds text whose line breaks stay.
+    /// Adds text and keeps its line breaks.
     pub(super) fn lines(&mut self, text: &str) -> &mut Self {
         self.escape(&escape_controls(text))
     }
 
-    /// Adds an attribute inside an open tag.
     pub(super) fn attribute(&mut self, name: &'static str, value: &str) -> &mut Self {
         self.markup(" ").markup(name).markup("=\"").text(value).markup("\"")
     }
 
-    /// Adds another piece.
     pub(super) fn piece(&mut self, other: &Self) -> &mut Self {
         self.0.push_str(&other.0);
         self
     }
 
-    /// The document's text.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The document's text.
     pub(super) fn into_string(self) -> String {
         self.0
     }

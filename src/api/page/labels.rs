@@ -1,6 +1,12 @@
-//! The words and shapes of the page. Shapes tell states apart without colour.
+//! Words, shapes and times of the page. Shapes tell states apart without colour. Ages are left to the reader's clock, so that the
+//! HTML changes only when what it shows changes.
 
-use crate::wire::{HeldTaskView, SessionOverviewView};
+use super::html::Html;
+use crate::{
+    domain::age::rough,
+    env::Timestamp,
+    wire::{HeldTaskView, SessionOverviewView},
+};
 
 /// The style class of a shape.
 pub(super) fn class_of(shape: char) -> &'static str {
@@ -12,12 +18,12 @@ pub(super) fn class_of(shape: char) -> &'static str {
     }
 }
 
-/// The status of a task as a reader's words.
+/// A task's status in words.
 pub(super) fn words_of(status: &str) -> String {
     if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
 }
 
-/// The work of a session, in its own words.
+/// What a session works on, in its own words.
 pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
     match (blocked, &one.doing, &one.session.task_id) {
@@ -28,10 +34,38 @@ pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     }
 }
 
-/// The work on a claim without a session.
+/// What is worked on under a claim without a session.
 pub(super) fn claim_doing(held: &HeldTaskView) -> String {
     match &held.blocked_reason {
         Some(reason) => format!("blocked: {reason}"),
         None => held.title.clone(),
     }
+}
+
+/// A time whose age is missing. [`with_ages`] fills it in.
+const TIME: &str = "<time datetime=\"";
+const TIME_END: &str = "\"></time>";
+
+/// Nothing when the time is unknown.
+pub(super) fn time(html: &mut Html, at: Option<&str>) {
+    if let Some(at) = at {
+        html.markup("<time").attribute("datetime", at).markup("></time>");
+    }
+}
+
+/// Fills in the age of each time, for a browser without the script.
+pub(super) fn with_ages(html: &str, now: Timestamp) -> String {
+    let mut parts = html.split(TIME);
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        filled.push_str(TIME);
+        match part.split_once(TIME_END) {
+            Some((at, rest)) => {
+                let age = Timestamp::parse(at).map(|at| rough(now.since(at))).unwrap_or_default();
+                filled.extend([at, "\">", &age, "</time>", rest]);
+            }
+            None => filled.push_str(part),
+        }
+    }
+    filled
 }

@@ -4,14 +4,13 @@ use anyhow::Result;
 
 use super::{
     activity_strip,
-    age_html::time,
     board_html::{labelled, session},
     form::{Form, address},
     html::Html,
-    labels::words_of,
-    page_frame::PageFrame,
+    labels::{time, words_of},
     patch_html::{self, LineNotes},
     review_facts,
+    shell::PageFrame,
 };
 use crate::{
     actions::{
@@ -32,7 +31,7 @@ use crate::{
 
 /// The last lines of a screen that are shown.
 const SCREEN_LINES: u32 = 30;
-/// The most screens: each asks a program.
+/// Each screen asks a program.
 const MAX_SCREENS: usize = 4;
 /// The newest messages to each session that are shown.
 const MAX_MESSAGES: usize = 10;
@@ -40,7 +39,6 @@ const MAX_MESSAGES: usize = 10;
 /// The newest jobs of each session that are shown.
 const MAX_JOBS: i64 = 10;
 
-/// What a page of a lane shows.
 struct Contents {
     lane: LaneDetailView,
     /// The screen of each session, or why there is none.
@@ -49,16 +47,13 @@ struct Contents {
     evidence: Vec<Evidence>,
     messages: Vec<OutboxView>,
     jobs: Vec<JobView>,
-    /// What each session did when.
+    /// The activity of each session over time.
     activities: Vec<(String, Vec<Stretch>)>,
-    /// The history of the held tasks, newest first.
+    /// The history of the claimed tasks, newest first.
     history: Vec<(String, TimelineEntryView)>,
 }
 
-/// The page of the lane that the address names.
-///
-/// # Errors
-/// `not_found`, `invalid_value`; as the store fails.
+/// The page of the lane that the address names. Errors: `not_found`, `invalid_value`.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let name = LaneName::parse(query.get("name"))?;
     let contents = read(app, &name)?;
@@ -94,7 +89,7 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
     }
     for held in &contents.lane.tasks {
         let id = TaskId::parse(&held.id)?;
-        contents.evidence.extend(evidence::list::list(app, &id)?);
+        contents.evidence.extend(evidence::list(app, &id)?);
         let entries = task::list::show(app, &id)?.timeline;
         contents.history.extend(entries.into_iter().map(|entry| (held.id.clone(), entry)));
     }
@@ -219,7 +214,7 @@ fn section(html: &mut Html, title: &'static str, is_empty: bool, contents: impl 
     html.markup("</section>");
 }
 
-/// A patch that is looked at: a comment needs a commit.
+/// For a patch without comments, which need a commit.
 struct NoNotes;
 
 impl LineNotes for NoNotes {

@@ -22,16 +22,16 @@ use crate::{
     os::file_watch::FileWatch,
 };
 
-/// A screen is sent at most so often.
+/// The shortest time between two looks at a screen.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
-/// After a change of the board it is looked again which sessions the lane has, at most so often.
+/// The shortest time between two looks at which sessions the lane has.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
 /// The last lines of a screen that are sent.
 const LINES: usize = 30;
 /// The most screens of a lane.
 const MAX_SCREENS: usize = 4;
 
-/// A session's screen, and its lines as the client has them.
+/// A session's screen, with the lines that the client has.
 struct Followed {
     screen: LiveScreen,
     /// `None` before the first look.
@@ -90,7 +90,7 @@ async fn follow_changes(feed: &Feed, items: &EventSender, lane: &LaneName) -> Re
     }
 }
 
-/// Follows these sessions and no others. Returns whether that is a change.
+/// Follows these sessions and no others. Returns whether that changed anything.
 fn take_over(screens: &mut Screens, found: Vec<(SessionId, LiveScreen)>) -> bool {
     let mut before = std::mem::take(screens);
     let mut is_changed = false;
@@ -102,7 +102,7 @@ fn take_over(screens: &mut Screens, found: Vec<(SessionId, LiveScreen)>) -> bool
     is_changed || !before.is_empty()
 }
 
-/// Looks at each screen. Returns what the client lacks.
+/// Looks at each screen, and returns the events with what the client lacks.
 fn look(mut screens: Screens) -> (Vec<Value>, Screens) {
     let mut events = Vec::new();
     for (id, followed) in &mut screens {
@@ -121,21 +121,21 @@ fn look(mut screens: Screens) -> (Vec<Value>, Screens) {
     (events, screens)
 }
 
-/// The lines that differ, each with its place; `None` when all are the same.
+/// The differing lines, each with its index; `None` when all are the same.
 fn changes(before: &[String], after: &[String]) -> Option<Vec<Value>> {
     let is_other = |at: &usize| before.get(*at) != after.get(*at);
     let changed: Vec<Value> = (0..after.len()).filter(is_other).map(|at| json!([at, after.get(at)])).collect();
     (!changed.is_empty() || before.len() != after.len()).then_some(changed)
 }
 
-/// The transcripts whose growth wakes.
+/// Wakes when a transcript grows.
 struct Watch {
     files: FileWatch,
     ready: AsyncFd<RawFdAdapter<OwnedFd>>,
 }
 
 impl Watch {
-    /// `None` without a screen, or where the kernel allows no more watches: then changes of the board wake.
+    /// `None` without a screen, and where the kernel allows no more watches. Then only changes of the board wake.
     fn of(screens: &Screens) -> Option<Self> {
         let mut files = FileWatch::new();
         for one in screens.values() {
@@ -146,7 +146,7 @@ impl Watch {
     }
 }
 
-/// Waits for output of a session.
+/// Returns when a session has printed something.
 async fn printed(watch: Option<&Watch>) {
     let Some(watch) = watch else { return std::future::pending().await };
     while let Ok(mut ready) = watch.ready.readable().await {

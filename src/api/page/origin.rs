@@ -34,7 +34,7 @@ thread_local! {
     static SITE: RefCell<Option<Arc<Site>>> = const { RefCell::new(None) };
 }
 
-/// Facts about the providers for the page, from the layer above.
+/// Facts about the providers, from the layer above.
 #[derive(Debug, Clone)]
 pub struct PageProviders {
     /// The labels of the providers whose agents call hooks.
@@ -43,57 +43,51 @@ pub struct PageProviders {
     pub hooks: &'static dyn ProviderHooks,
 }
 
-/// The page of this server.
 #[derive(Debug)]
 pub(in crate::api) struct Site {
-    /// The host name on 127.0.0.1.
     name: String,
-    /// The port on 127.0.0.1.
     port: u16,
-    /// The origin in the network; `None` without an address there.
+    /// `None` without an address in the network.
     network_origin: Option<String>,
-    /// The fingerprint of the certificate in the network; `None` without HTTPS.
+    /// Of the certificate in the network; `None` without HTTPS.
     pub(super) fingerprint: Option<String>,
-    /// The keys of the paired devices.
     pub(super) devices: Arc<DeviceKeys>,
     secrets: Mutex<Secrets>,
-    /// The board that all clients share.
     pub(super) feed: Arc<Feed>,
     /// The hooks with which sessions are launched again.
     pub(super) hooks: &'static dyn ProviderHooks,
 }
 
-/// The address of the page by which a request came.
+/// The address by which a request reached the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::api) struct PageAddress {
     /// The page's origin, as the browser must name it.
     pub(super) origin: String,
     pub(super) way: DeviceWay,
-    /// The two ends of the connection: the client's and the server's.
+    /// The client's and the server's end of the connection.
     ends: (SocketAddr, SocketAddr),
 }
 
-/// The rights of a browser, and the device whose key gave them; `None` for a key that ends with the server.
+/// The rights of a browser. `device` is `None` for a key that ends with the server.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) access: Access,
     pub(super) device: Option<DeviceKey>,
 }
 
-/// Where the site is reached.
+/// Where the page can be reached.
 #[derive(Debug, Clone)]
 pub(in crate::api) struct SiteAddresses {
-    /// The port on 127.0.0.1.
     pub(in crate::api) port: u16,
-    /// The address in the network.
+    /// In the network.
     pub(in crate::api) listen: Option<SocketAddr>,
-    /// The fingerprint of the certificate there; `None` without HTTPS.
+    /// Of the certificate in the network; `None` without HTTPS.
     pub(in crate::api) fingerprint: Option<String>,
 }
 
 impl Site {
-    /// Opens the site of the current thread. `factory` opens the project as the person for whom the page acts. A server inside a
-    /// session takes no device's key: it is not the person's.
+    /// Opens the site of the current thread. `factory` opens the project as the person for whom the page acts. A server
+    /// inside of a session takes no keys of devices, which are the person's.
     pub(in crate::api) fn open(
         addresses: &SiteAddresses,
         factory: AppFactory,
@@ -121,7 +115,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Notices when devices are revoked, as long as the server runs.
+    /// Notices revoked devices while the server runs.
     pub(in crate::api) async fn follow_devices(self: Arc<Self>) {
         Arc::clone(&self.devices).follow().await;
     }
@@ -135,27 +129,25 @@ impl Site {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The site of the current thread.
     pub(super) fn current() -> Option<Arc<Self>> {
         SITE.with(|here| here.borrow().clone())
     }
 
-    /// The page's origin on this machine.
+    /// On this machine.
     pub(in crate::api) fn origin(&self) -> String {
         format!("http://{}:{}", self.name, self.port)
     }
 
-    /// The page's origin in the network; `None` without an address there. An unspecified address has none.
+    /// `None` without an address that other machines can reach.
     pub(in crate::api) fn network_origin(&self) -> Option<String> {
         self.network_origin.clone()
     }
 
-    /// The name of its host on this machine.
     pub(in crate::api) fn host(&self) -> &str {
         &self.name
     }
 
-    /// Where it is, for other programs of this user.
+    /// For other programs of this user.
     pub(in crate::api) fn shown(&self) -> ShownPage {
         ShownPage {
             host: self.name.clone(),
@@ -172,7 +164,7 @@ impl Site {
         Ok(format!("{origin}/open?code={code}"))
     }
 
-    /// Exchanges a code for a key. On this machine the client must be a program of this user: programs of other users see the
+    /// Exchanges a code for a key. On this machine the client must be a program of this user: other users can see the
     /// arguments of the program that opens the browser.
     pub(super) fn exchange(&self, address: &PageAddress, code: &str) -> Result<Option<String>> {
         if !address.is_of_this_user() {
@@ -183,18 +175,20 @@ impl Site {
         Ok(access.map(|_| key))
     }
 
-    /// The name of the cookie that has a key which ends with the server. Browsers do not tell ports apart.
+    /// The cookie with a key that ends with the server. It contains the port, because browsers share cookies between
+    /// ports.
     pub(super) fn cookie_name(address: &PageAddress) -> String {
         format!("fairway-{}", address.ends.1.port())
     }
 
-    /// The name of the cookie that has a device's key. It stays when the server is started again, at whatever port.
+    /// The cookie with a device's key. It has no port, so that it outlives this server.
     pub(super) fn device_cookie_name(&self) -> String {
         format!("{}-device", self.name.trim_end_matches(HOST_SUFFIX))
     }
 
-    /// The rights that the keys in a request's cookies give: a key that ends with the server goes before a device's. A device's key is taken from
-    /// this user's programs only: other users of this machine may have been sent it by the browser.
+    /// The rights of a request by the keys in its cookies. A key that ends with the server counts before a device's
+    /// key. A device's key is taken only from this user's programs: the browser may have sent it to other users'
+    /// servers.
     pub(super) fn grant(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Grant> {
         let (ends_with_server, lasting) = (Self::cookie_name(address), self.device_cookie_name());
         let mut known = cookies(headers).filter(|(name, _)| *name == ends_with_server);
@@ -210,15 +204,15 @@ impl Site {
         address.is_of_this_user().then_some(Grant { access: key.access, device: Some(key) })
     }
 
-    /// The address in a request at the port of 127.0.0.1; `None` for a request that is not for the page.
+    /// The address of a request at the port of 127.0.0.1; `None` when it is not for the page.
     pub(in crate::api) fn local_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
         let site = Self::current()?;
         let is_page = single_header(headers, header::HOST)? == format!("{}:{}", site.name, site.port);
         is_page.then(|| PageAddress { origin: site.origin(), way: DeviceWay::Local, ends })
     }
 
-    /// The address in a request from the network; `None` for a wrong `Host`. It must be an IP address with the port: a name could
-    /// be one that its owner points here.
+    /// The address of a request from the network; `None` for a wrong `Host`. It must be an IP address, because anyone
+    /// can point a name to this machine.
     pub(in crate::api) fn network_address(
         headers: &HeaderMap,
         ends: (SocketAddr, SocketAddr),
@@ -239,7 +233,7 @@ impl Site {
 }
 
 impl PageAddress {
-    /// Whether the browser is a program of this user, as far as this machine can tell: of another machine it cannot.
+    /// Whether the client is a program of this user. For another machine that is unknown, and true.
     pub(super) fn is_of_this_user(&self) -> bool {
         let (client, server) = self.ends;
         !client.ip().is_loopback() || peer_user::of_connection(client, server) == Some(user::uid())
@@ -255,7 +249,7 @@ impl PageAddress {
     }
 }
 
-/// The address at which other machines reach a listener; `None` for one of every interface on a machine without a network.
+/// The address at which other machines reach a listener; `None` on a machine without a network.
 fn reachable(listen: SocketAddr) -> Option<SocketAddr> {
     let ip = if listen.ip().is_unspecified() { outgoing_ip(listen.ip())? } else { listen.ip() };
     Some(SocketAddr::new(ip, listen.port()))
@@ -267,7 +261,7 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// Whether a text is a host name that this server makes.
+/// Whether a text is a host name as this server makes them.
 fn is_host(text: &str) -> bool {
     let digits = text.strip_prefix(HOST_PREFIX).and_then(|rest| rest.strip_suffix(HOST_SUFFIX));
     digits.is_some_and(|digits| digits.len() == HOST_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))

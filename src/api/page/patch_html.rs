@@ -6,22 +6,22 @@ use crate::domain::review_comment::LinePlace;
 /// The most lines that are drawn.
 const MAX_LINES: usize = 4_000;
 
-/// What stands at the lines of a patch.
+/// What is drawn at the lines of a patch.
 pub(super) trait LineNotes {
-    /// The address that opens a form at this line; `None` where one cannot comment.
+    /// The address that opens a form for a comment; `None` where comments are impossible.
     fn address(&self, place: &LinePlace) -> Option<String>;
-    /// What stands below this line.
+    /// Draws what belongs below a line.
     fn draw_below(&self, html: &mut Html, place: &LinePlace);
 }
 
-/// Where in a patch a line stands.
+/// The current place in a patch.
 #[derive(Debug, Default)]
 struct Position {
-    /// The file, as the new commit has it; `None` for one that git quotes or that is deleted.
+    /// The file's path in the new commit; `None` when git quotes it or the file is deleted.
     path: Option<String>,
-    /// The number of the next line of the new commit.
+    /// The number of the next line in the new commit.
     next: u64,
-    /// How many lines of the old and of the new commit the hunk still has.
+    /// How many lines of the old and of the new commit are left in the hunk.
     left: (u64, u64),
     /// Whether a table is open.
     is_open: bool,
@@ -63,7 +63,7 @@ fn close(html: &mut Html, at: &mut Position) {
     }
 }
 
-/// The first line of the new commit, and the numbers of lines, of a heading such as `@@ -1,2 +3,4 @@`.
+/// For a heading such as `@@ -1,2 +3,4 @@`: the first line in the new commit, and the numbers of lines.
 fn hunk(heading: &str) -> (u64, (u64, u64)) {
     let mut ranges = heading.split(' ').skip(1).take(2).map(|range| {
         let (start, count) =
@@ -99,7 +99,7 @@ fn hunk_line(html: &mut Html, line: &str, at: &mut Position, notes: &impl LineNo
     }
 }
 
-/// A row: the number of the line, which leads to the form for a comment, and the line.
+/// `number`: of the line, with the address of a form for a comment.
 fn row(html: &mut Html, class: &'static str, number: Option<(u64, Option<String>)>, line: &str) {
     html.markup("<tr class=\"").markup(class).markup("\"><td class=\"at\">");
     if let Some((number, address)) = number {

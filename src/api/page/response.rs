@@ -1,9 +1,10 @@
-//! The answers of the page.
+//! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the page in
+//! no other one.
 
 use axum::{
     Json,
     body::Body,
-    http::header,
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
@@ -11,19 +12,38 @@ use serde_json::json;
 use super::document;
 use crate::actions::Answer;
 
-/// The type of a document.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// A file of this type.
 pub(super) fn file(content_type: &'static str, text: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], text.into()).into_response()
 }
 
-/// The answer to a command that was done.
+/// The answer to a command that was run. `back`: where the person goes on.
 pub(super) fn done(answer: &Answer, command: &str, back: &str, wants_json: bool) -> Response {
     if wants_json {
         Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()
     } else {
         file(HTML, document::result(answer, command, back))
+    }
+}
+
+/// No inline script or style, nothing from elsewhere, no frame, forms only to the page.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, &str); 7] = [
+    (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::CACHE_CONTROL, "no-store"),
+    // With `no-referrer` a browser would send `Origin: null` with the page's own forms.
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+pub(super) fn protect(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
     }
 }

@@ -11,15 +11,13 @@ use crate::{
         agents::guard,
         land::{self, LandRequest},
         queue::review::{
-            comments,
+            self, NewReview, comments,
             next::{self, NextRequest},
-            record::{self, NewReview},
         },
     },
     domain::{Refusal, TaskId, id::Label, review::Verdict, review_comment::LinePlace},
 };
 
-/// A command about reviews.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReviewCommand {
     Record {
@@ -28,7 +26,7 @@ pub(super) enum ReviewCommand {
         domain: Option<Label>,
         commit: Option<String>,
     },
-    /// On the line of the form's field `place`.
+    /// On the line that the form's field `place` names.
     Comment {
         task: TaskId,
         commit: Option<String>,
@@ -39,7 +37,7 @@ pub(super) enum ReviewCommand {
 }
 
 impl ReviewCommand {
-    /// Reads the words after `fairway`, as a card names them; `None` for another command.
+    /// Reads the words after `fairway`; `None` for another command.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
         let task = |text: &str| TaskId::parse(text).ok();
         Some(match words {
@@ -62,7 +60,7 @@ impl ReviewCommand {
         })
     }
 
-    /// The text that the person must write for it: its label.
+    /// The label of the text that the person must write.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Record { verdict: Verdict::Approve, .. } => None,
@@ -72,7 +70,7 @@ impl ReviewCommand {
         }
     }
 
-    /// The question before it.
+    /// The question before the command.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Land(_) => {
@@ -82,10 +80,10 @@ impl ReviewCommand {
         }
     }
 
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// As the command of the command line; `usage` without a text that it needs.
+    /// As on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form) -> Result<Answer> {
         match self {
             Self::Record { task, verdict, domain, commit } => {
@@ -100,7 +98,7 @@ impl ReviewCommand {
                     commit: commit.clone(),
                     notes,
                 };
-                record::record(app, task, &review)
+                review::record(app, task, &review)
             }
             Self::Comment { task, commit } => {
                 let place = LinePlace::parse(form.get("place"))
@@ -125,7 +123,7 @@ impl ReviewCommand {
     }
 }
 
-/// Reads `--commit SHA`, or nothing.
+/// Reads `--commit SHA` or nothing; the outer `None` refuses anything else.
 #[expect(clippy::option_option, reason = "the outer one is a refusal")]
 fn commit(words: &[&str]) -> Option<Option<String>> {
     match words {

@@ -1,9 +1,9 @@
 //! What a reviewer needs beside the patch: what was asked, what was changed, the evidence, the verdicts and the consequences.
 
 use super::{
-    age_html::time,
     board_html::{labelled, shape},
     html::Html,
+    labels::time,
 };
 use crate::{
     domain::{
@@ -16,7 +16,6 @@ use crate::{
 /// The most files or commits that are named.
 const MAX_NAMED: usize = 40;
 
-/// Draws the facts of a card.
 pub(super) fn draw(html: &mut Html, card: &ReviewCardView) {
     heading(html, card);
     if !card.task.body.is_empty() {

@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use super::{
     act::PageCommand,
-    age_html::time,
     command_html::{form, hidden, open_form, written},
     form::{Form, address},
     html::Html,
-    page_frame::PageFrame,
+    labels::time,
     patch_html::{self, LineNotes},
     review_facts,
+    shell::PageFrame,
 };
 use crate::{
     actions::{
@@ -24,10 +24,7 @@ use crate::{
     wire::{CommandView, ReviewCardView, ReviewCommentView, ReviewNextView, TaskView},
 };
 
-/// The page.
-///
-/// # Errors
-/// `invalid_value`, `not_found` and `wrong_state` for a task of the address; as the store fails.
+/// The page of the card that the address names. Errors: `invalid_value`, `not_found`, `wrong_state`.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let task = query.written("task").map(TaskId::parse).transpose()?;
     let request = NextRequest { task, all: query.get("all") == "yes", defer: None };
@@ -74,13 +71,12 @@ fn queue(html: &mut Html, found: &ReviewNextView, submitted: &[TaskView]) {
     html.markup("</nav>");
 }
 
-/// A card as the page draws it.
 struct DrawnCard<'a> {
     frame: &'a PageFrame,
     card: &'a ReviewCardView,
-    /// The line at which the form for a comment is open.
+    /// Where the form for a comment is open.
     at: Option<LinePlace>,
-    /// Whether what was seen before is shown too.
+    /// Whether to show also what the reviewer has seen before.
     all: bool,
 }
 
@@ -119,13 +115,13 @@ impl DrawnCard<'_> {
         html.markup("</article>");
     }
 
-    /// The address of this card; with the form at a line open, if there is one.
+    /// The address of this card. `at`: a line with an open form, or empty.
     fn address(&self, at: &str) -> String {
         let all = if self.all { "yes" } else { "" };
         address("/review", &[("task", &self.card.task.id), ("all", all), ("at", at)])
     }
 
-    /// The commands that decide, in the order of the card.
+    /// The commands that decide, in the card's order.
     fn decisions(&self, html: &mut Html) {
         html.markup("<div class=\"commands decide\" role=\"group\" aria-label=\"decide\">");
         let mut others = Vec::new();
@@ -168,7 +164,7 @@ impl DrawnCard<'_> {
     }
 }
 
-/// The purpose of a command; of several approvals with the domain.
+/// The label of a command. Several commands of one purpose are told apart by their domain.
 fn label(next: &CommandView, all: &[CommandView]) -> String {
     let is_several = all.iter().filter(|other| other.purpose == next.purpose).count() > 1;
     let domain = next.command.split_once("--domain ").and_then(|(_, rest)| rest.split(' ').next());

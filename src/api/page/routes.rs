@@ -18,16 +18,15 @@ use super::{
     answer_page,
     composer::ComposedBoard,
     device_keys::DeviceKey,
-    devices_page, document,
+    devices_page::{self, PairingView},
+    document,
     form::Form,
-    headers, lane_page, live_screen,
+    lane_page, live_screen,
     origin::{Grant, PageAddress, Site},
-    page_frame::PageFrame,
-    pair_page::{self, PairingView},
-    response::{HTML, done, file},
+    response::{self, HTML, done, file},
     review_page, search_page,
     shared_board::Content,
-    shell::PageName,
+    shell::{PageFrame, PageName},
     task_filter::Wish,
     tasks_page, usage_page,
 };
@@ -45,7 +44,7 @@ use crate::{
     wire::ErrorDocument,
 };
 
-/// The files of the pages, each with its path and type.
+/// Path, content type and text of the files.
 const FILES: &[(&str, &str, &str)] = &[
     ("/page.css", "text/css; charset=utf-8", include_str!("page.css")),
     ("/icon.svg", "image/svg+xml", include_str!("icon.svg")),
@@ -90,7 +89,7 @@ struct CodeQuery {
 struct SinceQuery {
     #[serde(default)]
     since: String,
-    /// `yes` for the proofs that the page is current alone, without the board.
+    /// `yes`: only the proofs that the page is current, without the board.
     #[serde(default)]
     beats: String,
     /// The lane whose screens are sent.
@@ -98,7 +97,6 @@ struct SinceQuery {
     lane: String,
 }
 
-/// The methods of a path; `None` for an unknown one.
 fn methods_of(path: &str) -> Option<&'static str> {
     let route = ROUTES.iter().find(|(known, _)| *known == path).map(|(_, methods)| *methods);
     route.or_else(|| FILES.iter().any(|(known, ..)| *known == path).then_some(READ))
@@ -127,7 +125,7 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
         }
         response
     });
-    headers::protect(response.headers_mut());
+    response::protect(response.headers_mut());
     response
 }
 
@@ -146,7 +144,7 @@ async fn route(request: Request, address: Option<PageAddress>, wants_json: bool)
     match (path.as_str(), &method) {
         ("/open", _) => return open(&site, &address, &request),
         ("/pair", &Method::GET) => {
-            return Ok(file(HTML, pair_page::form(Form::of_query(request.uri()).get("code").trim())));
+            return Ok(file(HTML, devices_page::pair_form(Form::of_query(request.uri()).get("code").trim())));
         }
         ("/pair", _) => return pair(&site, &address, request).await,
         // The token in it is its key, whatever the browser is.
@@ -207,13 +205,13 @@ async fn page(site: &Site, query: Form, access: Access, name: PageName) -> Resul
     Ok(file(HTML, html.await?))
 }
 
-/// The page that a form came from: an address of this site, or the board.
+/// Where to go on: an address of this site, else the board.
 fn back(form: &Form) -> &str {
     let is_here = |address: &&str| address.starts_with('/') && !address.starts_with("//") && !address.contains('\\');
     Some(form.get("back")).filter(is_here).unwrap_or("/")
 }
 
-/// Exchanges a code for a cookie. A request that only prepares a visit uses no code up.
+/// Exchanges a code for a cookie. A prefetch does not use the code up.
 fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Response, ApiError> {
     if request.headers().contains_key("sec-purpose") {
         return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "a prefetch opens no page"));
@@ -224,8 +222,8 @@ fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Respons
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, cookie.as_str())]).into_response())
 }
 
-/// Exchanges a code for a cookie that outlives the server. The form of this site must ask for it: a link that another site or
-/// program has opened uses no code up.
+/// Exchanges a code for a cookie that outlives the server. The page's own form must ask for it, so that a link which
+/// another site has opened uses no code up.
 async fn pair(site: &Arc<Site>, address: &PageAddress, request: Request) -> Result<Response, ApiError> {
     check_origin(address, request.headers())?;
     if !address.is_of_this_user() {
@@ -266,7 +264,7 @@ fn events(site: &Arc<Site>, request: &Request, grant: Grant) -> Result<Response,
     Ok(response)
 }
 
-/// Sends a stream until the device is revoked or its time is over. One of a key without a device lasts as long as the server.
+/// Runs a stream until the device is revoked or expires. Without a device it lasts as long as the server.
 async fn while_paired(site: Arc<Site>, device: Option<DeviceKey>, stream: impl Future<Output = ()>) {
     let Some(device) = device else { return stream.await };
     tokio::select! {
@@ -281,7 +279,7 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     accepted.flat_map(|value| value.split(',')).any(|coding| coding.trim() == "gzip")
 }
 
-/// Refuses a change that another site asks for. Browsers name the origin with every form and script that posts.
+/// Refuses a change that another site asks for. Browsers name the origin of every form and script that posts.
 fn check_origin(address: &PageAddress, headers: &HeaderMap) -> Result<(), ApiError> {
     let fetch_site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let is_own = single_header(headers, header::ORIGIN) == Some(address.origin.as_str())
@@ -290,8 +288,8 @@ fn check_origin(address: &PageAddress, headers: &HeaderMap) -> Result<(), ApiErr
     if is_own { Ok(()) } else { Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why)) }
 }
 
-/// Does a command, if the board offers it now: what an item said a while ago may concern another claim by now. Returns the answer
-/// and the command line that does the same.
+/// Runs a command if the board offers it now: the item that the person saw may be about an older claim. Returns the
+/// answer and the same command line.
 async fn act(site: &Site, form: Form) -> Result<(Answer, String), ApiError> {
     let words = form.get("command").to_owned();
     let command = PageCommand::parse(&words)
@@ -350,7 +348,7 @@ fn is_offered(board: &ComposedBoard, item: Option<&str>, words: &str, command: &
     }
 }
 
-/// Makes a code for another device, which ends with the one that asks for it at the latest.
+/// Makes a code for another device, whose pairing ends with that of the device that asks at the latest.
 async fn device(site: &Site, form: &Form, from: Option<DeviceKey>) -> Result<Response, ApiError> {
     let access = match form.get("access") {
         "full" => DeviceAccess::Full,
@@ -372,5 +370,5 @@ async fn device(site: &Site, form: &Form, from: Option<DeviceKey>) -> Result<Res
         expires_at: code.expires_at.to_local(),
         fingerprint: site.fingerprint.clone(),
     };
-    Ok(file(HTML, pair_page::pairing(&view)))
+    Ok(file(HTML, devices_page::pairing_page(&view)))
 }

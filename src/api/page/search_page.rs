@@ -3,11 +3,11 @@
 use anyhow::Result;
 
 use super::{
-    age_html::time,
     board_html::labelled,
     form::{Form, address},
     html::Html,
-    page_frame::PageFrame,
+    labels::time,
+    shell::PageFrame,
 };
 use crate::{
     actions::{
@@ -17,10 +17,8 @@ use crate::{
     wire::SearchHitView,
 };
 
-/// The most hits.
 const MAX_HITS: usize = 100;
 
-/// The page.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let text = query.written("q");
     let result = text

@@ -29,11 +29,11 @@ use crate::{
     os::random,
 };
 
-/// The shortest and the longest time between two boards. Composing takes a fortieth of a core at most.
+/// The least and the most time between two boards. Composing takes at most a fortieth of a core.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(800);
 const PAUSE_PER_WORK: u32 = 40;
-/// An open page hears at least so often that its board is current.
+/// How often an open page is told at least that its board is current.
 const BEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// The pause after a board that could not be composed.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 pub(super) struct Feed {
     composer: Composer,
     factory: Mutex<AppFactory>,
-    /// Tells versions of this server from those of another one.
+    /// Tells versions of this server from those of an earlier one.
     era: String,
     shown: watch::Sender<Shown>,
     is_following: AtomicBool,
@@ -60,41 +60,41 @@ struct Shown {
     beat: Option<Beat>,
 }
 
-/// The last judgement whether the board is current.
+/// Whether the board is current, as last judged.
 #[derive(Debug, Clone)]
 struct Beat {
     at: Instant,
-    /// The newest event, if the board is current.
+    /// The newest event in the board; `None` when it is not current.
     seq: Option<i64>,
-    /// Why it is not current.
+    /// Why the board is not current.
     lost: Option<String>,
 }
 
-/// What a client is sent besides the beats.
+/// What a client gets besides the proofs that the board is current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// The changed items of the board.
     Board,
-    /// Nothing: its page is fetched again when a beat has news.
+    /// Nothing. The client fetches its page again when a beat has news.
     Beats,
 }
 
 impl Beat {
-    /// It as an event, with its age: a client that connects later knows how old the judgement is.
+    /// As an event with its age, so that a new client knows how old it is.
     fn event(&self) -> String {
         let age = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX);
         format!("event: beat\ndata: {}\n\n", json!({ "age_ms": age, "lost": self.lost, "seq": self.seq }))
     }
 }
 
-/// The processes that are watched, and the signal that one has ended.
+/// The watched processes, and the signal that one has ended.
 #[derive(Debug, Default)]
 struct Deaths {
     watched: Mutex<BTreeMap<i32, AbortHandle>>,
     ended: Arc<Notify>,
 }
 
-/// A client counts as a person who watches until this is dropped.
+/// Counts a client as a watching person until it is dropped.
 struct Watcher(watch::Sender<usize>);
 
 impl Drop for Watcher {
@@ -104,7 +104,7 @@ impl Drop for Watcher {
 }
 
 impl Feed {
-    /// A feed without clients. `factory` opens the project as the person.
+    /// `factory` opens the project as the person.
     pub(super) fn new(factory: AppFactory, hook_providers: Vec<&'static str>) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             composer: Composer::start(factory.clone(), hook_providers)?,
@@ -117,7 +117,7 @@ impl Feed {
         }))
     }
 
-    /// The project as the person, for another thread.
+    /// Opens the project as the person, for another thread.
     pub(super) fn factory(&self) -> AppFactory {
         self.factory.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -133,18 +133,18 @@ impl Feed {
         Ok((board, frame))
     }
 
-    /// The id of a frame, as the browser gives it back after a lost connection.
+    /// The id of a version, which the browser sends back after a lost connection.
     pub(super) fn id(&self, version: u64) -> String {
         format!("{}-{version}", self.era)
     }
 
-    /// The version of an id; 0 for one of another server.
+    /// The version of an id; 0 for one of an earlier server.
     pub(super) fn version(&self, id: &str) -> u64 {
         let version = id.strip_prefix(self.era.as_str()).and_then(|rest| rest.strip_prefix('-'));
         version.and_then(|version| version.parse().ok()).unwrap_or_default()
     }
 
-    /// Sends a client what changes, from a version on, until it is gone.
+    /// Sends a client the changes after version `since` until it is gone.
     pub(super) async fn serve(
         self: Arc<Self>,
         items: Arc<EventSender>,
@@ -186,7 +186,7 @@ impl Feed {
         }
     }
 
-    /// Composes the board anew at each change, as long as a client listens.
+    /// Composes the board at each change while a client listens.
     async fn follow(self: Arc<Self>) {
         let _ = self.follow_changes().await;
         self.is_following.store(false, SeqCst);
@@ -234,7 +234,7 @@ impl Feed {
         }
     }
 
-    /// Tells the clients that the board is current with this event, if that is news or time.
+    /// Tells the clients that the board is current up to an event, if that is new or due.
     fn beat(&self, seq: i64, is_new: bool) {
         if !server_state().is_ok_and(|state| state.hears_changes()) {
             return self.lose("the project's state directory was replaced. Start the server again".to_owned());
@@ -250,7 +250,7 @@ impl Feed {
         self.show(beat, |known| known.lost == lost);
     }
 
-    /// Replaces the last judgement, unless it says the same and is younger than [`BEAT_INTERVAL`].
+    /// Replaces the last judgement, unless that says the same and is younger than [`BEAT_INTERVAL`].
     fn show(&self, beat: Beat, is_same: impl FnOnce(&Beat) -> bool) {
         self.shown.send_if_modified(|shown| {
             let known = shown.beat.as_ref().filter(|known| known.at.elapsed() < BEAT_INTERVAL);

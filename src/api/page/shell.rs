@@ -1,8 +1,9 @@
-//! What every page has around its content: the head, the way to the other pages, and the field of the search.
+//! What every page has around its content: the head, the navigation and the search.
 
-use super::html::Html;
+use super::{access::Access, html::Html, labels::with_ages};
+use crate::env::Timestamp;
 
-/// A page of the board, as the way to it names it.
+/// A page, as the navigation names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageName {
     Board,
@@ -21,7 +22,7 @@ const LINKS: &[(PageName, &str, &str)] = &[
     (PageName::Usage, "/usage", "usage"),
 ];
 
-/// The beginning of a document, with the script of this path.
+/// The beginning of a document. `script`: the path of its script.
 pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     let mut html = Html::default();
     html.markup(
@@ -38,16 +39,12 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     html
 }
 
-/// The head of a page, up to its content: the project, the links, the search, and where results are told.
+/// The head of a page: the project, the navigation, the search, and the place for results.
 pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
-    html.markup("<header><h1>").text(project).markup("</h1><nav aria-label=\"pages\">");
-    for (name, path, word) in LINKS {
-        html.markup("<a").attribute("href", path);
-        let is_here = *name == page || (*name == PageName::Board && page == PageName::Lane);
-        html.markup(if is_here { " aria-current=\"page\">" } else { ">" }).text(word).markup("</a>");
-    }
+    html.markup("<header><h1>").text(project).markup("</h1>");
+    navigation(html, Some(page));
     html.markup(
-        "</nav><form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
+        "<form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
          placeholder=\"search\"",
     );
     html.attribute("value", search).markup("></form>");
@@ -58,8 +55,52 @@ pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &st
     );
 }
 
-/// The end of a page whose content is a `main` element.
+/// Links to the pages. `here`: the one that is shown, if it is among them.
+pub(super) fn navigation(html: &mut Html, here: Option<PageName>) {
+    let here = here.map(|page| if page == PageName::Lane { PageName::Board } else { page });
+    html.markup("<nav aria-label=\"pages\">");
+    for (name, path, word) in LINKS {
+        html.markup("<a").attribute("href", path);
+        html.markup(if here == Some(*name) { " aria-current=\"page\">" } else { ">" }).text(word).markup("</a>");
+    }
+    html.markup("</nav>");
+}
+
+/// Ends a page whose content is a `main` element.
 pub(super) fn end(mut html: Html) -> Html {
     html.markup("</main></body></html>");
     html
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct PageFrame {
+    pub(super) name: PageName,
+    pub(super) project: String,
+    /// The newest event when the page was read.
+    pub(super) seq: i64,
+    pub(super) access: Access,
+    pub(super) now: Timestamp,
+}
+
+impl PageFrame {
+    pub(super) fn document(&self, title: &str, search: &str, content: impl FnOnce(&mut Html)) -> String {
+        let mut html = begin(title, Some("/pages.js"));
+        header(&mut html, &self.project, self.name, search);
+        html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-seq", &self.seq.to_string());
+        html.markup(match self.name {
+            PageName::Tasks => " class=\"tasks\">",
+            PageName::Review => " class=\"review\">",
+            _ => ">",
+        });
+        content(&mut html);
+        if self.access == Access::ReadOnly {
+            html.markup("<p class=\"none\">This browser may only look.</p>");
+        }
+        with_ages(&end(html).into_string(), self.now)
+    }
+
+    /// Whether commands are buttons.
+    pub(super) fn can_act(&self) -> bool {
+        self.access == Access::Full
+    }
 }

@@ -6,7 +6,7 @@ use super::form::Form;
 use crate::{
     actions::{
         Answer, App,
-        queue::task::{ForceReason, add, block, cancel, edit, reopen},
+        queue::task::{ForceReason, add, edit, transition},
         sessions::{
             launch::{provider_hooks::ProviderHooks, start::PromptWatch},
             start::{self, StartRequest},
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The fields of a task that a form has, each with its flag. A form says with `was_…` what it showed at first.
+/// The fields in a form, each with its flag. `was_…` has the text that the form showed at first.
 const FIELDS: &[(&str, &str)] = &[
     ("title", "--title"),
     ("body", "--body"),
@@ -30,21 +30,20 @@ const FIELDS: &[(&str, &str)] = &[
     ("depends_on", "--depends-on"),
 ];
 
-/// A command about tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TaskCommand {
-    /// With the fields of the form.
+    /// With the form's fields.
     Add,
     /// With the fields that the person changed.
     Edit(TaskId),
     Priority(TaskId, u8),
     Lane(TaskId, LaneName),
-    /// By force, if it is true.
+    /// `true` for `--force`.
     Block(TaskId, bool),
-    /// By force, if it is true.
+    /// `true` for `--force`.
     Cancel(TaskId, bool),
     Reopen(TaskId),
-    /// With the provider of the form.
+    /// With the provider that the form names.
     Start(TaskId),
 }
 
@@ -67,7 +66,7 @@ impl TaskCommand {
         })
     }
 
-    /// The text that the person must write for it: its label.
+    /// The label of the text that the person must write.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Block(..) | Self::Cancel(..) | Self::Reopen(_) => Some("Reason"),
@@ -75,7 +74,7 @@ impl TaskCommand {
         }
     }
 
-    /// The question before it.
+    /// The question before the command.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Cancel(..) => Some("The task is closed without being done. A claim of it ends."),
@@ -83,7 +82,7 @@ impl TaskCommand {
         }
     }
 
-    /// The arguments that the form adds to its words.
+    /// Arguments from the form that follow the command's words.
     pub(super) fn arguments(&self, form: &Form) -> Vec<String> {
         match self {
             Self::Add | Self::Edit(_) => {
@@ -97,10 +96,10 @@ impl TaskCommand {
         }
     }
 
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// As the command of the command line; `usage` without a text that it needs.
+    /// As on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let reason = || form.needed("text", "Reason");
         let forced = |force: bool, reason: &str| force.then(|| ForceReason { reason: reason.to_owned() });
@@ -122,13 +121,13 @@ impl TaskCommand {
             }),
             Self::Block(id, force) => {
                 let reason = reason()?;
-                block::block(app, id, &reason, forced(*force, &reason).as_ref())
+                transition::block(app, id, &reason, forced(*force, &reason).as_ref())
             }
             Self::Cancel(id, force) => {
                 let reason = reason()?;
-                cancel::cancel(app, id, &reason, forced(*force, &reason).as_ref())
+                transition::cancel(app, id, &reason, forced(*force, &reason).as_ref())
             }
-            Self::Reopen(id) => reopen::reopen(app, id, &reason()?),
+            Self::Reopen(id) => transition::reopen(app, id, &reason()?),
             Self::Start(id) => {
                 let request = StartRequest {
                     body: None,
@@ -154,7 +153,7 @@ impl TaskCommand {
     }
 }
 
-/// The fields whose text is not the one that the form showed: name, flag and text.
+/// Name, flag and text of the fields that the person changed.
 fn changed(form: &Form) -> Vec<(&'static str, &'static str, String)> {
     let text = |name: &str| form.get(name).trim().to_owned();
     let fields = FIELDS.iter().map(|(name, flag)| (*name, *flag, text(name)));
@@ -166,7 +165,7 @@ fn flags((name, flag, text): (&'static str, &'static str, String)) -> Vec<String
     values.into_iter().flat_map(|value| [flag.to_owned(), value]).collect()
 }
 
-/// Words between commas and spaces.
+/// The words between commas and spaces.
 fn list(text: &str) -> Vec<String> {
     text.split([',', ' ', '\n', '\t']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -176,7 +175,7 @@ fn priority(text: &str) -> Result<u8, Refusal> {
     number.ok_or_else(|| Refusal::invalid("priority", "must be a number from 0 (first) to 4 (last)"))
 }
 
-/// Puts the changed fields over those of a task.
+/// Writes the changed fields over those of a task.
 fn put_over(words: &mut TaskFields, form: &Form) -> Result<()> {
     for (name, _, text) in changed(form) {
         let written = Some(text.as_str()).filter(|text| !text.is_empty());

@@ -9,19 +9,18 @@ use crate::{
     wire::LaneView,
 };
 
-/// What the address asks for.
+/// What the address of the page asks for.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
     pub(super) form: Form,
 }
 
 impl Wish {
-    /// Reads the query of an address.
     pub(super) const fn new(form: Form) -> Self {
         Self { form }
     }
 
-    /// Whether the groups of a column are lanes, not priorities.
+    /// Whether a column is grouped by lane, not by priority.
     pub(super) fn is_by_lane(&self) -> bool {
         self.form.get("group") == "lane"
     }
@@ -31,7 +30,7 @@ impl Wish {
         self.form.get("closed") == "yes"
     }
 
-    /// The address of this list with one task open, or none.
+    /// The address of this list with one task open. `task` may be empty.
     pub(super) fn address(&self, task: &str) -> String {
         let get = |name: &'static str| (name, self.form.get(name));
         let names = ["q", "role", "lane", "label", "group", "closed"].map(get);
@@ -58,12 +57,10 @@ impl Wish {
 pub(super) struct Choices {
     pub(super) lanes: Vec<String>,
     pub(super) roles: Vec<String>,
-    /// The installed agents.
     pub(super) providers: Vec<String>,
 }
 
 impl Choices {
-    /// The choices of a project.
     pub(super) fn read(app: &App, lanes: &[LaneView]) -> Self {
         let mut roles: Vec<String> = app.settings.roles.keys().map(ToString::to_string).collect();
         roles.extend(lanes.iter().filter_map(|lane| lane.role.clone()));

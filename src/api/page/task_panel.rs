@@ -2,11 +2,11 @@
 
 use super::{
     act::PageCommand,
-    age_html::time,
     command_html::{form, hidden, open_form, select, written},
     form::address,
     html::Html,
-    page_frame::PageFrame,
+    labels::time,
+    shell::PageFrame,
     task_filter::{Choices, Wish},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     wire::{TaskDetailView, TaskView},
 };
 
-/// The texts of a task's fields, as its form shows them.
+/// The fields of a task as texts, as its form shows them.
 #[derive(Debug)]
 pub(super) struct Texts {
     title: String,
@@ -48,7 +48,7 @@ impl From<&TaskView> for Texts {
     }
 }
 
-/// The task with its forms.
+/// An open task with its forms.
 pub(super) fn draw(html: &mut Html, frame: &PageFrame, wish: &Wish, detail: &TaskDetailView, choices: &Choices) {
     let task = &detail.task;
     html.markup("<section id=\"task\" aria-labelledby=\"task-title\"><h2 id=\"task-title\" class=\"plain\">");
@@ -172,7 +172,7 @@ fn commands(html: &mut Html, wish: &Wish, task: &TaskView, choices: &Choices) {
     html.markup("</div>");
 }
 
-/// The fields of a task, each with the text that it had.
+/// The form's fields, each with the text that it had at first.
 pub(super) fn fields(html: &mut Html, texts: &Texts, choices: &Choices) {
     html.markup("<div class=\"fields\"><label class=\"wide\">Title <input name=\"title\" required");
     html.attribute("value", &texts.title).markup("></label><label class=\"wide\">Description <textarea name=\"body\" ");

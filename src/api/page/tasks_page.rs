@@ -4,10 +4,11 @@ use anyhow::Result;
 
 use super::{
     act::PageCommand,
+    board_html::labelled,
     command_html::{hidden, open_form, select},
     html::Html,
-    page_frame::PageFrame,
-    task_card::{self, Group},
+    labels::time,
+    shell::PageFrame,
     task_filter::{Choices, Wish},
     task_panel,
 };
@@ -16,14 +17,13 @@ use crate::{
         App,
         queue::{lane, task::list},
     },
-    domain::TaskId,
-    wire::{TaskDetailView, TaskView},
+    domain::{TaskId, task::LOWEST_PRIORITY},
+    wire::{ClaimantView, TaskDetailView, TaskView},
 };
 
-/// The most cards of one column.
 const MAX_CARDS: usize = 200;
 
-/// The columns, each with its heading and which tasks are in it.
+/// Heading, and which tasks are in the column.
 type Column = (&'static str, fn(&TaskView) -> bool);
 
 const COLUMNS: &[Column] = &[
@@ -34,13 +34,10 @@ const COLUMNS: &[Column] = &[
     ("in review", |task| task.status == "review"),
 ];
 
-/// The column of what is over, which is shown on request.
+/// Shown on request.
 const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
 
-/// The page.
-///
-/// # Errors
-/// `invalid_value` and `not_found` for what the address names; as the store fails.
+/// The page. Error: `invalid_value` and `not_found` for what the address names.
 pub(super) fn page(app: &App, frame: &PageFrame, wish: &Wish) -> Result<String> {
     let tasks = list::list(app, &wish.filter()?)?;
     let choices = Choices::read(app, &lane::list::list(app, false)?);
@@ -90,7 +87,7 @@ fn column(html: &mut Html, wish: &Wish, title: &'static str, cards: &[&TaskView]
         }
         html.markup(">");
         for task in of_group {
-            task_card::draw(html, task, &wish.address(&task.id), !wish.is_by_lane());
+            draw_card(html, task, &wish.address(&task.id), !wish.is_by_lane());
         }
         html.markup("</ul></div>");
     }
@@ -129,4 +126,78 @@ fn add_form(html: &mut Html, wish: &Wish, choices: &Choices) {
         task_panel::fields(html, &task_panel::Texts::default(), choices);
     });
     html.markup("</details>");
+}
+
+/// Cards that stand together in a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Group {
+    Priority(u8),
+    /// `None` for the tasks without a lane.
+    Lane(Option<String>),
+}
+
+impl Group {
+    /// All groups, in their order.
+    pub(super) fn all(is_by_lane: bool, lanes: &[String]) -> Vec<Self> {
+        if is_by_lane {
+            lanes.iter().cloned().map(Some).chain([None]).map(Self::Lane).collect()
+        } else {
+            (0..=LOWEST_PRIORITY).map(Self::Priority).collect()
+        }
+    }
+
+    pub(super) fn contains(&self, task: &TaskView) -> bool {
+        match self {
+            Self::Priority(priority) => task.priority == *priority,
+            Self::Lane(lane) => task.lane == *lane,
+        }
+    }
+
+    pub(super) fn title(&self) -> String {
+        match self {
+            Self::Priority(priority) => format!("priority {priority}"),
+            Self::Lane(lane) => lane.clone().unwrap_or_else(|| "no lane".to_owned()),
+        }
+    }
+
+    /// The arguments of `fairway task edit` that move a task into the group.
+    pub(super) fn change(&self) -> Option<String> {
+        match self {
+            Self::Priority(priority) => Some(format!("--priority {priority}")),
+            Self::Lane(lane) => lane.as_ref().map(|lane| format!("--lane {lane}")),
+        }
+    }
+}
+
+/// A card, which leads to its task.
+pub(super) fn draw_card(html: &mut Html, task: &TaskView, address: &str, shows_lane: bool) {
+    html.markup("<li class=\"card\"").attribute("id", &format!("card-{}", task.id)).attribute("data-task", &task.id);
+    html.markup("><a").attribute("href", &format!("{address}#task")).markup("><span class=\"id\">").text(&task.id);
+    html.markup("</span> <span class=\"title\">").text(&task.title).markup("</span></a><p class=\"facts\">");
+    if shows_lane && let Some(lane) = &task.lane {
+        labelled(html, "lane", lane);
+    }
+    if !shows_lane {
+        labelled(html, "priority", &format!("P{}", task.priority));
+    }
+    if let Some(role) = &task.role {
+        labelled(html, "role", role);
+    }
+    for label in &task.labels {
+        labelled(html, "label", label);
+    }
+    if let Some(claim) = &task.claim {
+        let mark = task.claimant.as_ref().and_then(ClaimantView::mark);
+        let who = mark.map_or_else(|| claim.claimant.clone(), |mark| format!("{} ({mark})", claim.claimant));
+        labelled(html, if mark.is_some() { "agent bad" } else { "agent" }, &who);
+    }
+    time(html, Some(task.claim.as_ref().map_or(&task.created_at, |claim| &claim.claimed_at)));
+    html.markup("</p>");
+    if let Some(reason) = &task.blocked_reason {
+        html.markup("<p class=\"blocker bad\">✗ ").text(reason).markup("</p>");
+    }
+    for waiting in task.waiting_on.iter().take(3) {
+        html.markup("<p class=\"blocker\">").text(&waiting.message).markup("</p>");
+    }
+    html.markup("</li>");
 }

@@ -4,12 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    bars::{self, Bar},
-    form::Form,
-    html::Html,
-    page_frame::PageFrame,
-};
+use super::{form::Form, html::Html, shell::PageFrame};
 use crate::{
     actions::{App, agents::usage},
     domain::{age::rough, usage::UsageBy},
@@ -18,14 +13,12 @@ use crate::{
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The spans of the plots, in days.
 const SPANS: &[u32] = &[7, 14, 30, 90];
-/// The span that is shown unless the address names another.
+/// Shown unless the address names another span.
 const USUAL_SPAN: u32 = 14;
 /// The most rows of a table that is not by day.
 const MAX_ROWS: usize = 20;
 
-/// The page.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let wanted = query.get("days").parse().ok();
     let days = SPANS.iter().copied().find(|days| Some(*days) == wanted).unwrap_or(USUAL_SPAN);
@@ -67,7 +60,7 @@ fn by_day_section(html: &mut Html, view: &UsageView, since: Timestamp, days: u32
             })
             .collect();
         html.markup("<figure><figcaption>").text(title).markup("</figcaption>");
-        bars::draw(html, title, &bars);
+        draw_bars(html, title, &bars);
         html.markup("</figure>");
     };
     html.markup("<section aria-label=\"by day\"><h2>By day</h2><div class=\"plots\">");
@@ -151,7 +144,7 @@ fn table(html: &mut Html, headings: &[&str], rows: impl Iterator<Item = Vec<Stri
     html.markup("</tbody></table></div>");
 }
 
-/// The known cost; with a plus when some turns did not tell theirs.
+/// The known cost, with a plus when some turns did not report theirs.
 fn cost(row: &UsageRowView) -> String {
     match (row.cost_usd, row.turns_without_cost) {
         (None, 0) => "–".to_owned(),
@@ -170,4 +163,67 @@ fn span(seconds: Option<i64>) -> String {
 #[expect(clippy::cast_precision_loss, reason = "the height of a bar")]
 const fn approximate(number: i64) -> f64 {
     number as f64
+}
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 120.0;
+/// Room for the days below the bars and the largest number above them.
+const MARGIN: f64 = 16.0;
+/// Below every so many bars stands a label at most.
+const MAX_LABELS: usize = 8;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bar {
+    pub(super) label: String,
+    pub(super) value: f64,
+    pub(super) text: String,
+}
+
+/// Draws a plot with this title.
+#[expect(clippy::cast_precision_loss, reason = "a number of bars is small")]
+pub(super) fn draw_bars(html: &mut Html, title: &str, bars: &[Bar]) {
+    let max = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    let largest = bars.iter().find(|bar| bar.value >= max).filter(|_| max > 0.0);
+    let slot = WIDTH / bars.len().max(1) as f64;
+    let every = bars.len().div_ceil(MAX_LABELS).max(1);
+    html.markup("<svg class=\"plot\" viewBox=\"0 0 720 152\" role=\"img\"").attribute("aria-label", title).markup(">");
+    for (place, bar) in bars.iter().enumerate() {
+        let height = if max > 0.0 { bar.value / max * HEIGHT } else { 0.0 };
+        let x = slot * place as f64;
+        let number = |number: f64| format!("{number:.1}");
+        html.markup("<rect").attribute("x", &number(x + slot * 0.15)).attribute("y", &number(MARGIN + HEIGHT - height));
+        html.attribute("width", &number(slot * 0.7)).attribute("height", &number(height)).markup("><title>");
+        html.text(&format!("{}: {}", bar.label, bar.text)).markup("</title></rect>");
+        if place % every == 0 {
+            html.markup("<text").attribute("x", &number(x + slot / 2.0)).markup(" y=\"149\" text-anchor=\"middle\">");
+            html.text(&bar.label).markup("</text>");
+        }
+    }
+    html.markup("<line x1=\"0\" x2=\"720\" y1=\"136\" y2=\"136\"></line>");
+    if let Some(largest) = largest {
+        html.markup("<text x=\"0\" y=\"11\">")
+            .text(&format!("most: {} on {}", largest.text, largest.label))
+            .markup("</text>");
+    }
+    html.markup("</svg>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn highest_bar_fills_the_plot_and_nothing_divides_by_zero() {
+        let bar = |label: &str, value: f64| Bar { label: label.into(), value, text: format!("${value}") };
+        let mut html = Html::default();
+        draw_bars(&mut html, "cost", &[bar("1", 1.0), bar("2", 2.0)]);
+        let html = html.into_string();
+        assert!(html.contains("height=\"60.0\"") && html.contains("height=\"120.0\""), "{html}");
+        assert!(html.contains("most: $2 on 2"), "{html}");
+        for bars in [&[][..], &[bar("1", 0.0)]] {
+            let mut html = Html::default();
+            draw_bars(&mut html, "cost", bars);
+            assert!(!html.as_str().contains("NaN") && !html.as_str().contains("inf"), "{html:?}");
+        }
+    }
 }

@@ -27,11 +27,11 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// How long recording may take before the call is denied.
+/// How long a recording may take before the call is denied.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
-/// With this much free disk space the response need not wait for the recording, in bytes.
+/// With so much free disk space, in bytes, the response need not wait for the recording.
 const MIN_FREE_BYTES: u64 = 1 << 20;
-/// The largest request that is decided in the serving thread, in bytes. A larger one may take long and gets its own thread.
+/// Larger requests, in bytes, may take long and get their own thread.
 const MAX_INLINE_BYTES: usize = 4 << 10;
 /// How much of each value of the caller's context the log keeps.
 const MAX_CONTEXT_CHARS: usize = 256;
@@ -65,7 +65,7 @@ struct Context {
 }
 
 impl Context {
-    /// The context that the log keeps, each value cut.
+    /// The context for the log, each value masked and shortened.
     fn logged(&self) -> Map<String, Value> {
         let values = [("rig", &self.rig), ("bead_id", &self.bead_id)];
         let logged = |(name, value): (&str, &Option<String>)| {
@@ -92,7 +92,7 @@ struct AuthorizeResponse<'a> {
 /// The caller of a tool.
 struct Caller {
     run_id: Option<RunId>,
-    /// The provider, and its own session id.
+    /// The provider, and its own id of the session.
     external: Option<(Label, String)>,
 }
 
@@ -103,7 +103,7 @@ struct CallDecision {
     is_decided: bool,
     /// The digest of the trust record of the rules.
     rules: Option<String>,
-    /// Whether recording it will probably succeed.
+    /// Whether recording the decision will probably succeed.
     recordable: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `GET /stream`: streams prompts, context and identity to a runtime. Messages that it does not acknowledge are sent again.
+//! `GET /stream`: streams prompts, context and identity to a runtime. `POST /ack`: acknowledges messages, which are else sent again.
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ use crate::{
     },
     api::{
         async_fd::{RawFdAdapter, register_fd},
-        body::query,
+        body::{json_response, query, read_json},
         error::ApiError,
         prompt_delivery,
         sse::{self, EventSender, KEEP_ALIVE_INTERVAL},
-        state::{self, server_state},
+        state::{self, app_as_run, server_state},
     },
     domain::{RunId, message::Priority, session::Session},
-    wire::{MessageView, SectionView},
+    wire::{MessageView, SectionView, integer::deserialize_whole_numbers},
 };
 
 /// The pause before a retry when the store is busy.
@@ -202,4 +202,19 @@ fn identity_events(run: &RunId, sent: (u64, bool)) -> (Vec<String>, (u64, bool))
         texts.extend(sse::format_event(None, "credential_expiring", &item));
     }
     (texts, (known.version, known.expiring))
+}
+
+#[derive(Debug, Deserialize)]
+struct AckBody {
+    run_id: RunId,
+    #[serde(deserialize_with = "deserialize_whole_numbers")]
+    message_ids: Vec<i64>,
+}
+
+pub(in crate::api) async fn acknowledge(request: Request) -> Result<Response, ApiError> {
+    let body: AckBody = read_json(request).await?;
+    let done =
+        state::write(move |app| stream::ack(&app_as_run(app, &body.run_id, None)?, &body.run_id, &body.message_ids))
+            .await?;
+    Ok(json_response(&done.document))
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::format::details;
 use crate::{
-    actions::queue::checkpoint::list,
+    actions::queue::checkpoint,
     cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
@@ -22,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let latest = list::latest(&ctx.app()?, &self.task, self.written)?;
+        let latest = checkpoint::latest(&ctx.app()?, &self.task, self.written)?;
         ctx.show(&latest, || vec![latest.id.to_string()], || details(&latest))
     }
 }

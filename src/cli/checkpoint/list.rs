@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::format::table;
 use crate::{
-    actions::queue::checkpoint::list,
+    actions::queue::checkpoint,
     cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
@@ -24,7 +24,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let found = list::list(&ctx.app()?, &self.task, self.written)?;
+        let found = checkpoint::list(&ctx.app()?, &self.task, self.written)?;
         ctx.show(
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::format::table;
 use crate::{
-    actions::queue::checkpoint::list,
+    actions::queue::checkpoint,
     cli::{context::Context, exit::Exit},
 };
 
@@ -14,7 +14,7 @@ pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let found = list::overdue(&ctx.app()?)?;
+        let found = checkpoint::overdue(&ctx.app()?)?;
         ctx.show(
             &found,
             || found.iter().map(|one| one.task.to_string()).collect(),

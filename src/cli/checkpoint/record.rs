@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::checkpoint::record::{self, NewCheckpoint},
+    actions::queue::checkpoint::{self, NewCheckpoint},
     cli::{context::Context, exit::Exit, values},
     domain::{TaskId, checkpoint::CheckpointState},
 };
@@ -44,6 +44,6 @@ impl Args {
             artifact: self.artifact,
             due: self.due,
         };
-        ctx.answer(&record::record(&ctx.app()?, &self.task, words)?)
+        ctx.answer(&checkpoint::record(&ctx.app()?, &self.task, words)?)
     }
 }

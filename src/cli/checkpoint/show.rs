@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::format::details;
 use crate::{
-    actions::queue::checkpoint::list,
+    actions::queue::checkpoint,
     cli::{context::Context, exit::Exit},
 };
 
@@ -17,7 +17,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let found = list::show(&ctx.app()?, self.id)?;
+        let found = checkpoint::show(&ctx.app()?, self.id)?;
         ctx.show(&found, || vec![found.id.to_string()], || details(&found))
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::evidence::add::{self, NewEvidence},
+    actions::queue::evidence::{self, NewEvidence},
     cli::{context::Context, exit::Exit, values},
     domain::{TaskId, evidence::EvidenceResult, id::Label},
 };
@@ -46,6 +46,6 @@ impl Args {
             summary: self.summary,
             commit: self.commit,
         };
-        ctx.answer(&add::add(&ctx.app()?, &self.task, &words)?)
+        ctx.answer(&evidence::add(&ctx.app()?, &self.task, &words)?)
     }
 }

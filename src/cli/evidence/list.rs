@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::evidence::list,
+    actions::queue::evidence,
     cli::{age::rough, context::Context, exit::Exit, values},
     domain::TaskId,
     render::Table,
@@ -19,7 +19,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let found = list::list(&ctx.app()?, &self.task)?;
+        let found = evidence::list(&ctx.app()?, &self.task)?;
         ctx.show(
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),

@@ -5,7 +5,7 @@ use std::{fmt::Write, time::Duration};
 use anyhow::Result;
 
 use crate::{
-    actions::queue::evidence::show,
+    actions::queue::evidence,
     cli::{age, context::Context, exit::Exit},
     config::show_duration,
     domain::SessionId,
@@ -28,7 +28,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
-        let found = show::show(&ctx.app()?, self.id, lines)?;
+        let found = evidence::show(&ctx.app()?, self.id, lines)?;
         let ago = age::rough(ctx.env.now().since(found.record.created_at));
         ctx.show(&found, || vec![found.record.id.to_string()], || details(&found, &ago))
     }

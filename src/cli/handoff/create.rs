@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::handoff::create::{self, NewHandoff},
+    actions::queue::handoff::{self, NewHandoff},
     cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, TaskId},
 };
@@ -40,6 +40,6 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let payload = ctx.text("payload", self.payload, self.payload_file.as_deref())?;
         let words = NewHandoff { to_role: self.to_role, to_lane: self.to_lane, summary: self.summary, payload };
-        ctx.answer(&create::create(&ctx.app()?, &self.task, &words)?)
+        ctx.answer(&handoff::create(&ctx.app()?, &self.task, &words)?)
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::handoff::decline,
+    actions::queue::handoff,
     cli::{context::Context, exit::Exit},
 };
 
@@ -20,6 +20,6 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&decline::decline(&ctx.app()?, self.id, &self.reason)?)
+        ctx.answer(&handoff::decline(&ctx.app()?, self.id, &self.reason)?)
     }
 }

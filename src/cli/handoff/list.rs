@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::handoff::list::{self, Filter},
+    actions::queue::handoff::{self, Filter},
     cli::{age::rough, context::Context, exit::Exit, values},
     domain::{Role, TaskId},
     render::Table,
@@ -26,7 +26,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let filter = Filter { to_role: self.to, task: self.task, open: self.open };
-        let found = list::list(&ctx.app()?, &filter)?;
+        let found = handoff::list(&ctx.app()?, &filter)?;
         ctx.show(
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),

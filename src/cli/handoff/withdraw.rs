@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::handoff::withdraw,
+    actions::queue::handoff,
     cli::{context::Context, exit::Exit, force::ForceArgs},
 };
 
@@ -20,6 +20,6 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&withdraw::withdraw(&ctx.app()?, self.id, self.force.reason().as_ref())?)
+        ctx.answer(&handoff::withdraw(&ctx.app()?, self.id, self.force.reason().as_ref())?)
     }
 }

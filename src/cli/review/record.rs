@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::review::record::{self, NewReview},
+    actions::queue::review::{self, NewReview},
     cli::{context::Context, exit::Exit, values},
     domain::{TaskId, id::Label, review::Verdict},
 };
@@ -48,6 +48,6 @@ impl Args {
             commit: self.commit,
             notes,
         };
-        ctx.answer(&record::record(&ctx.app()?, &self.task, &words)?)
+        ctx.answer(&review::record(&ctx.app()?, &self.task, &words)?)
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::review::request,
+    actions::queue::review,
     cli::{context::Context, exit::Exit, values},
     domain::{TaskId, id::Label},
 };
@@ -24,6 +24,6 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&request::request(&ctx.app()?, &self.task, self.domain.as_ref(), self.reviewer.as_deref())?)
+        ctx.answer(&review::request(&ctx.app()?, &self.task, self.domain.as_ref(), self.reviewer.as_deref())?)
     }
 }

@@ -1,14 +1,5 @@
 //! `fairway setup`
 
-mod added_lines;
-mod agents_block;
-mod apply;
-mod completion;
-mod plan;
-mod record;
-mod starter;
-mod undo;
-
 use std::fmt::Write as _;
 
 use anyhow::Result;
@@ -20,7 +11,7 @@ use self::{
 use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
 use crate::{
     actions::{
-        core::{git_shield, inside_session, trust},
+        core::{inside_session, store_safety, trust},
         queue::review::list,
     },
     config::Project,
@@ -33,6 +24,15 @@ use crate::{
     render::{escape_controls, escape_line},
     wire::{DoctorView, SetupStepView, SetupView},
 };
+
+mod added_lines;
+mod agents_block;
+mod apply;
+mod completion;
+mod plan;
+mod record;
+mod starter;
+mod undo;
 
 /// The command's name in a refusal.
 const COMMAND: &str = "setup";
@@ -246,7 +246,7 @@ fn undo_text(project: &Project, steps: &[SetupStepView]) -> String {
     }
     if project.store.exists() {
         let _ = writeln!(text, "the store stays: {}", project.store.display());
-        if let Some((shield, exclude)) = git_shield::installed(project) {
+        if let Some((shield, exclude)) = store_safety::installed(project) {
             let (shield, exclude) = (shield.display(), exclude.display());
             let _ = writeln!(text, "and what keeps git's cleaners from it: {shield}, a line in {exclude}");
         }

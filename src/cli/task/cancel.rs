@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::cancel,
+    actions::queue::task::transition,
     cli::{context::Context, each, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
@@ -25,6 +25,6 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let reason = self.force.needed("cancel", &self.id)?;
         let force = self.force.force();
-        each::each(ctx, &ctx.app()?, &self.id, |app, id| cancel::cancel(app, id, reason, force.as_ref()))
+        each::each(ctx, &ctx.app()?, &self.id, |app, id| transition::cancel(app, id, reason, force.as_ref()))
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::{
-    actions::{core::errors, queue::task::export},
+    actions::{core::errors, queue::task::list},
     cli::{context::Context, exit::Exit},
 };
 
@@ -30,14 +30,14 @@ impl Args {
         if out.json {
             // One document, as everywhere: the list of them all.
             let mut tasks = Vec::new();
-            export::export(&app, |task| {
+            list::export(&app, |task| {
                 tasks.push(task.clone());
                 Ok(())
             })?;
             out.document(&tasks)?;
             return Ok(0);
         }
-        export::export(&app, |task| {
+        list::export(&app, |task| {
             match self.format {
                 _ if out.quiet => out.line(&task.id)?,
                 Format::Jsonl => out.document(task)?,

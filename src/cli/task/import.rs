@@ -74,6 +74,6 @@ impl Args {
                 IssueImportOptions { roles: self.label_role, priorities: self.label_priority, closed: self.closed };
             return ctx.answer(&import_issues::import(&app, &text, &options, self.dry_run)?);
         }
-        ctx.answer(&import::import(&app, &text, form, self.dry_run)?)
+        ctx.answer(&import::import(&app, &self.file, &text, form, self.dry_run)?)
     }
 }

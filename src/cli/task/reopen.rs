@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::reopen,
+    actions::queue::task::transition,
     cli::{context::Context, exit::Exit, values},
     domain::TaskId,
 };
@@ -21,6 +21,6 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&reopen::reopen(&ctx.app()?, &self.id, &self.reason)?)
+        ctx.answer(&transition::reopen(&ctx.app()?, &self.id, &self.reason)?)
     }
 }

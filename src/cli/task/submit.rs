@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::{claimed, submit},
+    actions::queue::task::{claimed, transition},
     cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
@@ -32,6 +32,6 @@ impl Args {
             return ctx.answer(&answer);
         }
         let id = claimed::named_or_only(&app, self.id, "fairway task submit")?;
-        ctx.answer(&submit::submit(&app, &id, self.commit.as_deref(), force.as_ref())?)
+        ctx.answer(&transition::submit(&app, &id, self.commit.as_deref(), force.as_ref())?)
     }
 }

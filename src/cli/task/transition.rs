@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::{block, resume},
+    actions::queue::task::transition,
     cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
@@ -21,14 +21,14 @@ pub struct Args {
 impl Args {
     pub(super) fn block(self, ctx: &Context) -> Result<Exit> {
         let reason = self.force.needed("block", std::slice::from_ref(&self.id))?;
-        ctx.answer(&block::block(&ctx.app()?, &self.id, reason, self.force.force().as_ref())?)
+        ctx.answer(&transition::block(&ctx.app()?, &self.id, reason, self.force.force().as_ref())?)
     }
 
     pub(super) fn unblock(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&block::unblock(&ctx.app()?, &self.id, self.force.force().as_ref())?)
+        ctx.answer(&transition::unblock(&ctx.app()?, &self.id, self.force.force().as_ref())?)
     }
 
     pub(super) fn resume(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&resume::resume(&ctx.app()?, &self.id, self.force.force().as_ref())?)
+        ctx.answer(&transition::resume(&ctx.app()?, &self.id, self.force.force().as_ref())?)
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::tool::{Outcome, ToolCall, tool};
 use crate::{
-    actions::queue::checkpoint::record::{self, NewCheckpoint},
+    actions::queue::checkpoint::{self, NewCheckpoint},
     domain::checkpoint::CheckpointState,
     mcp::reply::Reply,
 };
@@ -36,7 +36,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
         artifact: None,
         due: None,
     };
-    let mut reply = Reply::of_answer(record::record(call.app, &task, question)?);
+    let mut reply = Reply::of_answer(checkpoint::record(call.app, &task, question)?);
     reply.text.push_str("\nthe question waits for a person; the answer comes by inbox");
     Ok(reply.into())
 }

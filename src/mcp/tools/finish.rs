@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::tool::{Outcome, ToolCall, tool};
 use crate::{
     actions::queue::{
-        handoff::create::{self, NewHandoff},
-        task::{done, release, submit},
+        handoff::{self, NewHandoff},
+        task::{done, release, transition},
     },
     domain::{LaneName, Refusal, Role},
     mcp::reply::Reply,
@@ -88,7 +88,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let commit = asked.commit.as_deref().map(commit).transpose()?;
     let answer = match asked.how {
         How::Done => done::done(app, &task, commit.as_deref(), None)?,
-        How::Submit => submit::submit(app, &task, commit.as_deref(), None)?,
+        How::Submit => transition::submit(app, &task, commit.as_deref(), None)?,
         How::Release => release::release(app, &task, asked.reason.as_deref(), None)?,
         How::Handoff => {
             let new = NewHandoff {
@@ -97,7 +97,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
                 summary: asked.summary.unwrap_or_default(),
                 payload: asked.payload,
             };
-            create::create(app, &task, &new)?
+            handoff::create(app, &task, &new)?
         }
     };
     Ok(Reply::of_answer(answer).into())

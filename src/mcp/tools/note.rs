@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::tool::{Outcome, ToolCall, tool};
-use crate::{actions::queue::checkpoint::note, domain::TaskId, mcp::reply::Reply};
+use crate::{actions::queue::checkpoint, domain::TaskId, mcp::reply::Reply};
 
 tool! {
     name: "note",
@@ -24,5 +24,5 @@ tool! {
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
     let task = asked.task.as_deref().map(TaskId::parse).transpose()?;
-    Ok(Reply::of_answer(note::note(call.app, asked.text.trim_end(), task.as_ref(), asked.artifact)?).into())
+    Ok(Reply::of_answer(checkpoint::note(call.app, asked.text.trim_end(), task.as_ref(), asked.artifact)?).into())
 }

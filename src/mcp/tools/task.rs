@@ -38,10 +38,10 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let app = call.app;
     let id = call.task(asked.task.as_deref())?;
     let detail = list::show(app, &id)?;
-    let mut checkpoints = checkpoint::list::list(app, &id, true)?;
-    let mut records = evidence::list::list(app, &id)?;
-    let filter = handoff::list::Filter { task: Some(id.clone()), ..handoff::list::Filter::default() };
-    let handoffs = handoff::list::list(app, &filter)?;
+    let mut checkpoints = checkpoint::list(app, &id, true)?;
+    let mut records = evidence::list(app, &id)?;
+    let filter = handoff::Filter { task: Some(id.clone()), ..handoff::Filter::default() };
+    let handoffs = handoff::list(app, &filter)?;
     let reviews = review::list::of_task(app, &id)?;
     newest(&mut checkpoints);
     newest(&mut records);

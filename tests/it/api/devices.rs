@@ -171,6 +171,7 @@ fn revoked_and_expired_devices_are_refused_and_their_streams_end() {
     };
     let listed = other.get("/devices").body;
     assert!(listed.contains(">tablet</h2>") && listed.contains(">other (this browser)</h2>"), "{listed}");
+    assert!(listed.contains("<header><nav aria-label=\"pages\"><a href=\"/\">board</a>"), "{listed}");
     assert_eq!(tablet.get("/devices").status, 403);
     assert_eq!(tablet.post_with("/devices", &own(&tablet), &[("revoke", "phone")]).status, 403);
     assert_eq!(other.post_with("/devices", "", &[("revoke", "phone")]).status, 403);

@@ -15,8 +15,7 @@ use fairway::{
         core::errors,
         mail::{outbox, send},
         queue::{
-            checkpoint::record,
-            lane,
+            checkpoint, lane,
             task::{add, claim, edit, remove},
         },
         sessions::report::{
@@ -114,14 +113,14 @@ fn change(app: &App, conn: &Connection, which: usize, number: usize) {
         .map(drop),
         7 => {
             let state = if number.is_multiple_of(2) { CheckpointState::AwaitingInput } else { CheckpointState::Active };
-            let new = record::NewCheckpoint {
+            let new = checkpoint::NewCheckpoint {
                 state,
                 summary: format!("step {number}"),
                 owner: None,
                 artifact: None,
                 due: None,
             };
-            record::record(app, &TaskId::parse("a").unwrap(), new).map(drop)
+            checkpoint::record(app, &TaskId::parse("a").unwrap(), new).map(drop)
         }
         8 => {
             let new = send::NewMessage {
@@ -305,14 +304,14 @@ fn steps(tasks: u32) -> (Vec<u64>, u64) {
             claim::claim(app, &request, &[]).unwrap();
         }),
         counted(&|app| {
-            let new = record::NewCheckpoint {
+            let new = checkpoint::NewCheckpoint {
                 state: CheckpointState::Active,
                 summary: "on".into(),
                 owner: None,
                 artifact: None,
                 due: None,
             };
-            record::record(app, &TaskId::parse("S-60").unwrap(), new).unwrap();
+            checkpoint::record(app, &TaskId::parse("S-60").unwrap(), new).unwrap();
         }),
         counted(&|app| drop(add::add(app, None, TaskFields::with_title("new".into())).unwrap())),
     ];

@@ -10,10 +10,10 @@ use std::{
 use fairway::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, errors},
+        core::{errors, session_end::DeadSession},
         queue::{
             evidence, handoff, lane, review,
-            task::{ForceReason, add, block, cancel, claim, done, release, reopen, resume, submit},
+            task::{ForceReason, add, claim, done, release, transition},
         },
         sessions::report::{end, heartbeat, upsert},
         upkeep::reconcile,
@@ -313,14 +313,14 @@ impl InProcess {
                 let force = force.then(|| ForceReason { reason: "it must be".into() });
                 match verb {
                     Verb::Release => release::release(app, &id, None, force.as_ref())?,
-                    Verb::Submit => submit::submit(app, &id, None, force.as_ref())?,
-                    Verb::SubmitAt => submit::submit(app, &id, Some(COMMIT), force.as_ref())?,
-                    Verb::Resume => resume::resume(app, &id, force.as_ref())?,
+                    Verb::Submit => transition::submit(app, &id, None, force.as_ref())?,
+                    Verb::SubmitAt => transition::submit(app, &id, Some(COMMIT), force.as_ref())?,
+                    Verb::Resume => transition::resume(app, &id, force.as_ref())?,
                     Verb::Done => done::done(app, &id, None, force.as_ref())?,
-                    Verb::Block => block::block(app, &id, "it waits", force.as_ref())?,
-                    Verb::Unblock => block::unblock(app, &id, force.as_ref())?,
-                    Verb::Cancel => cancel::cancel(app, &id, "no", force.as_ref())?,
-                    Verb::Reopen => reopen::reopen(app, &id, "yes")?,
+                    Verb::Block => transition::block(app, &id, "it waits", force.as_ref())?,
+                    Verb::Unblock => transition::unblock(app, &id, force.as_ref())?,
+                    Verb::Cancel => transition::cancel(app, &id, "no", force.as_ref())?,
+                    Verb::Reopen => transition::reopen(app, &id, "yes")?,
                 }
             }
             Op::Record { task: number, word, .. } => record(app, &task(*number), *word)?,
@@ -329,10 +329,10 @@ impl InProcess {
                 match reply {
                     Reply::Accept => handoff::accept::accept(app, number, handoff::accept::Acceptance::WithoutClaim)?,
                     Reply::Take => handoff::accept::accept(app, number, handoff::accept::Acceptance::WithClaim)?,
-                    Reply::Decline => handoff::decline::decline(app, number, "no")?,
+                    Reply::Decline => handoff::decline(app, number, "no")?,
                     Reply::Withdraw { force } => {
                         let force = force.then(|| ForceReason { reason: "it must be".into() });
-                        handoff::withdraw::withdraw(app, number, force.as_ref())?
+                        handoff::withdraw(app, number, force.as_ref())?
                     }
                 }
             }
@@ -361,20 +361,19 @@ fn record(app: &App, task: &TaskId, word: Word) -> anyhow::Result<Answer> {
             let result = if pass { EvidenceResult::Pass } else { EvidenceResult::Fail };
             let kind = Some(Label::parse(kind).unwrap());
             let words =
-                evidence::add::NewEvidence { result, kind, command: None, artifact: None, summary: None, commit: None };
-            evidence::add::add(app, task, &words)
+                evidence::NewEvidence { result, kind, command: None, artifact: None, summary: None, commit: None };
+            evidence::add(app, task, &words)
         }
         Word::Review { approves } => {
             let verdict = if approves { Verdict::Approve } else { Verdict::Changes };
             let domain = Some(Label::parse("d").unwrap());
-            let words = review::record::NewReview { verdict, domain, reviewer: None, commit: None, notes: None };
-            review::record::record(app, task, &words)
+            let words = review::NewReview { verdict, domain, reviewer: None, commit: None, notes: None };
+            review::record(app, task, &words)
         }
         Word::Handoff { theirs } => {
             let to_role = Some(Role::parse(role(theirs)).unwrap());
-            let words =
-                handoff::create::NewHandoff { to_role, to_lane: None, summary: "over to you".into(), payload: None };
-            handoff::create::create(app, task, &words)
+            let words = handoff::NewHandoff { to_role, to_lane: None, summary: "over to you".into(), payload: None };
+            handoff::create(app, task, &words)
         }
     }
 }

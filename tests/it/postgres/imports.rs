@@ -112,7 +112,8 @@ fn large_import_gives_others_their_turn_and_goes_on_where_it_stopped() {
         _ => String::new(),
     });
     let error = world.run(["task", "import", &path, "--json"]).refuses(1, "store_failed").error();
-    assert!(error["hint"].as_str().unwrap().ends_with("\nrepeat the same command: it imports the rest"), "{error:#}");
+    let hint = format!("\nimport the rest: fairway task import {path}");
+    assert!(error["hint"].as_str().unwrap().ends_with(&hint), "{error:#}");
     let ready = "SELECT id FROM tasks WHERE open_deps = 0 AND status = 'todo' AND id LIKE 'C-%'";
     assert_eq!((count("C"), ask(ready)), (STEP.to_string(), vec![]));
     let unsettled = || {

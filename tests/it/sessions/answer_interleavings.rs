@@ -13,7 +13,7 @@ use std::{
 use fairway::{
     actions::{
         App,
-        queue::checkpoint::record::{self, NewCheckpoint},
+        queue::checkpoint::{self, NewCheckpoint},
         sessions::{
             answer,
             prompt::{
@@ -223,7 +223,7 @@ fn step(world: &Sessions, scene: &Scene, apps: (&App, &App), model: &mut Model, 
                 artifact: None,
                 due: None,
             };
-            let recorded = record::record(own, &model.task, asks).unwrap();
+            let recorded = checkpoint::record(own, &model.task, asks).unwrap();
             model.checkpoint = recorded.document["id"].as_i64().map(|id| (id, summary));
             model.seen.extend(model.open());
         }

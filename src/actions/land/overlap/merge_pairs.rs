@@ -30,27 +30,27 @@ pub(super) struct Verdict {
     pub why: Option<String>,
 }
 
-/// The lanes to judge, and the facts to judge them by.
+/// What [`Self::judge`] works with.
 pub(super) struct Bench<'a> {
     pub app: &'a App,
     pub facts: &'a RepositoryFacts,
     /// The directory of the snapshots' repositories.
     pub dir: &'a Path,
     pub deadline: Instant,
-    /// Every snapshot of this host.
+    /// All snapshots of this host.
     pub snapshots: &'a [LaneSnapshot],
-    /// The overlaps as they are recorded.
+    /// The overlaps in the store.
     pub recorded: &'a [LaneOverlap],
 }
 
-/// A merge that is to be made.
+/// A merge to be made: of a lane with another one or with its base.
 struct Planned<'a> {
     lane: &'a LaneSnapshot,
     other: Option<&'a LaneSnapshot>,
 }
 
 impl Bench<'_> {
-    /// Judges the pairs that are pending, with `only` those of this lane. `None` when the time is over.
+    /// Judges the pairs with a changed snapshot, with `only` those of one lane. `None` when the time is over.
     pub fn judge(&self, only: Option<&LaneName>) -> Result<Option<Vec<Verdict>>, GitError> {
         let (mut verdicts, mut planned) = (Vec::new(), Vec::new());
         for (place, one) in self.snapshots.iter().enumerate() {
@@ -175,7 +175,7 @@ struct Merged {
     merged: Vec<MergeOutcome>,
 }
 
-/// The files in which two lanes change lines close to each other, since their common commit.
+/// The files in which two lanes change nearby lines, counted from their common commit.
 fn close_files(
     repository: &MergeRepository,
     one: &LaneSnapshot,

@@ -2,7 +2,6 @@
 //! merge, and the sessions of a pair are told once.
 
 mod merge_pairs;
-mod planned;
 mod record;
 mod refresh;
 mod view;

@@ -13,7 +13,7 @@ use crate::{
         Event, EventKind, LaneName,
         event::EventValue,
         message::{Priority, Recipient},
-        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, ToldFiles},
+        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
     },
     render::escape_line,
     store::{WriteTx, overlaps, sessions},
@@ -24,14 +24,14 @@ const SOURCE: &str = "overlap";
 /// How many files a message names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// The snapshots that were taken, and the judgements on them.
+/// The new snapshots and the judgements on them.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The lanes that are live on this host.
+    /// The lanes with a worktree on this host.
     pub live: BTreeSet<LaneName>,
     pub snapshots: Vec<LaneSnapshot>,
     pub verdicts: Vec<Verdict>,
-    /// Whether what the store has about other lanes of this host is removed.
+    /// Whether the records of this host's other lanes are removed.
     pub removes_others: bool,
 }
 
@@ -40,7 +40,7 @@ impl Verdict {
         self.lane == overlap.lane && self.other == overlap.other
     }
 
-    /// Whether the record says something else.
+    /// Whether this judgement differs from the recorded one.
     fn changes(&self, known: &[LaneOverlap]) -> bool {
         match known.iter().find(|one| self.is_about(one)) {
             Some(one) => one.level != self.level || one.files != self.files || one.why != self.why,
@@ -49,14 +49,14 @@ impl Verdict {
     }
 }
 
-/// Whether anything is to be written.
+/// Whether there is anything to write. `age`: how old a recorded snapshot may become.
 pub(super) fn needs_write(found: &Found, before: &[LaneSnapshot], known: &[LaneOverlap], age: Duration) -> bool {
     found.verdicts.iter().any(|verdict| verdict.changes(known))
         || found.snapshots.iter().any(|one| is_new(one, before, age))
         || (found.removes_others && of_gone_lanes(found, before).next().is_some())
 }
 
-/// The snapshots of this host whose lane is not live any more.
+/// The recorded snapshots of this host's lanes that are gone.
 fn of_gone_lanes<'a>(found: &'a Found, before: &'a [LaneSnapshot]) -> impl Iterator<Item = &'a LaneSnapshot> {
     let local = local_host();
     before.iter().filter(move |old| old.host == local && !found.live.contains(&old.lane))
@@ -67,7 +67,7 @@ fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
     old.is_none_or(|old| old.digest != one.digest || old.judged != one.judged || one.taken_at.since(old.taken_at) > age)
 }
 
-/// Records it, in one transaction.
+/// Writes what was found, and tells sessions about new overlaps.
 pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneSnapshot]) -> Result<()> {
     let defaults = sandbox_defaults();
     for one in found.snapshots.iter().filter(|one| is_new(one, before, Duration::ZERO)) {
@@ -82,53 +82,43 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
     }
     let known = overlaps::all_with_gone(tx)?;
     for verdict in found.verdicts.iter().filter(|verdict| verdict.changes(&known)) {
-        let old = known.iter().find(|one| verdict.is_about(one));
-        let since = old.filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since);
-        let mut overlap = LaneOverlap {
-            lane: verdict.lane.clone(),
-            other: verdict.other.clone(),
-            level: verdict.level,
-            files: verdict.files.clone(),
-            why: verdict.why.clone(),
-            since,
-            told: old.map(|old| old.told.clone()).unwrap_or_default(),
-        };
-        let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
-        if !untold.is_empty() {
-            tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
-            if app.settings.overlap.action == OverlapAction::Tell {
-                tell(tx, &overlap, &untold)?;
-            }
-            overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)).collect::<ToldFiles>());
-        } else if overlap.level == OverlapLevel::None && old.is_some_and(LaneOverlap::is_told) {
-            tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
-        }
-        overlaps::put(tx, &overlap)?;
+        put(tx, verdict, &known, app.settings.overlap.action == OverlapAction::Tell)?;
     }
     Ok(())
 }
 
-/// Records that a lane conflicts with its base in these files, of which its sessions are told otherwise.
-pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
-    let known = overlaps::all_with_gone(tx)?;
-    let old = known.into_iter().find(|one| one.lane == *lane && one.other.is_none());
-    let level = OverlapLevel::Rebase;
-    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };
+/// Writes a judgement in place of the recorded one, with the event of a change.
+fn put(tx: &WriteTx<'_>, verdict: &Verdict, known: &[LaneOverlap], tells: bool) -> Result<()> {
+    let old = known.iter().find(|one| verdict.is_about(one));
     let mut overlap = LaneOverlap {
-        lane: lane.clone(),
-        other: None,
-        level,
-        files: paths.iter().map(file).collect(),
-        why: None,
-        since: old.as_ref().filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since),
-        told: old.map(|old| old.told).unwrap_or_default(),
+        lane: verdict.lane.clone(),
+        other: verdict.other.clone(),
+        level: verdict.level,
+        files: verdict.files.clone(),
+        why: verdict.why.clone(),
+        since: old.filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since),
+        told: old.map(|old| old.told.clone()).unwrap_or_default(),
     };
     let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
     if !untold.is_empty() {
         tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
+        if tells {
+            tell(tx, &overlap, &untold)?;
+        }
+        overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)));
+    } else if overlap.level == OverlapLevel::None && old.is_some_and(LaneOverlap::is_told) {
+        tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
     }
-    overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)));
     Ok(overlaps::put(tx, &overlap)?)
+}
+
+/// Records that a lane conflicts with its base in these files. The caller tells its sessions.
+pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
+    let level = OverlapLevel::Rebase;
+    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };
+    let files = paths.iter().map(file).collect();
+    let verdict = Verdict { lane: lane.clone(), other: None, level, files, why: None };
+    put(tx, &verdict, &overlaps::all_with_gone(tx)?, false)
 }
 
 fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event {
@@ -139,7 +129,7 @@ fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event
         .with("files", EventValue::Texts(files.iter().map(|file| file.path.clone()).collect()))
 }
 
-/// A message to every live session of both lanes.
+/// Leaves a message for every live session of both lanes.
 fn tell(tx: &WriteTx<'_>, overlap: &LaneOverlap, files: &[OverlapFile]) -> Result<()> {
     let is_severe = files.iter().any(|file| file.level == OverlapLevel::Conflict);
     let priority = if is_severe { Priority::Urgent } else { Priority::Normal };
@@ -188,7 +178,7 @@ fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile]) -> Stri
     }
 }
 
-/// Lines in words: ` (line 4, lines 7-9)`; nothing where they are not known.
+/// Lines in words, such as ` (line 4, lines 7-9)`; empty when they are not known.
 pub(super) fn lines_text(lines: &[(u64, u64)]) -> String {
     if lines.is_empty() {
         return String::new();

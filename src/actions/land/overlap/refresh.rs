@@ -32,31 +32,30 @@ use crate::{
     store::{lanes, overlaps},
 };
 
-/// The directory of snapshots and merges, in the state directory.
+/// Below the state directory.
 const DIR: &str = "overlap";
-/// One process at a time changes them.
+/// Only one process at a time may look.
 const LOCK: &str = "overlap.lock";
-/// The facts about the repository, which each look needs.
+/// Cached facts about the repository that each look needs.
 const FACTS: &str = "overlap.facts";
-/// How old a snapshot may become on record while its lane does not change.
+/// How old a recorded snapshot may become while its lane does not change.
 const MAX_RECORDED_AGE: Duration = Duration::from_secs(60);
 
-/// The lanes that are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// Every live lane of this host.
+    /// Every lane with a worktree on this host.
     All,
-    /// Every live lane of this host, without a judgement on them.
+    /// As `All`, but without judging pairs.
     Snapshots,
-    /// This lane, which is judged against the others as they were last looked at.
+    /// One lane, judged against the last snapshots of the others.
     Lane {
         name: &'a LaneName,
-        /// The files that may have changed, as absolute paths; empty for the whole worktree.
+        /// Absolute paths that may have changed; empty for the whole worktree.
         files: &'a [PathBuf],
     },
 }
 
-/// The directory with the objects of a lane's snapshots.
+/// The git objects of a lane's snapshots.
 pub fn objects(app: &App, lane: &LaneName) -> PathBuf {
     app.project.state.join(DIR).join(lane.as_str()).join("objects")
 }
@@ -64,14 +63,13 @@ pub fn objects(app: &App, lane: &LaneName) -> PathBuf {
 /// The state of overlap.
 #[derive(Debug, Clone, Default)]
 pub struct Refreshed {
-    /// The snapshots, by lane.
     pub snapshots: Vec<LaneSnapshot>,
     pub overlaps: Vec<LaneOverlap>,
     /// Why not everything was looked at.
     pub problem: Option<String>,
 }
 
-/// Looks at lanes and judges those that have changed, within `limit`. What does not fit in is done the next time.
+/// Takes snapshots of lanes and judges the changed ones, within `limit`. What does not fit is done the next time.
 pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed> {
     let deadline = Instant::now() + limit;
     let dir = app.project.state.join(DIR);
@@ -135,7 +133,8 @@ fn recorded(app: &App, problem: Option<String>) -> Result<Refreshed> {
     app.read(|tx| Ok(Refreshed { snapshots: overlaps::snapshots(tx)?, overlaps: overlaps::all(tx)?, problem }))
 }
 
-/// A lane that is not closed and whose worktree is on this host, and there or gone from its branch.
+/// A lane that is not closed and whose worktree is on this host. A worktree that is gone counts while the lane has a
+/// branch.
 fn with_worktree(app: &App, lane: Lane) -> Option<(Lane, PathBuf)> {
     match checkout::presence(app, &lane) {
         _ if lane.status == LaneStatus::Closed => None,
@@ -146,7 +145,7 @@ fn with_worktree(app: &App, lane: Lane) -> Option<(Lane, PathBuf)> {
     }
 }
 
-/// A directory of the repository: the project's root, or a worktree when the root is in none.
+/// A directory in the repository: the project's root, or a worktree when the root is outside of it.
 fn repository_dir<'a>(app: &'a App, live: &'a [(Lane, PathBuf)]) -> &'a Path {
     let there = live.iter().map(|(_, dir)| dir.as_path()).find(|dir| dir.is_dir());
     let first = there.unwrap_or(app.project.root.as_path());
@@ -154,7 +153,7 @@ fn repository_dir<'a>(app: &'a App, live: &'a [(Lane, PathBuf)]) -> &'a Path {
     if is_inside { &app.project.root } else { first }
 }
 
-/// Removes what is left of lanes that are gone.
+/// Removes the directories of lanes that are gone.
 fn remove_directories(dir: &Path, live: &BTreeSet<LaneName>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {

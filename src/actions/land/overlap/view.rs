@@ -1,8 +1,8 @@
-//! Overlap as a document.
+//! Overlap as a document, with the claimed tasks whose paths overlap.
 
 use anyhow::Result;
 
-use super::{Refreshed, planned};
+use super::Refreshed;
 use crate::{
     actions::{
         App,
@@ -11,17 +11,20 @@ use crate::{
     domain::{
         LaneName, TaskId,
         overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
+        rules::globs,
+        task::Task,
     },
-    store::ReadTx,
+    store::{
+        ReadTx,
+        tasks::{self, ListScope},
+    },
     wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
 };
 
-/// The subject of a call.
+/// What a call asks for; without lane and task everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The lane; `None` for all.
     pub lane: Option<LaneName>,
-    /// The task; `None` for all.
     pub task: Option<TaskId>,
 }
 
@@ -64,7 +67,7 @@ impl Selection {
     }
 }
 
-/// The document with the overlaps, most serious first.
+/// The overlaps as a document, the most serious first.
 pub fn view(app: &App, found: &Refreshed, asked: &Selection) -> Result<OverlapView> {
     let planned = app.read(|tx| planned_views(tx, found, asked))?;
     let is_asked =
@@ -109,7 +112,7 @@ fn file_view(file: &OverlapFile) -> OverlapFileView {
     }
 }
 
-/// An overlap; the lane that was asked for comes first.
+/// One overlap. The lane that was asked for comes first.
 fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
     let first = asked.lane.as_ref().filter(|lane| overlap.involves(lane)).unwrap_or(&overlap.lane);
     let other = overlap.counterpart(first);
@@ -159,11 +162,11 @@ fn unknown_view(snapshot: &LaneSnapshot) -> Option<OverlapPairView> {
 }
 
 fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Result<Vec<OverlapPairView>> {
-    let all = planned::planned(tx, &found.snapshots)?;
-    let is_asked = |one: &&planned::PlannedOverlap| {
+    let all = planned(tx, &found.snapshots)?;
+    let is_asked = |one: &&PlannedOverlap| {
         asked.has_task(&one.task, one.lane.as_ref()) || asked.has_task(&one.other_task, one.other_lane.as_ref())
     };
-    let view = |one: &planned::PlannedOverlap| {
+    let view = |one: &PlannedOverlap| {
         let file = |path: &String| OverlapFileView {
             path: path.clone(),
             level: OverlapLevel::Planned.as_str(),
@@ -192,4 +195,56 @@ fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Resul
         }
     };
     Ok(all.iter().filter(is_asked).map(view).collect())
+}
+
+/// Two claimed tasks whose globs of paths overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlannedOverlap {
+    pub task: TaskId,
+    pub lane: Option<LaneName>,
+    pub other_task: TaskId,
+    pub other_lane: Option<LaneName>,
+    /// One glob of each task.
+    pub globs: (String, String),
+}
+
+/// The pairs of claimed tasks of different claimants whose paths overlap, by id. Left out are those of two lanes that
+/// have both changed files there: their work itself is judged. Needs no worktree, so it also works across hosts.
+pub(super) fn planned(tx: &ReadTx<'_>, snapshots: &[LaneSnapshot]) -> Result<Vec<PlannedOverlap>> {
+    let mut claimed: Vec<Task> = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        if !task.fields.paths.is_empty() {
+            claimed.push(task);
+        }
+        Ok(true)
+    })?;
+    claimed.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    let has_written = |lane: Option<&LaneName>, glob: &str| {
+        let snapshot = lane.and_then(|lane| snapshots.iter().find(|one| one.lane == *lane));
+        snapshot.is_some_and(|one| one.paths.iter().any(|path| globs::matches(glob, &path.path)))
+    };
+    let mut found = Vec::new();
+    for (place, one) in claimed.iter().enumerate() {
+        for other in claimed.iter().skip(place + 1) {
+            let claimant = |task: &Task| task.state.claim().map(|claim| claim.claimant.clone());
+            if claimant(one) == claimant(other) {
+                continue;
+            }
+            let Some((glob, other_glob)) = globs::first_overlap(&one.fields.paths, &other.fields.paths) else {
+                continue;
+            };
+            let (lane, other_lane) = (one.fields.lane.as_ref(), other.fields.lane.as_ref());
+            if has_written(lane, glob) && has_written(other_lane, other_glob) {
+                continue;
+            }
+            found.push(PlannedOverlap {
+                task: one.id.clone(),
+                lane: lane.cloned(),
+                other_task: other.id.clone(),
+                other_lane: other_lane.cloned(),
+                globs: (glob.to_owned(), other_glob.to_owned()),
+            });
+        }
+    }
+    Ok(found)
 }

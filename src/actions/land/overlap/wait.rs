@@ -20,14 +20,14 @@ use crate::{
 
 /// How long a look at all lanes may take.
 pub const LOOK_LIMIT: Duration = Duration::from_secs(120);
-/// How often the worktrees are looked at when nothing wakes the wait: a person's edit is no change of the store.
+/// How often the worktrees are looked at without a change of the store. A person's edit does not change the store.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Waits until an overlap appears that was not there at the beginning, and returns only what is new. Outlasts an outage of the
-/// store's server: `warn` receives a sentence.
+/// Waits for an overlap that was not there at the beginning, and returns only the new ones. An outage of the store's
+/// server does not end the wait: `warn` gets a sentence about it.
 ///
 /// # Errors
-/// `nothing_arrived` after `limit`; as [`refresh`].
+/// `nothing_arrived` after `limit`.
 pub fn wait(app: &App, asked: &Selection, limit: Duration, warn: &mut dyn FnMut(&str)) -> Result<OverlapView> {
     let deadline = Instant::now() + limit;
     let waiter = app.waiter("overlap")?;
@@ -53,7 +53,7 @@ pub fn wait(app: &App, asked: &Selection, limit: Duration, warn: &mut dyn FnMut(
     }
 }
 
-/// The pair with each of its files and levels.
+/// Identifies an overlap: its pair with each file and level.
 fn keys(one: &OverlapPairView) -> Vec<(String, String)> {
     let pair = format!("{:?} {:?} {:?} {:?}", one.lane, one.other_lane, one.task_id, one.other_task_id);
     let files = one.files.iter().map(|file| format!("{} {}", file.level, file.path));

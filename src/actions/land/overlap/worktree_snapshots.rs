@@ -27,10 +27,10 @@ use crate::{
     },
 };
 
-/// Of a lane with more changed paths the changed lines are not kept.
+/// For a lane with more changed paths the changed lines are not kept.
 const MAX_PATHS_WITH_LINES: usize = 5000;
 
-/// Where snapshots are made, and until when.
+/// What every snapshot needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Looker<'a> {
     pub app: &'a App,
@@ -40,20 +40,20 @@ pub(super) struct Looker<'a> {
     pub deadline: Instant,
 }
 
-/// The local host, as snapshots name it.
+/// This host's id, else its name, as snapshots record it.
 pub(super) fn local_host() -> String {
     let local = host::identity();
     local.id.unwrap_or(local.name)
 }
 
-/// Whether a snapshot is of a worktree of this host.
+/// Whether a snapshot was taken on this host.
 pub fn is_local(snapshot: &LaneSnapshot) -> bool {
     snapshot.host == local_host()
 }
 
 impl Looker<'_> {
-    /// A new snapshot of a lane's worktree. The known one, when nothing has changed since; `None` when the time is over. With
-    /// `files` these alone may have changed.
+    /// A new snapshot of a lane's worktree, or the known one when nothing has changed. `None` when the time is over.
+    /// With `files`, only these may have changed.
     pub fn look(
         self,
         lane: &Lane,
@@ -143,12 +143,12 @@ impl Looker<'_> {
     }
 }
 
-/// Where the work of a snapshot left its base.
+/// The commits by which the snapshot was compared with its base.
 fn known_fork(known: &LaneSnapshot) -> Option<KnownFork<'_>> {
     Some(KnownFork { tip: known.tip.as_deref()?, base_tip: known.base_tip.as_deref()?, fork: known.fork.as_deref()? })
 }
 
-/// The changed paths as they are kept, with those that are known by name only.
+/// The changed paths as the store keeps them. `by_name`: paths of which only the name is known.
 pub fn snapshot_paths(changed: Vec<ChangedPath>, by_name: &[String]) -> Vec<SnapshotPath> {
     let keeps_lines = changed.len() <= MAX_PATHS_WITH_LINES;
     let mut paths: Vec<SnapshotPath> = changed
@@ -168,7 +168,7 @@ pub fn snapshot_paths(changed: Vec<ChangedPath>, by_name: &[String]) -> Vec<Snap
     paths
 }
 
-/// The digest of everything that a merge of the snapshot depends on.
+/// A digest of everything that a merge of the snapshot depends on.
 fn digest_of(taken: &WorktreeSnapshot) -> String {
     let by_name = taken.by_name.join("\0");
     let parts = [&taken.tip, &taken.commit, &taken.tree, &taken.base_tip, &taken.fork, &by_name];

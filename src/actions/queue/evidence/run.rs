@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::insert::insert;
+use super::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
@@ -45,24 +45,19 @@ use crate::{
 /// The maximum size of the stored output; the middle of a longer output is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
 
-/// The command to run.
 #[derive(Debug, Clone)]
 pub enum CommandSpec {
-    /// The task's own command for this check, which a person wrote as shell text.
+    /// The task's check of this name, whose command a person wrote as shell text.
     Check(Label),
     /// A program with its arguments, run without a shell.
     Command(Vec<OsString>),
 }
 
-/// A request to run a program for a task's evidence.
 #[derive(Debug, Clone)]
 pub struct EvidenceRun {
-    /// The task it is evidence for.
     pub task: TaskId,
-    /// The kind of evidence.
     pub kind: Option<Label>,
     pub command: CommandSpec,
-    /// The summary, one line.
     pub summary: Option<String>,
     /// The maximum run time.
     pub timeout: Option<Duration>,
@@ -71,22 +66,21 @@ pub struct EvidenceRun {
 /// Receives the program's output while it runs.
 pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
 
-/// The facts from the store before the program starts.
+/// What the store says before the program starts.
 struct TaskContext {
     dir: PathBuf,
     argv: Vec<OsString>,
     command: String,
     check: Option<String>,
-    /// The epoch that must still be current afterwards.
+    /// The claim's epoch, which must be the same when the program has ended.
     epoch: Option<i64>,
 }
 
-/// Runs a program in the task's worktree and records its result. With a `--request-id` an intent is written before, so that
-/// a repeat never runs the program twice. The actor's authority is checked before the run and again after it.
+/// Runs a program in the task's worktree and records its result. With a `--request-id` an intent is written first, so
+/// that a repeat never runs the program twice. Nothing is recorded when the call fails.
 ///
 /// # Errors
-/// `invalid_value`, `not_found`, `stale_claim`, `lane_elsewhere`, `request_open`, `program_not_found`, `interrupted`; nothing is
-/// recorded then.
+/// `lane_elsewhere`, `request_open`, `program_not_found`, `interrupted`.
 pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let summary = request.summary.as_deref().map(|summary| text_limits::check_line("summary", summary)).transpose()?;
     if request.timeout == Some(Duration::ZERO) {
@@ -150,10 +144,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     written
 }
 
-/// The sandbox in which the program runs. A session in a sandbox has programs run in its own lane only.
-///
-/// # Errors
-/// `lane_mismatch`.
+/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own
+/// lane. Error: `lane_mismatch`.
 fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
     let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {
@@ -245,7 +237,7 @@ fn find_check(task: &Task, name: &Label) -> Result<String, Refusal> {
     })
 }
 
-/// Records the start of the program, with this process: it shows later whether the program still runs.
+/// Records that the program starts, with this process: later it shows whether the program still runs.
 fn record_start(tx: &WriteTx<'_>, request: &EvidenceRun, key: &IdempotencyKey, context: &TaskContext) -> Result<()> {
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let started = own.as_ref().and_then(|own| i64::try_from(own.started).ok());
@@ -261,12 +253,12 @@ fn record_start(tx: &WriteTx<'_>, request: &EvidenceRun, key: &IdempotencyKey, c
     Ok(())
 }
 
-/// Whether this event is the start of the run for `request`.
 pub(in crate::actions) fn is_start_of(event: &events::LoggedEvent, request: &str) -> bool {
     event.data.get("request").and_then(|id| id.as_str()) == Some(request)
 }
 
-/// The state of an intent without an answer, as text, and whether its program still runs; from its start event.
+/// Describes a run whose result was never recorded, from its start event: a text for people, and whether the program
+/// still runs.
 pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (String, bool) {
     let key = begun.and_then(|event| {
         let number = |name: &str| event.data.get(name)?.as_i64();
@@ -280,7 +272,6 @@ pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (
     }
 }
 
-/// The state of the intent of a request, from its start event.
 fn intent_state_of(tx: &ReadTx<'_>, task: &TaskId, request: &str) -> Result<(String, bool)> {
     let started = events::newest_matching(
         tx,
@@ -291,7 +282,7 @@ fn intent_state_of(tx: &ReadTx<'_>, task: &TaskId, request: &str) -> Result<(Str
     Ok(intent_state(started.as_ref()))
 }
 
-/// Deletes the intent if the program was never started.
+/// Deletes the intent when the program never started, so that a repeat may try again.
 fn discard_intent(app: &App, error: &StreamError) {
     if let Some(key) = app.idempotency_key.as_ref().filter(|_| error.is_not_started()) {
         // If this fails, a repeat gets `request_open`, which is safe.
@@ -299,7 +290,6 @@ fn discard_intent(app: &App, error: &StreamError) {
     }
 }
 
-/// Writes the output to a private file.
 pub(in crate::actions) fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
     let directory = app.project.state.join("evidence");
     let name = format!("{}.log", app.env.ids.uuid(app.env.now()));
@@ -348,7 +338,7 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Whether an answer of [`run`] has the result `pass`.
+/// Whether the answer of [`run`] is that of a program that succeeded.
 pub fn passed(answer: &Answer) -> bool {
     answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())
 }

@@ -1,10 +1,9 @@
-//! Accept a handoff, with the claim or without, and with the work or without.
+//! Accept a handoff, with or without the claim, and with or without its commits.
 
 use anyhow::Result;
 
 use super::{
-    bring_work, claim_move,
-    state::{self, HandoffForActor, load_for, record_answer},
+    HandoffForActor, load_for, record_answer,
     work::{self, HandedWork},
 };
 use crate::{
@@ -12,44 +11,47 @@ use crate::{
         Answer, App,
         core::lookup,
         queue::{
-            landed_here,
+            handoff, landed_here,
             lane::{checkout, worktree},
+            task::{
+                claim,
+                claim_place::{self, PlannedPlace},
+            },
         },
     },
     domain::{
-        LaneName, Refusal,
+        Actor, LaneName, Refusal, Role,
+        claim::{Claim, Takeover},
         handoff::{Handoff, HandoffStatus},
         lane::Lane,
+        rules::{self, claim as lanes_rule},
         task::Task,
     },
-    store::WriteTx,
+    store::{ReadTx, WriteTx, claims, tasks},
     wire::{AcceptedHandoffView, LaneSyncView},
 };
 
-/// What an actor takes with a handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
     /// Nothing: the task keeps its claimant.
     WithoutClaim,
-    /// The claim. A task of which something was begun stays in its lane.
+    /// The claim. A task whose work has begun stays in its lane.
     WithClaim,
     /// The claim, and the commits into the actor's own lane.
     WithWork,
 }
 
-/// open → accepted, by an actor of its role or lane. With the claim, the actor gets it in the same transaction, and
-/// the task is in progress; when the claim is refused, the handoff stays open. The answer says who has the task then, and where
-/// its work is.
+/// open → accepted, by an actor of the handoff's role or lane. With the claim, the actor becomes the claimant in the
+/// same transaction; when the claim is refused, the handoff stays open.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also `stale_claim`, `wrong_state`,
-/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane; with the work also
-/// `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
+/// `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also the refusals of a claim; with the work
+/// also `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
 pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
     if how == Acceptance::WithWork {
         return accept_with_work(app, id);
     }
-    let task = app.read(|tx| Ok(state::find(tx, id)?.task))?;
+    let task = app.read(|tx| Ok(handoff::find(tx, id)?.task))?;
     if how == Acceptance::WithClaim {
         app.read(|tx| landed_here::not_ready_reasons_now(app, tx, &lookup::task(tx, &task)?).map(drop))?;
     }
@@ -73,8 +75,8 @@ pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
     })
 }
 
-/// Accepts with the claim and brings the commits into the actor's own lane. The result is worked out first, so a conflict
-/// leaves everything as it was. After a crash either nothing has moved, or the same command finishes the acceptance.
+/// Accepts with the claim and brings the commits into the actor's own lane. The merge is worked out first, so a
+/// conflict changes nothing. After a crash either nothing has moved, or the same command finishes the acceptance.
 fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -84,20 +86,20 @@ fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
         app.read(|tx| {
             let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
             let task = lookup::task(tx, &asked.handoff.task)?;
-            Ok((bring_work::own_lane(app, tx, &asked.handoff)?, asked, task))
+            Ok((work::own_lane(app, tx, &asked.handoff)?, asked, task))
         })
     };
     let (own, _, task) = load()?;
-    let _held = bring_work::lock(app, &own, &task)?;
+    let _held = work::lock(app, &own, &task)?;
     let (own, asked, task) = load()?;
     if asked.repeat_answer.is_some() {
         return repeat_with_work(app, &asked.handoff, &task, &own);
     }
     app.read(|tx| {
         landed_here::not_ready_reasons_now(app, tx, &task)?;
-        claim_move::plan(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop)
+        plan_claim(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop)
     })?;
-    let update = bring_work::prepare(app, &asked.handoff, &task, &own)?;
+    let update = work::prepare(app, &asked.handoff, &task, &own)?;
     let Some(update) = update else {
         let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
         return app.mutate(|tx| take_into(app, tx, id, &own.name, &task, work.as_ref(), None));
@@ -117,13 +119,13 @@ fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
     update.apply(app, &plan, |tx| take_into(app, tx, id, &own.name, &task, Some(&work), Some(moved)))
 }
 
-/// How the commits came into a lane.
 struct Moved {
     view: LaneSyncView,
     line: String,
 }
 
-/// The answer to an actor who has accepted already: the work is in that lane, or stays where the acceptance left it.
+/// The answer to a repeat by the same actor: the work is in the actor's lane, or stays where the first acceptance left
+/// it.
 fn repeat_with_work(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Answer> {
     let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
     if task.fields.lane.as_ref() == Some(&own.name) {
@@ -143,7 +145,7 @@ fn repeat_with_work(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Re
     Err(Refusal::WorkNotMoved { handoff: handoff.id, why, hint }.into())
 }
 
-/// Accepts with the claim, in the actor's own lane, if the task is still where its commits were found.
+/// Accepts with the claim, in the actor's own lane, unless the task has changed lanes since its commits were found.
 fn take_into(
     app: &App,
     tx: &WriteTx<'_>,
@@ -172,7 +174,7 @@ fn take(
     work: Option<&HandedWork>,
     moved: Option<Moved>,
 ) -> Result<Answer> {
-    let planned = claim_move::plan(app, tx, &asked.handoff, task, lane, asked.role)?;
+    let planned = plan_claim(app, tx, &asked.handoff, task, lane, asked.role)?;
     // The answer first: in the event log the handoff comes before its claim.
     let handoff = record_answer(tx, asked.handoff, HandoffStatus::Accepted, None)?;
     let claim = planned.install(app, tx, task)?;
@@ -188,7 +190,7 @@ fn unchanged(handoff: &Handoff, task: &Task, work: Option<&HandedWork>) -> Resul
     answer(handoff, task, work, None, line)
 }
 
-/// The claimant of the task, as a clause of a sentence.
+/// Who has claimed the task, as a clause of a sentence.
 fn claimant_clause(task: &Task) -> String {
     let id = &task.id;
     match task.state.claim() {
@@ -221,4 +223,63 @@ fn answer(
         moved: moved.map(|moved| moved.view),
     };
     Answer::new(&view, handoff.id, line)
+}
+
+pub(super) struct PlannedClaim {
+    takeover: Takeover,
+    place: PlannedPlace,
+    role: Option<Role>,
+}
+
+/// Plans the move of the claim to the actor. `lane`: where the task goes; by default where a claim would put it.
+pub(super) fn plan_claim(
+    app: &App,
+    tx: &ReadTx<'_>,
+    handoff: &Handoff,
+    task: &Task,
+    lane: Option<&LaneName>,
+    role: Option<Role>,
+) -> Result<PlannedClaim> {
+    // An acceptor without a role acts in the role that the handoff is for.
+    let role = role.or_else(|| handoff.to_role.clone());
+    // A handoff of a claim that was continued since stays acceptable.
+    let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
+    let takeover = rules::handoff::claim_takeover(handoff, task, first_epoch, &app.actor, role.as_ref())?;
+    let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
+    if let Some(session) = &session {
+        session.check_open()?;
+    }
+    let home = session.and_then(|session| session.lane);
+    let place = claim_place::plan(tx, task, &takeover, &app.actor, home.as_ref())?;
+    let place = match lane {
+        Some(lane) => place.put_in(lane),
+        None => place,
+    };
+    let waiting = landed_here::not_ready_reasons(app, tx, task)?;
+    if !waiting.is_empty() {
+        return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());
+    }
+    check_lane_capacity(tx, handoff, task, place.task_lane.as_ref())?;
+    Ok(PlannedClaim { takeover, place, role })
+}
+
+impl PlannedClaim {
+    /// Makes the claim, in the transaction that records the acceptance.
+    pub(super) fn install(self, app: &App, tx: &WriteTx<'_>, task: &Task) -> Result<Claim> {
+        let actor = Actor { role: self.role, ..app.actor.clone() };
+        let claim = task.new_claim(&actor, tx.now(), app.settings.claims.lease);
+        claim::install(app, tx, task, &claim, &self.takeover, &self.place)?;
+        Ok(claim)
+    }
+}
+
+/// Checks the WIP limits of the lane in which the task will be, and of the handoff's lane.
+fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task, lane: Option<&LaneName>) -> Result<()> {
+    let mut lanes: Vec<_> = lane.into_iter().chain(&handoff.to_lane).collect();
+    lanes.dedup();
+    for name in lanes {
+        let lane = lookup::lane(tx, name)?;
+        lanes_rule::check_capacity(&lane, tasks::held_in_lane(tx, name, Some(&task.id))?)?;
+    }
+    Ok(())
 }

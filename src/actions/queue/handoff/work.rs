@@ -1,6 +1,6 @@
-//! Where the work of a task is that is handed over: its commits stay in the lane in which they were made.
+//! The work of a task that is handed over: where its commits are, and how they come into the lane of the actor who accepts.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::Result;
 
@@ -8,37 +8,45 @@ use crate::{
     actions::{
         App,
         core::lookup,
-        queue::{base_commit, lane::checkout, task_worktree},
+        queue::{
+            base_commit,
+            lane::{
+                checkout,
+                sync::{self, Incoming, LaneUpdate},
+                worktree,
+            },
+            task_worktree,
+        },
     },
     config::project::worktree_top,
-    domain::{LaneName, Refusal, TaskId, lane::Lane},
-    os::git::Git,
-    store::lanes,
+    domain::{LaneName, Refusal, TaskId, commit_id, handoff::Handoff, lane::Lane, task::Task},
+    os::{
+        git::{Git, UncommittedWork},
+        lock::FileLock,
+    },
+    store::ReadTx,
     wire::HandedWorkView,
 };
 
-/// The work of a task in a worktree of this host.
 #[derive(Debug, Clone)]
 pub(super) struct HandedWork {
-    /// The task's lane; `None` for the worktree of a session without a lane.
+    /// The task's lane; `None` when the worktree is that of a session without a lane.
     pub(super) lane: Option<LaneName>,
     pub(super) worktree: String,
     pub(super) branch: Option<String>,
     pub(super) head: String,
-    /// The number of its commits that the base lacks; `None` when it is unknown.
+    /// How many commits of the work the base lacks; `None` when that is unknown.
     commits: Option<u64>,
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is here. Starts git.
-///
-/// # Errors
-/// `lane_damaged`; as the store fails.
+/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Error:
+/// `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
-        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        let lane = lookup::lane_of(tx, &task)?;
         let is_worked_on = task.state.claim().is_some() || lane.is_some();
         Ok((is_worked_on.then(|| task_worktree::of_work(app, tx, &task)).transpose()?, lane))
     })?;
@@ -60,10 +68,7 @@ pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
 }
 
 impl HandedWork {
-    /// The work in the worktree of a lane whose branch will be at `head`.
-    ///
-    /// # Errors
-    /// `no_worktree`.
+    /// The work in a lane's worktree, as if its branch were at `head`.
     pub(super) fn of_lane(app: &App, lane: &Lane, base: &str, head: &str) -> Result<Self> {
         let Some(worktree) = lane.worktree.clone() else {
             return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
@@ -75,17 +80,16 @@ impl HandedWork {
         Ok(Self { lane, branch, head: head.to_owned(), commits, has_changes, worktree })
     }
 
-    /// The lane, or the worktree without one.
+    /// The lane in words, or the worktree of a session without a lane.
     pub(super) fn place(&self) -> String {
         self.lane.as_ref().map_or_else(|| self.worktree.clone(), |lane| format!("the lane {lane}"))
     }
 
-    /// Whether there is anything in it that another worktree lacks. What cannot be known is something.
+    /// Whether the work has anything that other worktrees lack. What git cannot tell counts as something.
     pub(super) fn is_begun(&self) -> bool {
         self.commits != Some(0) || self.has_changes
     }
 
-    /// The line of the answer.
     pub(super) fn line(&self) -> String {
         let lane = self.lane.as_ref().map(|lane| format!("lane {lane}, ")).unwrap_or_default();
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
@@ -107,4 +111,69 @@ impl HandedWork {
             has_changes: self.has_changes,
         }
     }
+}
+
+/// The actor's lane: that of its session, else the lane that the handoff is for, else the actor's own `--lane`. Error:
+/// `work_not_moved` without a lane.
+pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<Lane> {
+    let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
+    let named = session.and_then(|session| session.lane).or_else(|| handoff.to_lane.clone());
+    let Some(name) = named.or_else(|| app.actor.lane.clone()) else {
+        let id = handoff.id;
+        let hint = format!("act as a session of a lane: fairway handoff accept {id} --move --session SESSION");
+        return Err(Refusal::WorkNotMoved { handoff: id, why: "you act in no lane".into(), hint }.into());
+    };
+    lookup::lane(tx, &name)
+}
+
+/// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not
+/// wait for each other. Error: `in_use`.
+pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> {
+    let names: BTreeSet<_> = task.fields.lane.iter().chain([&own.name]).collect();
+    names.into_iter().map(|name| worktree::lock(app, name)).collect()
+}
+
+/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it. Errors:
+/// `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing
+/// or on another host.
+pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
+    let id = handoff.id.to_string();
+    let words = ["handoff", "accept", &id, "--move"];
+    let lane = app.read(|tx| {
+        let is_worked_on = task.state.claim().is_some() || task.fields.lane.is_some();
+        let refusal =
+            if is_worked_on { task_worktree::of_work(app, tx, task)?.refusal(app, tx, &words)? } else { None };
+        match refusal {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok(lookup::lane_of(tx, &task)?),
+        }
+    })?;
+    if lane.as_ref().is_some_and(|lane| lane.name == own.name) {
+        return Ok(None);
+    }
+    if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {
+        checkout::dir(app, &lane, &words)?;
+    }
+    let Some(work) = find(app, &task.id)?.filter(HandedWork::is_begun) else { return Ok(None) };
+    let dir = checkout::dir(app, own, &words)?;
+    let incoming = incoming(app, handoff, &work)?;
+    let busy = |session: &str| Some(format!("stop it first: fairway session stop {session}"));
+    sync::prepare(app, own, dir, incoming, false, busy).map(Some)
+}
+
+/// The commits to bring. Refuses uncommitted changes, which no merge would bring.
+fn incoming(app: &App, handoff: &Handoff, work: &HandedWork) -> Result<Incoming> {
+    let Some(lane) = &work.lane else {
+        let why = format!("it is in {}, which is the worktree of no lane", work.worktree);
+        let hint = format!("accept it and work there: fairway handoff accept {}", handoff.id);
+        return Err(Refusal::WorkNotMoved { handoff: handoff.id, why, hint }.into());
+    };
+    let git = Git::new(app.env.vars(), work.worktree.as_ref());
+    let (operation, changes) = (git.unfinished_operation()?, git.changes()?);
+    if let Some(text) = (UncommittedWork { operation, changes, ..UncommittedWork::default() }).text() {
+        let (why, dir) = (format!("its worktree {text}"), Some(work.worktree.clone()));
+        return Err(Refusal::UnsavedWork { lane: lane.clone(), verb: "move the work of", why, dir }.into());
+    }
+    let name = work.branch.clone().unwrap_or_else(|| commit_id::short(&work.head).to_owned());
+    Ok(Incoming { name, commit: work.head.clone() })
 }

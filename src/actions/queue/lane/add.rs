@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    fetched_base,
-    patch::{self, LanePatch},
+    edit::{self, LanePatch, here},
     worktree::{self, WorktreePlan},
 };
 use crate::{
@@ -21,19 +20,15 @@ use crate::{
     store::{ReadTx, WriteTx, lanes},
 };
 
-/// Adds a lane.
-///
-/// # Errors
-/// `exists`, `invalid_value`.
 pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| insert(tx, &here(new_lane(name, fields, tx.now())), None))
 }
 
-/// Adds a lane and creates its branch and worktree. If a step fails, branch, worktree and lane are all undone.
+/// Adds a lane and creates its branch and worktree. If a step fails, everything is undone.
 ///
 /// # Errors
-/// `exists`, also for the branch or the directory; `not_found` for a base that git does not know; `git_failed`.
+/// `exists`, also for the branch or the directory.
 pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
@@ -42,7 +37,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
         return Ok(answer);
     }
     let base = fields.base.clone().flatten();
-    let note = fetched_base::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
+    let note = base_commit::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
     let (lane, plan) = plan_worktree(app, &git, name, fields)?;
     let answer = worktree::create(app, &git, name, &plan, || {
         app.mutate(|tx| {
@@ -54,16 +49,12 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     Ok(note.into_iter().fold(answer, Answer::note))
 }
 
-/// The lane that [`add_with_worktree`] would add.
-///
-/// # Errors
-/// `not_found` for a base that git does not know; `git_failed`.
+/// The lane that [`add_with_worktree`] would add; nothing is created.
 pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     Ok(plan_worktree(app, &git, name, fields)?.0)
 }
 
-/// A new lane with its branch and worktree.
 fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &LanePatch) -> Result<(Lane, WorktreePlan)> {
     let said = |field: &Option<Option<String>>| field.clone().flatten();
     let base = said(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());
@@ -119,15 +110,6 @@ fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
     }
 }
 
-/// A lane whose worktree, if it has one, is on this host.
-pub(super) fn here(lane: Lane) -> Lane {
-    if lane.worktree.is_none() {
-        return lane.on_host(String::new(), None);
-    }
-    let local = host::identity_to_record();
-    lane.on_host(local.name, local.id)
-}
-
 fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {
     check_absent(tx, &lane.name)?;
     lanes::upsert(tx, lane)?;
@@ -145,6 +127,6 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),
         _ => String::new(),
     };
-    let answer = patch::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))?;
-    Ok(patch::missing_worktree(lane).into_iter().fold(answer, Answer::note))
+    let answer = edit::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))?;
+    Ok(edit::missing_worktree(lane).into_iter().fold(answer, Answer::note))
 }

@@ -4,23 +4,24 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{add::here, fetched_base, worktree};
+use super::{edit::here, worktree};
 use crate::{
     actions::{
         App,
         core::{errors, lookup, other_host},
+        queue::base_commit,
     },
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
     os::git::{FastForward, Fetched, Git, Repository, Upstream},
     store::lanes,
 };
 
-/// Fetches the branch of a lane and makes its worktree on this host. A lane whose worktree is not elsewhere stays as it is. The
-/// worktree of the other host is left alone. Returns notes.
+/// Fetches a lane's branch and makes its worktree on this host, with notes for the person. The worktree of the other
+/// host is left alone. A lane whose worktree is here stays as it is.
 ///
 /// # Errors
-/// `work_elsewhere` when the remote does not have the branch, or does not answer; `no_upstream` when no remote is known;
-/// `lane_held` when a branch or directory of that name here has other work; `git_failed`.
+/// `work_elsewhere` when the remote does not have the branch or does not answer; `no_upstream` when no remote is known;
+/// `lane_held` when the branch or the directory here has other work.
 pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     let _held = worktree::lock(app, name)?;
     let lane = app.read(|tx| lookup::lane(tx, name))?;
@@ -32,7 +33,7 @@ pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     let git = Git::new(app.env.vars(), &app.project.root);
     let repository = Repository::of(git);
     let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
-    let mut notes: Vec<String> = fetched_base::fetch(app, &base)?.into_iter().collect();
+    let mut notes: Vec<String> = base_commit::fetch(app, &base)?.into_iter().collect();
     let commit = fetch(app, &git, &lane, &base, &branch, &host)?;
     let dir = worktree::default_path(app, name)?;
     let place = Path::new(&dir);
@@ -64,7 +65,7 @@ pub fn bring_here(app: &App, name: &LaneName) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// The commit that the remote of the base has as the lane's branch.
+/// The commit of the lane's branch at the remote of its base.
 fn fetch(app: &App, git: &Git<'_>, lane: &Lane, base: &str, branch: &str, host: &str) -> Result<String> {
     let no_remote = || Refusal::NoUpstream {
         base: base.to_owned(),
@@ -86,7 +87,7 @@ fn fetch(app: &App, git: &Git<'_>, lane: &Lane, base: &str, branch: &str, host: 
     commit.ok_or_else(|| errors::internal("git does not know what it has fetched"))
 }
 
-/// Brings the branch of that name here to a commit, or makes it.
+/// Creates the branch at a commit, or moves an existing one forward to it.
 fn put_branch(git: &Repository<'_>, lane: &Lane, branch: &str, commit: &str) -> Result<()> {
     let Some(own) = git.branch_commit(branch)? else { return Ok(git.create_branch(branch, commit)?) };
     let git = git.git();
@@ -99,7 +100,7 @@ fn put_branch(git: &Repository<'_>, lane: &Lane, branch: &str, commit: &str) -> 
     Ok(git.move_ref(&format!("refs/heads/{branch}"), Some(&own), Some(commit))?)
 }
 
-/// Brings a worktree that this host has from earlier to a commit.
+/// Brings an existing worktree of this host to a commit.
 fn reuse(app: &App, git: &Repository<'_>, lane: &Lane, dir: &Path, branch: &str, commit: &str) -> Result<()> {
     let shown = dir.display();
     let inside = Git::new(app.env.vars(), dir);

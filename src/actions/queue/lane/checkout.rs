@@ -13,23 +13,20 @@ use crate::{
     wire::LaneGitView,
 };
 
-/// The state of a lane's worktree, without a call of git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
-    /// The lane has no worktree.
     None,
-    /// The directory is there.
     Present(PathBuf),
-    /// There is no such directory, or it is a worktree no more.
+    /// The directory is gone, or has lost its `.git` file.
     Missing(PathBuf),
-    /// The directory is there, and is no worktree of the project's repository; why.
+    /// The directory is no worktree of the project's repository, for this reason.
     Damaged(PathBuf, String),
-    /// The directory is on another host. Nothing here tells more of it.
+    /// The directory is on another host, and its state there is unknown.
     Elsewhere,
 }
 
-/// Whether a lane's worktree is there. Below a directory that Fairway made a worktree of, git would take one that has lost its
-/// `.git` file for a part of the main checkout.
+/// Whether a lane's worktree is there. A worktree of Fairway without its `.git` file counts as missing: git would take
+/// it for a part of the main checkout.
 pub fn presence(app: &App, lane: &Lane) -> Presence {
     let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
     if other_host::has_worktree(app, lane) {
@@ -43,10 +40,6 @@ pub fn presence(app: &App, lane: &Lane) -> Presence {
     }
 }
 
-/// Refuses a lane whose worktree is damaged.
-///
-/// # Errors
-/// `lane_damaged`.
 pub fn refuse_damaged(app: &App, lane: &Lane) -> Result<(), Refusal> {
     match presence(app, lane) {
         Presence::Damaged(_, why) => Err(Refusal::LaneDamaged { lane: lane.name.clone(), why }),
@@ -54,7 +47,7 @@ pub fn refuse_damaged(app: &App, lane: &Lane) -> Result<(), Refusal> {
     }
 }
 
-/// The directory of a lane's worktree, for a command of these words.
+/// The directory of a lane's worktree. `words`: the command that needs it, for a refusal.
 ///
 /// # Errors
 /// `no_worktree`; `not_found` when it is gone; `lane_damaged`; `lane_elsewhere`.
@@ -70,20 +63,18 @@ pub fn dir(app: &App, lane: &Lane, words: &[&str]) -> Result<PathBuf> {
     }
 }
 
-/// The name of a lane's base.
+/// The name of a lane's base branch, by default the project's.
 pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
     lane.base.as_deref().unwrap_or(&app.settings.project.base_branch)
 }
 
-/// A directory for objects and an index that git needs for a question only.
+/// A place for objects and an index that git needs only to answer a question.
 pub fn scratch(app: &App, git: &Git<'_>) -> Result<Scratch, GitError> {
     Scratch::create(git, &temp_dir(app))
 }
 
-/// A question about merges, in a repository that runs no program of the project's configuration. Nothing of it stays.
-///
-/// # Errors
-/// When git fails or is too old; as the question fails.
+/// Answers a question about merges in a throw-away repository, which runs no programs of the project's git
+/// configuration.
 pub fn ask_merges<T>(app: &App, git: &Git<'_>, question: impl FnOnce(MergeRepository) -> Result<T>) -> Result<T> {
     let parent = temp_dir(app).join(format!("fairway-merges-{}", std::process::id()));
     let answer = question(MergeRepository::open(git, &parent)?);
@@ -91,39 +82,24 @@ pub fn ask_merges<T>(app: &App, git: &Git<'_>, question: impl FnOnce(MergeReposi
     answer
 }
 
-/// The directory for temporary files.
 pub fn temp_dir(app: &App) -> PathBuf {
     app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
 }
 
-/// The state of a lane's worktree; `None` without one. A value that git cannot tell is null, with the reason.
+/// The state of a lane's worktree; `None` without one. What git cannot tell is null, and `problem` says why.
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
-    match presence(app, lane) {
-        Presence::None => None,
-        Presence::Elsewhere => Some(LaneGitView {
-            worktree: lane.worktree.clone().unwrap_or_default(),
-            base,
-            problem: Some(format!("the worktree is on the host {}", host_name(app, lane))),
-            ..LaneGitView::default()
-        }),
-        Presence::Damaged(dir, why) => Some(LaneGitView {
-            worktree: dir.display().to_string(),
-            base,
-            problem: Some(format!("the lane is damaged: {why}")),
-            ..LaneGitView::default()
-        }),
-        Presence::Missing(dir) => Some(LaneGitView {
-            worktree: dir.display().to_string(),
-            base,
-            problem: Some("the worktree is gone".into()),
-            ..LaneGitView::default()
-        }),
-        Presence::Present(dir) => Some(inspect(app, &dir, base)),
-    }
+    let problem = match presence(app, lane) {
+        Presence::None => return None,
+        Presence::Present(dir) => return Some(inspect(app, &dir, base)),
+        Presence::Elsewhere => format!("the worktree is on the host {}", host_name(app, lane)),
+        Presence::Damaged(_, why) => format!("the lane is damaged: {why}"),
+        Presence::Missing(_) => "the worktree is gone".to_owned(),
+    };
+    let worktree = lane.worktree.clone().unwrap_or_default();
+    Some(LaneGitView { worktree, base, problem: Some(problem), ..LaneGitView::default() })
 }
 
-/// The name of the host that a lane's worktree is on.
 pub fn host_name(app: &App, lane: &Lane) -> String {
     let known = app.read(|tx| Ok(other_host::of_lane(tx, lane)?));
     known.map_or_else(|_| lane.host.clone().unwrap_or_default(), |host| host.name)

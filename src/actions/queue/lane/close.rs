@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    patch, removal, status, unsaved_work, worktree,
+    edit, removal, status, worktree,
 };
 use crate::{
     actions::{
@@ -21,14 +21,14 @@ use crate::{
     store::{WriteTx, lanes},
 };
 
-/// The verb of refusals.
 const VERB: &str = "remove the worktree of";
 
-/// Closes a lane and removes its worktree and branch. The lane keeps their names, so that `lane repair` can make them again.
+/// Closes a lane and removes its worktree and branch. The lane keeps their names, so that `lane repair` can make them
+/// again.
 ///
 /// # Errors
 /// `in_use` while a session, a claim or a job needs the worktree; `unsaved_work`; `worktree_not_owned`; `no_worktree`;
-/// `lane_elsewhere`; `git_failed`.
+/// `lane_elsewhere`.
 pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -47,18 +47,11 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     let removed = remove(app, &lane)?;
     app.mutate(|tx| {
         let line = format!("closed lane {name}, removed its worktree{}", removed.branch_text());
-        let answer = patch::answer(tx, name, line)?;
-        Ok(match &removed.note {
-            Some(note) => answer.note(note.clone()),
-            None => answer,
-        })
+        Ok(removed.note.iter().cloned().fold(edit::answer(tx, name, line)?, Answer::note))
     })
 }
 
-/// Whether nothing is left of a lane's worktree and branch.
-///
-/// # Errors
-/// `git_failed`.
+/// Whether both the worktree and the branch of a lane are gone.
 pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     let Presence::Missing(dir) = checkout::presence(app, lane) else { return Ok(false) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -66,10 +59,7 @@ pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
 }
 
-/// The reason why the worktree of a lane must stay, or nothing.
-///
-/// # Errors
-/// `in_use`, `unsaved_work`, `git_failed`.
+/// What keeps the worktree of a lane for now; `None` when it can be removed. Error: `unsaved_work`.
 pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::Hold>> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane))? {
         return Ok(Some(hold));
@@ -77,12 +67,12 @@ pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::
     if let Some(hold) = removal::hold_in_git(app, lane)? {
         return Ok(Some(hold));
     }
-    unsaved_work::check(app, lane, VERB)?;
+    removal::refuse_unsaved(app, lane, VERB)?;
     Ok(None)
 }
 
-/// Closes a lane, then removes its worktree and branch, and records it. The caller has its lock. After a crash in between, the
-/// lane is closed and the next call removes the rest.
+/// Closes a lane, then removes its worktree and branch, and records it. The caller holds the lane's lock. After a crash
+/// in between, the next call removes the rest.
 pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
     if let Some(hold) = check_removable(app, lane)? {
         return Err(hold.refusal(lane).into());

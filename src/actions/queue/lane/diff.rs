@@ -2,20 +2,21 @@
 
 use anyhow::Result;
 
-use super::{checkout, diff_since};
+use super::checkout;
 use crate::{
     actions::{App, core::lookup, queue::base_commit},
     config::sandbox_defaults,
-    domain::{LaneName, Refusal},
-    os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},
+    domain::{LaneName, Refusal, lane::Lane},
+    env::Timestamp,
+    os::git::{ChangedFile, DiffFormat, EarlierCommit, Git, WorktreeDiff},
+    store::events,
     wire::{FileDiffView, LaneDiffView},
 };
 
-/// The difference as a document. Files that are not committed and new files are included; nothing is written to the
-/// repository.
+/// The difference as a document, with uncommitted and new files. Nothing is written to the repository.
 ///
 /// # Errors
-/// `not_found` for the lane, its worktree, its base or the event or commit `since`; `no_worktree`; `lane_elsewhere`; `git_failed`.
+/// `not_found` for the base and for `since`; `no_worktree`; `lane_elsewhere`.
 pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffView> {
     with_diff(app, name, since, |git, diff, facts| {
         let mut files: Vec<FileDiffView> = diff.files(&facts.since)?.into_iter().map(file_view).collect();
@@ -36,12 +37,11 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
     })
 }
 
-/// What a difference that is shown as text does not say by itself.
 #[derive(Debug)]
 pub struct DiffNotes {
-    /// The paths at which no file of git's stands any more.
+    /// Paths of the commit at which something else than a regular file is now, such as a socket.
     pub special: Vec<String>,
-    /// The paths that programs of the person would run or read later.
+    /// Paths that a person's programs would run or read later.
     pub runs_later: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ fn runs_later(files: &[FileDiffView]) -> Vec<String> {
     files.iter().map(|file| &file.path).filter(|path| defaults.runs_later(path)).cloned().collect()
 }
 
-/// Shows the difference on the terminal, as `git diff` does: through git's pager.
+/// Shows the difference on the terminal through git's pager.
 pub fn show(
     app: &App,
     name: &LaneName,
@@ -82,7 +82,6 @@ pub fn text(
     })
 }
 
-/// The two sides of the comparison.
 struct Facts {
     head: String,
     base: String,
@@ -103,7 +102,7 @@ fn with_diff<T>(
     let base = checkout::base(app, &lane).to_owned();
     let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
     let since = match since {
-        Some(since) => diff_since::commit(app, &git, &lane, since)?,
+        Some(since) => since_commit(app, &git, &lane, since)?,
         None => {
             let base_commit = base_commit::find(app, &git, &base)?;
             let base_commit = base_commit.ok_or_else(|| Refusal::not_found("base branch", &base))?;
@@ -115,7 +114,6 @@ fn with_diff<T>(
     act(&git, &diff, Facts { head, base, since })
 }
 
-/// A file that differs, as a document.
 pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     let status = match file.letter {
         'A' => "added",
@@ -127,4 +125,34 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
         _ => "modified",
     };
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
+}
+
+/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is
+/// a commit, branch or tag. Errors: `not_found`, also for an event before the reflog of the branch.
+pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
+    let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
+    match since.parse::<i64>() {
+        Ok(seq) if is_number => at_event(app, git, lane, seq),
+        _ => Ok(git.commit(since).ok_or_else(|| Refusal::not_found("commit", since))?),
+    }
+}
+
+fn at_event(app: &App, git: &Git<'_>, lane: &Lane, seq: i64) -> Result<String> {
+    let at = app.read(|tx| Ok(events::time(tx, seq)?))?;
+    let at = at.ok_or_else(|| Refusal::not_found("event", seq.to_string()))?;
+    let branch = match &lane.branch {
+        Some(branch) => Some(branch.clone()),
+        None => git.current_branch()?,
+    };
+    let reference = branch.as_ref().map_or_else(|| "HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
+    let before = |begins| -> anyhow::Error {
+        let lane: LaneName = lane.name.clone();
+        Refusal::BeforeReflog { lane, branch: branch.clone().unwrap_or_else(|| "HEAD".into()), event: seq, at, begins }
+            .into()
+    };
+    match git.commit_at(&reference, at.millis().div_euclid(1_000))? {
+        EarlierCommit::At(commit) => Ok(commit),
+        EarlierCommit::Before(begins) => Err(before(Some(Timestamp::from_millis(begins * 1_000)))),
+        EarlierCommit::NoReflog => Err(before(None)),
+    }
 }

@@ -1,24 +1,24 @@
-//! Edit a lane's fields.
+//! A lane's editable fields, and their edit.
+
+use std::path::Path;
 
 use anyhow::Result;
 
-use super::{
-    add::here,
-    patch::{self, LanePatch},
-};
 use crate::{
     actions::{
         Answer, App,
         core::{last_heard::LastHeard, lookup, other_host},
     },
-    domain::{Event, EventKind, LaneName, lane::Lane},
-    store::{WriteTx, hosts, lanes},
+    domain::{
+        Event, EventKind, LaneName, Refusal, Role, branch_name, id::Label, lane::Lane, sandbox::SandboxClass,
+        text_limits,
+    },
+    os::host,
+    store::{ReadTx, WriteTx, hosts, lanes, tasks},
+    wire::LaneView,
 };
 
-/// Applies `fields` to a lane. A branch or worktree given here belongs to the user: `lane rm` leaves it.
-///
-/// # Errors
-/// `not_found`, `invalid_value`.
+/// Changes fields of a lane. A branch or worktree that is named here belongs to the user: `lane rm` leaves it.
 pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| {
@@ -48,18 +48,19 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         .map(|(field, _)| field.to_owned())
         .collect();
         if changed.is_empty() {
-            return patch::answer(tx, name, format!("unchanged: lane {name} has these values already"));
+            return answer(tx, name, format!("unchanged: lane {name} has these values already"));
         }
         lanes::upsert(tx, &lane)?;
         let line = format!("edited lane {name}: {}", changed.join(", "));
         tx.record(&Event::new(EventKind::LaneEdited).lane(Some(name)).with("fields", changed))?;
-        let answer = patch::answer(tx, name, line)?;
-        let missing = fields.worktree.is_some().then(|| patch::missing_worktree(&lane)).flatten();
+        let answer = answer(tx, name, line)?;
+        let missing = fields.worktree.is_some().then(|| missing_worktree(&lane)).flatten();
         Ok(left_behind(app, tx, &before, &lane)?.into_iter().chain(missing).fold(answer, Answer::note))
     })
 }
 
-/// The note on a worktree of another host that the lane no longer names, while that host is heard of.
+/// A note when the lane no longer names a worktree on another host that is still heard of: unpushed work may be left
+/// there.
 fn left_behind(app: &App, tx: &WriteTx<'_>, before: &Lane, lane: &Lane) -> Result<Option<String>> {
     if before.host_id == lane.host_id || !other_host::has_worktree(app, before) {
         return Ok(None);
@@ -90,4 +91,66 @@ fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
         sandbox: fields.sandbox.map_or(lane.sandbox, Option::unwrap_or_default),
         ..lane
     }
+}
+
+/// The lane with this host recorded for its worktree, if it has one.
+pub(super) fn here(lane: Lane) -> Lane {
+    if lane.worktree.is_none() {
+        return lane.on_host(String::new(), None);
+    }
+    let local = host::identity_to_record();
+    lane.on_host(local.name, local.id)
+}
+
+/// A partial update of a lane: `None` keeps a field, `Some(None)` clears it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LanePatch {
+    pub title: Option<Option<String>>,
+    pub role: Option<Option<Role>>,
+    pub branch: Option<Option<String>>,
+    /// The branch that `branch` started from.
+    pub base: Option<Option<String>>,
+    pub worktree: Option<Option<String>>,
+    /// How many tasks may be claimed in the lane at once.
+    pub wip_limit: Option<Option<i64>>,
+    pub provider: Option<Option<Label>>,
+    pub backend: Option<Option<String>>,
+    /// The least sandbox of each session in the lane.
+    pub sandbox: Option<Option<SandboxClass>>,
+}
+
+impl LanePatch {
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        let line = |what: &'static str, value: &Option<Option<String>>| match value.iter().flatten().next() {
+            Some(value) => text_limits::check_line(what, value).map(drop),
+            None => Ok(()),
+        };
+        line("title", &self.title)?;
+        line("worktree", &self.worktree)?;
+        line("backend", &self.backend)?;
+        for (what, value) in [("branch", &self.branch), ("base", &self.base)] {
+            if let Some(value) = value.iter().flatten().next() {
+                branch_name::check(what, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn view(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneView> {
+    let lane = lookup::lane(tx, name)?;
+    Ok(LaneView::new(&lane, tasks::held_in_lane(tx, name, None)?))
+}
+
+pub(super) fn answer(tx: &ReadTx<'_>, name: &LaneName, line: impl Into<String>) -> Result<Answer> {
+    Answer::new(&view(tx, name)?, name, line)
+}
+
+/// The note for a lane that names a directory of this host which does not exist.
+pub(super) fn missing_worktree(lane: &Lane) -> Option<String> {
+    let dir = lane.worktree.as_deref().filter(|dir| !Path::new(dir).is_dir())?;
+    let (dir, branch) = (shell_words::quote(dir), shell_words::quote(lane.branch.as_deref().unwrap_or("BRANCH")));
+    Some(format!(
+        "there is no directory {dir}; make the worktree before work starts in it: git worktree add {dir} {branch}"
+    ))
 }

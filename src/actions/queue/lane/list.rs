@@ -20,7 +20,7 @@ use crate::{
     wire::{LaneDetailView, LaneView, SessionOverviewView, TaskView},
 };
 
-/// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls of it per lane.
+/// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls per lane.
 pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     let lanes: Vec<(Lane, LaneView)> = app.read(|tx| {
         let all = lanes::all(tx)?;
@@ -40,10 +40,7 @@ fn with_counts(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
     Ok(LaneView { other_host: other.map(|host| host.name), ..view })
 }
 
-/// A lane with the state of its worktree, its sessions, claimed tasks, newest checkpoints and open handoffs.
-///
-/// # Errors
-/// `not_found`.
+/// A lane with its worktree's state, sessions, claimed tasks, newest checkpoints and open handoffs.
 pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
     let (lane, mut view) = app.read(|tx| {
         let lane = lookup::lane(tx, name)?;

@@ -21,11 +21,8 @@ use crate::{
     wire::{KeptLaneView, LanePruneView, PrunedLaneView},
 };
 
-/// Removes the worktrees and branches that Fairway made for lanes that are closed. One stays while a session, a claim or a job
-/// needs it, or while it has work that its base lacks.
-///
-/// # Errors
-/// As the store fails. What keeps one lane does not stop the others.
+/// Removes the worktrees and branches that Fairway made for closed lanes. One stays while a session, a claim or a job
+/// needs it, or while its base lacks some of its work. What keeps one lane does not stop the others.
 pub fn prune(app: &App, dry_run: bool) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);

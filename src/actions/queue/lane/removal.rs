@@ -1,33 +1,30 @@
-//! Removing the branch and the worktree that Fairway made for a lane.
+//! Removing the branch and the worktree that Fairway made for a lane, unless they have work of their own.
 
 use std::{fs, path::Path};
 
 use anyhow::Result;
 
 use super::{
-    unsaved_work, worktree,
-    worktree_removal::{self, Checkout},
+    checkout,
+    worktree::{self, Checkout},
 };
 use crate::{
-    actions::App,
+    actions::{App, queue::base_commit},
     domain::{Refusal, commit_id, lane::Lane},
     os::git::{Git, LaneClone, ListedWorktree, Repository},
     store::{ReadTx, jobs, sessions, tasks},
 };
 
-/// The parts of a lane that were removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Removed {
-    /// Whether git had a worktree there, or a record of one.
     pub(super) worktree: bool,
-    /// The branch that was deleted, and its commit.
+    /// The deleted branch and the commit that it was at.
     pub(super) branch: Option<(String, String)>,
-    /// Why the branch stays.
     pub(super) note: Option<String>,
 }
 
 impl Removed {
-    /// The end of a sentence: the branch with its commit, as `git branch -d` says it.
+    /// The end of a sentence that names the deleted branch with its commit; empty without one.
     pub(super) fn branch_text(&self) -> String {
         match &self.branch {
             Some((branch, commit)) => {
@@ -38,7 +35,7 @@ impl Removed {
     }
 }
 
-/// Why a worktree cannot be removed now.
+/// What keeps a worktree from being removed, and the command that ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) code: &'static str,
@@ -47,14 +44,14 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// The refusal of a command for this lane alone.
+    /// This hold as the refusal of a command about one lane.
     pub(super) fn refusal(self, lane: &Lane) -> Refusal {
         let hint = format!("then try again: {}", self.command);
         Refusal::LaneHeld { lane: lane.name.clone(), why: self.why, hint }
     }
 }
 
-/// The session, claim or job that needs a lane's worktree, if any. Ended sessions and closed tasks do not.
+/// The live session, claim or running job that needs a lane's worktree, if any.
 pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
     let is_inside = |path: &str| lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir));
     let live = sessions::live(tx)?;
@@ -91,10 +88,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
     }))
 }
 
-/// The property of a worktree for which git does not remove it, if any.
-///
-/// # Errors
-/// `git_failed`.
+/// Why git would not remove the worktree: a lock or submodules.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -112,9 +106,7 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
 }
 
 /// Removes worktree and branch; what is gone already is no failure. A branch that is checked out elsewhere stays.
-///
-/// # Errors
-/// `unsaved_work`, `git_failed`.
+/// Error: `unsaved_work`.
 pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
     let _alone = worktree::lock_git(app)?;
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -127,22 +119,19 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
             // Only an empty directory goes; git drops its own record of a directory that is gone.
             let _ = fs::remove_dir(dir);
         }
-        worktree_removal::remove_worktree(app, &git, dir, Checkout::Complete)?;
+        worktree::remove_worktree(app, &git, dir, Checkout::Complete)?;
     }
     let removed = Removed { worktree: had_worktree, ..branch_to_delete(app, lane)? };
     if let Some((branch, tip)) = &removed.branch {
         // Checked again: a commit may have been added since. The deletion itself requires this tip.
-        unsaved_work::check(app, lane, verb)?;
+        refuse_unsaved(app, lane, verb)?;
         git.delete_branch(branch, tip)?;
     }
     let _ = LaneClone::clear(&app.project.sandbox_dir(&lane.name));
     Ok(removed)
 }
 
-/// The branch that goes with the worktree, or why it stays.
-///
-/// # Errors
-/// `git_failed`.
+/// The branch that is deleted with the worktree, or a note why it stays.
 pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let Some(branch) = &lane.branch else { return Ok(Removed::default()) };
@@ -154,4 +143,53 @@ pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
         return Ok(Removed { note: Some(note), ..Removed::default() });
     }
     Ok(Removed { branch: Some((branch.clone(), tip)), ..Removed::default() })
+}
+
+/// Why a lane stays whose sandbox still has commits of its own.
+pub(super) const SANDBOX_IS_OPEN: &str =
+    "a sandbox works in it, or one has ended before its commits were taken back, as the next `sandbox run` does";
+
+/// Refuses unless the base has everything of the lane's branch and worktree: as the same commits, as commits with the
+/// same changes, or as one commit with all changes. Ignored files do not count, as for `git worktree remove`; a
+/// repository in an ignored directory does.
+///
+/// # Errors
+/// `unsaved_work`, also when git does not know the base; `lane_damaged`.
+pub(super) fn refuse_unsaved(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
+    let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), verb, why, dir: None };
+    if LaneClone::is_open_in(&app.project.sandbox_dir(&lane.name)) {
+        return Err(unsaved(SANDBOX_IS_OPEN.to_owned()).into());
+    }
+    checkout::refuse_damaged(app, lane)?;
+    let root = Git::new(app.env.vars(), &app.project.root);
+    let base = checkout::base(app, lane);
+    let Some(base_commit) = base_commit::find(app, &root, base)? else {
+        return Err(
+            unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
+        );
+    };
+    let mut tips = Vec::new();
+    if let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.exists()) {
+        if dir.join(".git").exists() {
+            if let Some(text) = worktree::uncommitted_work(app, dir)?.text() {
+                return Err(unsaved(format!("its worktree {text}")).into());
+            }
+            tips.extend(Git::new(app.env.vars(), dir).own_tips()?);
+        } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
+            let why = format!("{} is no worktree any more, and it has files", dir.display());
+            return Err(unsaved(why).into());
+        }
+    }
+    if let Some(branch) = &lane.branch {
+        tips.extend(Repository::of(root).branch_commit(branch)?);
+    }
+    tips.dedup();
+    let scratch = checkout::scratch(app, &root)?;
+    for tip in tips {
+        if !root.with_scratch(&scratch).has_all_changes(&base_commit, &tip)? {
+            let branch = lane.branch.as_deref().unwrap_or("HEAD");
+            return Err(unsaved(format!("its branch {branch} has commits that are not in {base}")).into());
+        }
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The end of a lane whose work has landed: its worktree and branch go when nothing of them is lost or needed.
+//! Closes a lane whose work has landed, and removes its worktree and branch when nothing is lost and no work needs them.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    close, removal, status, unsaved_work, worktree,
-    worktree_removal::{self, Checkout},
+    close, removal, status,
+    worktree::{self, Checkout},
 };
 use crate::{
     actions::{
@@ -19,20 +19,15 @@ use crate::{
     store::lanes,
 };
 
-/// The result of removing a landed lane's worktree and branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::actions) struct LandedLane {
-    /// The directory that was removed.
     pub(in crate::actions) removed: Option<String>,
-    /// Why something stays.
     pub(in crate::actions) note: Option<String>,
 }
 
-/// Closes a lane and removes the worktree and branch that Fairway made for it, if its branch is at the landed commit, its worktree
-/// is clean, and no session, claim, job or open task needs it. The row of the lane stays.
-///
-/// # Errors
-/// As the store or git fails; nothing is removed then, or only the worktree.
+/// Closes a lane whose work has landed, and removes the worktree and branch that Fairway made for it. Both stay when
+/// the branch has other commits, the worktree has changes, or a session, claim, job or open task needs them. When the
+/// call fails, at most the worktree was removed.
 pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
     let Some(lane) = app.read(|tx| Ok(lanes::find(tx, name)?))? else { return Ok(LandedLane::default()) };
     let Some(dir) = lane.worktree.clone().filter(|_| lane.owns_worktree) else { return Ok(LandedLane::default()) };
@@ -71,7 +66,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         return stays(format!("its branch {branch} has commits that have not landed"));
     }
     if LaneClone::is_open_in(&app.project.sandbox_dir(name)) {
-        return stays(unsaved_work::SANDBOX_IS_OPEN.to_owned());
+        return stays(removal::SANDBOX_IS_OPEN.to_owned());
     }
     if let Presence::Damaged(_, why) = checkout::presence(app, &lane) {
         return stays(format!("the lane is damaged: {why}"));
@@ -82,7 +77,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         if own_tips.iter().any(|tip| tip != commit) {
             return stays("it has commits that have not landed".to_owned());
         }
-        if let Some(text) = worktree_removal::uncommitted_work(app, path)?.text() {
+        if let Some(text) = worktree::uncommitted_work(app, path)?.text() {
             return stays(format!("it {text}"));
         }
     } else if path.exists() {
@@ -102,7 +97,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     }
     // Of a directory that is gone git has a record.
     let had_worktree = git.has_worktree(path)?;
-    if had_worktree && let Err(error) = worktree_removal::remove_worktree(app, &git, path, Checkout::Complete) {
+    if had_worktree && let Err(error) = worktree::remove_worktree(app, &git, path, Checkout::Complete) {
         app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
         return Err(error);
     }

@@ -9,10 +9,9 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    add::here,
     checkout::{self, Presence},
-    patch, worktree,
-    worktree_removal::{self, Checkout},
+    edit::{self, here},
+    worktree::{self, Checkout},
 };
 use crate::{
     actions::{
@@ -29,11 +28,11 @@ use crate::{
     store::lanes,
 };
 
-/// Makes the worktree of a lane again, from its branch. A branch that is gone starts again at the lane's base. A worktree that
-/// is there stays as it is; one of a moved project is connected with its repository again.
+/// Makes a lane's worktree again from its branch, or from the lane's base when the branch is gone. An existing worktree
+/// stays; one of a moved project is connected with its repository again.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `lane_held` when other files are in its directory; `not_found` for the base; `git_failed`.
+/// `no_worktree`; `lane_elsewhere`; `lane_held` when other files are in its directory.
 pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -51,7 +50,7 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
             let inside = Repository::of(Git::new(app.env.vars(), &dir));
             if !inside.is_unfinished()? {
                 return app
-                    .mutate(|tx| patch::answer(tx, name, format!("unchanged: the worktree of lane {name} is there")));
+                    .mutate(|tx| edit::answer(tx, name, format!("unchanged: the worktree of lane {name} is there")));
             }
             inside.checkout()?;
             return record(app, &lane, &dir, false);
@@ -72,8 +71,8 @@ fn has_files(dir: &Path) -> bool {
     dir.read_dir().is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Connects a directory with git's record of it again. Its files stay as they are, and what was in the place of its `.git` file is
-/// kept beside it.
+/// Writes the directory's `.git` file anew and so connects it with git's record of the worktree. Its files stay, and
+/// what was in the place of the `.git` file is kept beside it.
 fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     let Some(record) = worktree_record(&app.project.root, dir) else {
@@ -99,14 +98,11 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
         let text = format!("ref: refs/heads/{branch}\n");
         files::write_atomic(&record.join("HEAD"), text.as_bytes(), 0o644).map_err(errors::internal)?;
     }
-    let answer = recorded_connection(app, lane, dir)?;
-    Ok(match kept {
-        Some(kept) => answer.note(format!("the repository that was in its place is {}", kept.display())),
-        None => answer,
-    })
+    let note = kept.map(|kept| format!("the repository that was in its place is {}", kept.display()));
+    Ok(note.into_iter().fold(recorded_connection(app, lane, dir)?, Answer::note))
 }
 
-/// Renames an entry that is not the `.git` file of this record; returns its new path.
+/// Renames what is in the place of the `.git` file, unless it already leads to this record. Returns the new path.
 fn set_aside(entry: &Path, record: &Path) -> io::Result<Option<PathBuf>> {
     let own = format!("gitdir: {}", record.display());
     let is_own = || fs::read_to_string(entry).is_ok_and(|text| text.trim_end() == own);
@@ -123,7 +119,7 @@ fn set_aside(entry: &Path, record: &Path) -> io::Result<Option<PathBuf>> {
     Ok(Some(kept))
 }
 
-/// The lane's worktree, when it has lost its repository: the project was moved, and the worktree with it or not.
+/// The lane's worktree, when it lost its repository because the project was moved.
 fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
     Ok(match checkout::presence(app, lane) {
         Presence::None | Presence::Elsewhere | Presence::Damaged(..) => None,
@@ -135,14 +131,12 @@ fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
     })
 }
 
-/// Connects a worktree with the repository of the project.
 fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     Repository::of(Git::new(app.env.vars(), &app.project.root)).repair_worktree(dir)?;
     recorded_connection(app, lane, dir)
 }
 
-/// Records that a worktree is connected with its repository again.
 fn recorded_connection(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let git = Git::new(app.env.vars(), dir);
     Repository::around(git)?;
@@ -159,11 +153,11 @@ fn recorded_connection(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
                 .with("new_branch", false),
         )?;
         let line = format!("connected the worktree of lane {} at {place} with its repository again", lane.name);
-        patch::answer(tx, &lane.name, line)
+        edit::answer(tx, &lane.name, line)
     })
 }
 
-/// Creates the worktree, and the branch if it is gone; returns whether it was.
+/// Creates the worktree, and its branch if that is gone. Returns whether the branch is new.
 fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<bool> {
     let _alone = worktree::lock_git(app)?;
     if dir.is_file() {
@@ -175,7 +169,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
     }
     if git.has_worktree(dir)? {
         // Git's record of the directory that is gone; git refuses to drop that of a locked worktree.
-        worktree_removal::remove_worktree(app, git, dir, Checkout::Complete)?;
+        worktree::remove_worktree(app, git, dir, Checkout::Complete)?;
     }
     let is_new_branch = git.branch_commit(branch)?.is_none();
     if is_new_branch {
@@ -201,6 +195,6 @@ fn record(app: &App, lane: &Lane, dir: &Path, is_new_branch: bool) -> Result<Ans
         let origin = if is_new_branch { "a new branch" } else { "its branch" };
         let line =
             format!("made the worktree of lane {} again, on {origin} {}", lane.name, branch.as_deref().unwrap_or("-"));
-        patch::answer(tx, &lane.name, line)
+        edit::answer(tx, &lane.name, line)
     })
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{
     removal::{self, Removed},
-    status, unsaved_work, worktree,
+    status, worktree,
 };
 use crate::{
     actions::{
@@ -20,14 +20,13 @@ use crate::{
     wire::LaneView,
 };
 
-/// The verb of refusals.
 const VERB: &str = "remove";
 
-/// Removes a lane. A worktree that Fairway created is removed too, unless it holds unsaved work. Any other worktree stays. A
-/// lane with a history is hidden: the history stays, and the name can be used again.
+/// Removes a lane. A worktree that Fairway made is removed too, unless it has unsaved work; any other stays. A lane
+/// with a history is only hidden, and its name can be used again.
 ///
 /// # Errors
-/// `in_use`, `lane_elsewhere`, `unsaved_work`, `git_failed`.
+/// `in_use`, `lane_elsewhere`, `unsaved_work`.
 pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -44,7 +43,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane))? {
         return Err(hold.refusal(&lane).into());
     }
-    unsaved_work::check(app, &lane, VERB)?;
+    removal::refuse_unsaved(app, &lane, VERB)?;
     // Closed first: no claim and no launch may use the worktree while it is removed.
     app.transaction(|tx| match check_unused(tx, name)? {
         lane if lane.status == LaneStatus::Closed => Ok(()),
@@ -62,7 +61,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     app.mutate(|tx| delete(app, tx, &check_unused(tx, name)?, Some(&removed)))
 }
 
-/// The lane, if no open record refers to it.
+/// The lane, unless an open record refers to it.
 fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
     let uses = lanes::usage(tx, name)?;
@@ -109,8 +108,7 @@ fn delete(app: &App, tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -
         let on = host.map(|host| format!(" on the host {}", host.name)).unwrap_or_default();
         answer = answer.note(format!("its worktree {dir}{on} stays"));
     }
-    if let Some(note) = removed.and_then(|removed| removed.note.as_ref()) {
-        answer = answer.note(note.clone());
-    }
-    Ok(if has_history { answer.note("its history stays in the event log") } else { answer })
+    let history = has_history.then(|| "its history stays in the event log".to_owned());
+    let notes = removed.and_then(|removed| removed.note.clone()).into_iter().chain(history);
+    Ok(notes.fold(answer, Answer::note))
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    patch,
+    edit,
 };
 use crate::{
     actions::{Answer, App, core::lookup},
@@ -17,18 +17,15 @@ use crate::{
 };
 
 /// Opens, pauses or closes a lane. Existing claims stay.
-///
-/// # Errors
-/// `not_found`.
 pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
     app.mutate(|tx| {
         let lane = lookup::lane(tx, name)?;
         if lane.status == status {
-            return patch::answer(tx, name, format!("unchanged: lane {name} is {status} already"));
+            return edit::answer(tx, name, format!("unchanged: lane {name} is {status} already"));
         }
         let before = lane.status;
         write(tx, lane, status)?;
-        let answer = patch::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
+        let answer = edit::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
         let held = tasks::held_in_lane(tx, name, None)?;
         if let (LaneStatus::Open, Presence::Missing(_)) = (status, checkout::presence(app, &lookup::lane(tx, name)?)) {
             return Ok(answer.note(format!("its worktree is gone; make it again: fairway lane repair {name}")));
@@ -41,7 +38,6 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
     })
 }
 
-/// Writes the status and its event.
 pub(super) fn write(tx: &WriteTx<'_>, lane: Lane, status: LaneStatus) -> Result<()> {
     let kind = match status {
         LaneStatus::Open => EventKind::LaneOpened,

@@ -17,28 +17,24 @@ use crate::{
     wire::LaneSyncView,
 };
 
-/// The candidates of so many of the newest landings are known.
+/// The candidate for `--onto` is looked for in so many of the newest landings.
 const MAX_LANDINGS: i64 = 1000;
 
-/// How the base comes into the lane.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncOptions {
-    /// The candidate of a landing of the lane, in place of the base.
+    /// A candidate of a landing, which is brought in instead of the base.
     pub onto: Option<String>,
-    /// Rebase the branch on the base; otherwise merge the base into the branch.
+    /// Rebase the branch on the base; by default the base is merged into the branch.
     pub rebase: bool,
-    /// Also while a session works in the lane.
     pub force: bool,
-    /// Change nothing.
     pub dry_run: bool,
 }
 
-/// Brings the base into the lane's branch and worktree. The result is worked out before the worktree changes, so a conflict
-/// leaves everything as it was.
+/// Brings the base into the lane's branch and worktree. The result is worked out first, so a conflict changes nothing.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree, the base or the candidate; `wrong_branch`; `unsaved_work`; `in_use` while
-/// another session works in the lane; `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
+/// `no_worktree`; `lane_elsewhere`; `wrong_branch`; `unsaved_work`; `in_use` while another session works in the lane;
+/// `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
 pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -84,7 +80,7 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
     })
 }
 
-/// The candidate with which the lane was to land, by its short name. Nothing else comes into the lane in place of its base.
+/// The candidate of a landing of this lane. No other commit may come into the lane instead of its base.
 fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incoming> {
     let known = app.read(|tx| Ok(landings::newest(tx, MAX_LANDINGS)?))?;
     let commit = git.commit(onto).filter(|commit| {
@@ -97,7 +93,6 @@ fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incomi
 /// Commits that come into a lane: the base of a sync, or the work that is handed over.
 #[derive(Debug)]
 pub(in crate::actions) struct Incoming {
-    /// The branch, as people read it.
     pub(in crate::actions) name: String,
     pub(in crate::actions) commit: String,
 }
@@ -110,18 +105,15 @@ pub(in crate::actions) struct LaneUpdate {
     branch: String,
     base: String,
     base_commit: String,
-    /// The commit of the branch.
     pub(in crate::actions) head: String,
-    /// The number of commits that the branch lacks.
+    /// How many of the incoming commits the branch lacks.
     pub(in crate::actions) behind: u64,
     ahead: u64,
 }
 
-/// Looks whether a lane can get these commits, after it has settled an interrupted sync. The caller has locked the lane's
-/// worktree `dir`. `busy` says what to do about another session that works in the lane; `None`: go on in spite of it.
-///
-/// # Errors
-/// `wrong_branch`, `unsaved_work`, `in_use`, `git_failed`; `not_found` without a commit.
+/// Checks that a lane can get these commits, after it has settled an interrupted sync. The caller has locked the lane's
+/// worktree `dir`. `busy` gets another session that works in the lane and returns the hint of a refusal, or `None` to
+/// go on. Errors: `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without a commit.
 pub(in crate::actions) fn prepare(
     app: &App,
     lane: &Lane,
@@ -151,10 +143,8 @@ pub(in crate::actions) fn prepare(
 }
 
 impl LaneUpdate {
-    /// Makes the commit to move to, without moving; says how it is made.
-    ///
-    /// # Errors
-    /// `sync_conflict`, `merge_commits`, `git_failed`.
+    /// Makes the commit to move to, without moving. The first value says how: `fast_forward`, `merge` or `rebase`.
+    /// Errors: `sync_conflict`, `merge_commits`.
     pub(in crate::actions) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
         let git = Git::new(app.env.vars(), &self.dir);
         let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
@@ -171,11 +161,8 @@ impl LaneUpdate {
         Ok((how, plan))
     }
 
-    /// Moves the branch and the worktree, and records that together with `change`. A refusal by `change` moves them back; a
-    /// crash leaves an intent that the next sync or acceptance settles.
-    ///
-    /// # Errors
-    /// `git_failed`; as `change` and the store fail.
+    /// Moves the branch and the worktree, and records that together with `change`. When `change` refuses, both are
+    /// moved back. A crash leaves an intent that the next sync or acceptance settles.
     pub(in crate::actions) fn apply(
         &self,
         app: &App,
@@ -228,7 +215,6 @@ impl LaneUpdate {
         }
     }
 
-    /// The update in a line.
     pub(in crate::actions) fn line(&self, how: &str, is_plan: bool) -> String {
         let Self { name, base, branch, behind, ahead, .. } = self;
         let verb = match (how, is_plan) {
@@ -248,7 +234,6 @@ impl LaneUpdate {
         }
     }
 
-    /// The update as a document.
     pub(in crate::actions) fn view(&self, how: &'static str, to: Option<&str>, dry_run: bool) -> LaneSyncView {
         LaneSyncView {
             lane: self.name.to_string(),
@@ -271,14 +256,14 @@ impl LaneUpdate {
     }
 }
 
-/// The live session of the lane that is not the caller, if any.
+/// A live session of the lane other than the caller's.
 fn other_session(app: &App, tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<String>> {
     let live = sessions::live(tx)?;
     let other = live.iter().find(|one| one.lane.as_ref() == Some(name) && app.actor.session.as_ref() != Some(&one.id));
     Ok(other.map(|session| session.id.to_string()))
 }
 
-/// Records the move of an interrupted sync, or forgets it when the branch did not move.
+/// Settles an interrupted sync: records its move, or deletes its intent when the branch did not move.
 fn settle(app: &App, name: &LaneName, left: &SyncPlan, head: &str) -> Result<()> {
     app.transaction(|tx| {
         if head == left.to { sync_intent::record(tx, name, left, true) } else { sync_intent::clear(tx, name) }
@@ -298,7 +283,7 @@ fn check_branch(git: &Git<'_>, lane: &Lane, dir: &Path) -> Result<String> {
     }
 }
 
-/// Refuses a worktree with changes. `is_interrupted`: a sync of this commit was.
+/// Refuses a worktree with changes. `is_interrupted`: some of them may come from an interrupted sync.
 fn check_clean(git: &Git<'_>, name: &LaneName, dir: &Path, is_interrupted: bool) -> Result<()> {
     let work = UncommittedWork { changes: git.changes()?, ..UncommittedWork::default() };
     let Some(text) = work.text() else { return Ok(()) };

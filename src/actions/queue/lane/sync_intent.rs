@@ -10,23 +10,21 @@ use crate::{
     store::{ReadTx, WriteTx, requests},
 };
 
-/// The prefix of an intent's id. The space keeps it apart from every `--request-id`.
+/// The space keeps the id of an intent apart from every `--request-id`.
 const INTENT_PREFIX: &str = "lane-sync ";
 
 /// The move of a branch. Stored as JSON in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncPlan {
-    /// The name of the base.
     pub base: String,
-    /// The commit of the base.
     pub base_commit: String,
     /// `fast_forward`, `merge` or `rebase`.
     pub how: String,
-    /// The number of commits that the branch lacked.
+    /// How many commits the branch lacked.
     pub behind: u64,
-    /// The commit of the branch before.
+    /// The commit of the branch before the move.
     pub from: String,
-    /// The commit of the branch afterwards.
+    /// The commit of the branch after the move.
     pub to: String,
 }
 
@@ -39,13 +37,11 @@ pub fn lane_of(id: &str) -> Option<LaneName> {
     id.strip_prefix(INTENT_PREFIX).and_then(|name| LaneName::parse(name).ok())
 }
 
-/// The plan that an interrupted sync left, if any.
 pub(super) fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<SyncPlan>> {
     let left = requests::find(tx, &key(name))?.filter(|left| left.answer.is_none());
     left.map(|left| serde_json::from_str(&left.fingerprint).map_err(errors::internal)).transpose()
 }
 
-/// Writes the intent.
 pub(super) fn write(app: &App, name: &LaneName, plan: &SyncPlan) -> Result<()> {
     let text = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {
@@ -59,7 +55,7 @@ pub(super) fn clear(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
     Ok(requests::delete_open(tx, &key(name))?)
 }
 
-/// Records the move and deletes its intent. `is_late`: the command that made it was interrupted.
+/// Records the move and deletes its intent. `is_late`: the command that moved the branch was interrupted.
 pub(super) fn record(tx: &WriteTx<'_>, name: &LaneName, plan: &SyncPlan, is_late: bool) -> Result<()> {
     clear(tx, name)?;
     tx.record(

@@ -6,8 +6,7 @@ use std::{path::Path, time::Duration};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::worktree_removal::{self, Checkout};
-
+use super::checkout;
 use crate::{
     actions::{
         Answer, App,
@@ -17,33 +16,31 @@ use crate::{
     domain::{LaneName, Refusal},
     os::{
         files,
-        git::{Git, Repository},
+        git::{Git, GitError, Repository, UncommittedWork},
         lock::FileLock,
     },
     store::{ReadTx, StoreError, WriteTx, requests},
 };
 
-/// How long to wait for another command that creates or removes the same lane's worktree.
+/// How long a command waits for another one that creates or removes the same worktree.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The branch and worktree to create. Stored as JSON in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreePlan {
     pub branch: String,
-    /// The commit it starts at.
+    /// The commit at which the branch starts.
     pub commit: String,
-    /// The directory.
     pub worktree: String,
     /// The name of the host that creates them; `None` in an intent of an earlier version.
     #[serde(default)]
     pub host: Option<String>,
-    /// The id of that host.
     #[serde(default)]
     pub host_id: Option<String>,
 }
 
 impl WorktreePlan {
-    /// Whether another host creates, or began to create, the branch and worktree.
+    /// Whether another host creates the branch and worktree, or began to.
     pub fn is_elsewhere(&self, app: &App) -> bool {
         other_host::has_repository(app, self.host_id.as_deref())
     }
@@ -69,10 +66,7 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
     })
 }
 
-/// Refuses an acting session that does not exist, before anything is done outside of the store.
-///
-/// # Errors
-/// `not_found`.
+/// Refuses an unknown acting session before anything outside of the store is changed.
 pub(in crate::actions) fn check_actor(app: &App) -> Result<()> {
     match &app.actor.session {
         Some(session) => app.read(|tx| lookup::session(tx, session).map(drop)),
@@ -80,8 +74,8 @@ pub(in crate::actions) fn check_actor(app: &App) -> Result<()> {
     }
 }
 
-/// Locks all worktrees of this project against creation and removal: while git creates a worktree it reads the others, and
-/// fails at an incomplete one.
+/// Locks all worktrees of this project: while git creates a worktree it reads the others, and fails at an incomplete
+/// one.
 pub fn lock_git(app: &App) -> Result<FileLock> {
     let held = FileLock::acquire_within(&app.project.runtime_dir().join("worktrees.lock"), LOCK_TIMEOUT)
         .map_err(StoreError::from)?;
@@ -91,7 +85,7 @@ pub fn lock_git(app: &App) -> Result<FileLock> {
     })
 }
 
-/// The prefix of an intent's id. The space keeps it apart from every `--request-id`.
+/// The space keeps the id of an intent apart from every `--request-id`.
 const INTENT_PREFIX: &str = "lane ";
 
 fn intent_key(name: &LaneName) -> String {
@@ -108,8 +102,8 @@ pub fn parse_plan(fingerprint: &str) -> Result<WorktreePlan> {
     serde_json::from_str(fingerprint).map_err(errors::internal)
 }
 
-/// Returns the stored answer of a repeated request. Otherwise runs `check` and removes the leftovers of an interrupted
-/// earlier attempt.
+/// Returns the stored answer of a repeated request. Otherwise runs `check` and removes what an interrupted attempt has
+/// left.
 pub fn prepare(
     app: &App,
     git: &Repository<'_>,
@@ -145,7 +139,7 @@ pub fn prepare(
     Ok(answer)
 }
 
-/// The refusal of a name whose worktree another host is making, or was making when it was interrupted.
+/// The refusal of a lane whose worktree another host is making, or was making when it was interrupted.
 fn being_made_elsewhere(app: &App, name: &LaneName, plan: &WorktreePlan) -> anyhow::Error {
     let host =
         app.read(|tx| Ok(other_host::find(tx, plan.host.as_deref().unwrap_or_default(), plan.host_id.as_deref())?));
@@ -210,25 +204,54 @@ pub fn create(
     })
 }
 
-/// The parts that exist already.
+/// What [`create`] has made so far.
 #[derive(Debug, Clone, Copy)]
 struct CreatedWorktree {
     branch: bool,
     worktree: bool,
-    /// Whether the worktree is known to hold no user's changes.
+    /// Whether no user can have changed the worktree yet.
     force: bool,
 }
 
-/// Removes the created parts; the branch only if it is still at its first commit.
+/// Removes what was created. The branch goes only if it is still at its first commit.
 fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, created: CreatedWorktree) -> Result<()> {
     let dir = Path::new(&plan.worktree);
     let _alone = lock_git(app)?;
     if created.worktree && dir.exists() && git.has_worktree(dir)? {
         let checkout = if created.force { Checkout::Interrupted } else { Checkout::Complete };
-        worktree_removal::remove_worktree(app, git, dir, checkout)?;
+        remove_worktree(app, git, dir, checkout)?;
     }
     if created.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;
     }
     Ok(())
+}
+
+/// Whether missing and changed files count as work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checkout {
+    /// Yes: the worktree was in use.
+    Complete,
+    /// No: its checkout was interrupted before any command could use the worktree.
+    Interrupted,
+}
+
+/// Removes a worktree without work in it, or git's record of one whose directory is gone. Errors: `git_failed`, also
+/// when the worktree has work.
+pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, checkout: Checkout) -> Result<()> {
+    if dir.join(".git").exists() {
+        let mut work = uncommitted_work(app, dir)?;
+        if checkout == Checkout::Interrupted {
+            work = UncommittedWork { operation: None, changes: Vec::new(), ..work };
+        }
+        if let Some(text) = work.text() {
+            return Err(GitError::Failed { step: "worktree remove", why: format!("the worktree {text}") }.into());
+        }
+    }
+    Ok(git.remove_worktree(dir, checkout == Checkout::Interrupted)?)
+}
+
+/// The work in a worktree that is in no commit.
+pub(super) fn uncommitted_work(app: &App, dir: &Path) -> Result<UncommittedWork, GitError> {
+    Git::new(app.env.vars(), dir).uncommitted_work(&checkout::temp_dir(app))
 }

@@ -9,27 +9,23 @@ use crate::{
     wire::{FileDiffView, ReviewChangesView, ReviewCommitView},
 };
 
-/// The directory of merges, in the state directory.
 const DIR: &str = "review";
-/// How many of the commits that were seen are compared with.
+/// How many of the seen commits the new work is compared with.
 const MAX_COMPARED: usize = 4;
-/// The longest patch, in bytes. One that is cut does not count as seen.
+/// The longest patch, in bytes. A longer one is cut, and does not count as seen.
 const MAX_PATCH_BYTES: usize = 1 << 20;
 
-/// Work on a base.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work<'a> {
     pub commit: &'a str,
-    /// The name of its base.
     pub base: &'a str,
-    /// The newest commit of the base.
     pub base_tip: &'a str,
     /// The newest commit of the base that the work contains.
     pub fork: &'a str,
 }
 
-/// The changes of some work since the commits that were seen: compared with the one that leaves the least to see. Where none of
-/// them can be compared with, everything is shown.
+/// What a reviewer has not seen of some work. Of the seen commits the one is taken that leaves the least to read; when
+/// none can be compared with, everything is shown.
 pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommit]) -> Result<ReviewChangesView> {
     let merges = MergeRepository::open(git, &app.project.state.join(DIR));
     let mut why_all = None;
@@ -55,13 +51,13 @@ pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommi
     Ok(view(work, since, why_all.filter(|_| since.is_none()), new, commits))
 }
 
-/// Everything that work changes on its base.
+/// Every path that the work changes on its base.
 pub(super) fn paths(git: &Git<'_>, work: Work<'_>) -> Result<Vec<String>, GitError> {
     let files = git.files_between(work.fork, work.commit, &[])?;
     Ok(files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
 }
 
-/// What is new since a commit, or why that is unknown.
+/// What is new since a seen commit, or why that is unknown.
 fn since(git: &Git<'_>, merges: &MergeRepository, work: Work<'_>, seen: &SeenCommit) -> Result<NewWork, String> {
     let short = commit_id::short(&seen.commit);
     if git.commit(&seen.commit).is_none() {

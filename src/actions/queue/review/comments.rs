@@ -6,7 +6,7 @@ use super::memory;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup},
+        core::{ForceReason, lookup},
         queue::task_worktree,
     },
     domain::{
@@ -21,10 +21,11 @@ use crate::{
     wire::ReviewCommentView,
 };
 
-/// Writes a comment on a line of a commit: by default the task's, else the checked-out one. The author is told with the next verdict.
+/// Writes a comment on a line of a commit, by default the task's, else the checked-out one. The author is told with the
+/// reviewer's next verdict.
 ///
 /// # Errors
-/// `not_found` for the task or the commit; `stale_claim`; `invalid_value` for a line that the commit does not have.
+/// `invalid_value` for a line that the commit does not have.
 pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Option<&str>) -> Result<Answer> {
     let text = text_limits::check_body("comment", text)?;
     if text.trim().is_empty() {
@@ -70,10 +71,10 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
     Ok(answer)
 }
 
-/// Closes a comment, by the actor who wrote it or with `force`.
+/// Closes a comment, by its author or with `force`.
 ///
 /// # Errors
-/// `not_found`, `not_creator`.
+/// `not_creator`.
 pub fn resolve(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
@@ -98,10 +99,7 @@ pub fn resolve(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer
     })
 }
 
-/// A task's comments with their lines in the commit of its work, oldest first; with `all` also those that are not open.
-///
-/// # Errors
-/// `not_found`; as the store fails.
+/// A task's comments, oldest first, with their lines in the commit of its work. `all`: also those that are not open.
 pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>> {
     let (task, dir, comments) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -118,7 +116,8 @@ pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>>
     Ok(views)
 }
 
-/// Comments with the places of their lines in a commit. Where git cannot tell, a comment is open where it was written.
+/// The comments with their lines in a commit. A line that git cannot follow is shown where the comment was written, and
+/// counts as open.
 pub(in crate::actions) fn followed(
     git: &Git<'_>,
     comments: &[ReviewComment],
@@ -138,7 +137,7 @@ pub(in crate::actions) fn followed(
     comments.iter().map(view).collect()
 }
 
-/// The comments of a reviewer that the author was not told yet, and that are not closed.
+/// The acting reviewer's open comments that the author was not told yet.
 pub(super) fn untold(app: &App, tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ReviewComment>> {
     let all = review_comments::of_task(tx, task)?;
     let is_untold = |comment: &ReviewComment| {

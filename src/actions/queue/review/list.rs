@@ -10,10 +10,7 @@ use crate::{
     wire::ReviewView,
 };
 
-/// A task's reviews, requested and recorded, oldest first.
-///
-/// # Errors
-/// `not_found`.
+/// A task's reviews, both requests and verdicts, oldest first.
 pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -21,36 +18,33 @@ pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
     })
 }
 
-/// The requested reviews of open tasks, oldest first.
+/// Open requests for reviews, oldest first.
 #[derive(Debug, Default)]
 pub struct Requested {
-    /// The reviews that wait for the actor: no other reviewer is named, and the actor never claimed the task.
+    /// Those that the actor can answer: no other reviewer is named, and the actor never claimed the task.
     pub own: Vec<ReviewView>,
-    /// The other ones.
     pub others: Vec<ReviewView>,
 }
 
-/// Whether a limit of open reviews is advised: several agents run, and there is none.
+/// Whether to advise a limit of open reviews: several agents run without one.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
     let review = &app.settings.review;
     let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);
     Ok(!is_limited && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
 }
 
-/// Whether a submitted task waits for the actor.
+/// What a submitted task waits for, seen by one actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// The actor may give a verdict, and has given none since the task was submitted or was asked again.
+    /// For the actor's verdict.
     Own,
-    /// The actor has claimed it.
     Claimed,
-    /// The actor has given a verdict.
+    /// For others: the actor has given a verdict since the submission.
     Given,
-    /// Only others are asked.
     AskedOf(Vec<String>),
 }
 
-/// Whether a task that was submitted at this time waits for the actor.
+/// What a submitted task waits for.
 pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Timestamp) -> Result<Wait> {
     if claims::latest_epoch(tx, &task.id, &app.actor.name)?.is_some() {
         return Ok(Wait::Claimed);
@@ -68,7 +62,7 @@ pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Tim
     })
 }
 
-/// The requested reviews that are not given.
+/// The open requests for reviews of open tasks.
 pub fn requested(app: &App) -> Result<Requested> {
     app.read(|tx| {
         let role = lookup::implied_scope(tx, &app.actor)?.role;
@@ -86,7 +80,7 @@ pub fn requested(app: &App) -> Result<Requested> {
     })
 }
 
-/// Whether a request names no reviewer, or the actor: by its name, its user name or its role.
+/// Whether a request is for the actor: it names no reviewer, or the actor by name, user name or role.
 fn is_asked(review: &Review, actor: &Actor, role: Option<&Role>) -> bool {
     let Some(reviewer) = review.reviewer.as_deref() else { return true };
     let user = actor.name.split_once('@').map(|(user, _)| user);

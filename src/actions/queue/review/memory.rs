@@ -10,10 +10,11 @@ use crate::{
         seen_work::{REF_PREFIX, SeenCommit, SeenWork, commented_ref},
     },
     os::git::Git,
-    store::{lanes, seen_work},
+    store::{ReadTx, lanes, seen_work},
 };
 
-/// Records that a reviewer has seen a commit of a task as a whole. A ref keeps the commit: the next look is compared with it.
+/// Records that a reviewer has seen a whole commit of a task. A ref keeps the commit, because the next look is compared
+/// with it.
 pub(super) fn remember(
     app: &App,
     git: &Git<'_>,
@@ -25,8 +26,7 @@ pub(super) fn remember(
     let is_known = |seen: &SeenWork| seen.newest.as_ref().is_some_and(|newest| newest.commit == commit.commit);
     if !before.as_ref().is_some_and(is_known) {
         let seen = app.transaction(|tx| {
-            let known = find(&seen_work::all(tx)?, task, reviewer);
-            let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+            let known = find_or_new(tx, task, reviewer)?;
             let seen = known.with(commit, lane.cloned(), tx.now());
             let id = seen_work::upsert(tx, &seen)?;
             Ok(SeenWork { id, ..seen })
@@ -39,7 +39,7 @@ pub(super) fn remember(
     sweep(app, git)
 }
 
-/// Records that the reviewer of a verdict has seen its commit, where git knows that and the base.
+/// As [`remember`], for the commit of a verdict. Does nothing when git does not know the commit or its base.
 pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
     let (lane, base) = app.read(|tx| {
         let lane = lookup::task(tx, id)?.fields.lane;
@@ -54,11 +54,11 @@ pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: 
     }
 }
 
-/// Keeps the commit of a comment while the task is open: its line is followed from there. Nothing counts as seen.
+/// Keeps a commented commit with a ref while the task is open: the commented line is followed from there. The commit
+/// does not count as seen.
 pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
     let id = app.transaction(|tx| {
-        let known = find(&seen_work::all(tx)?, task, reviewer);
-        let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+        let known = find_or_new(tx, task, reviewer)?;
         Ok(seen_work::upsert(tx, &known)?)
     })?;
     let name = commented_ref(id, commit);
@@ -71,14 +71,13 @@ pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: 
 /// Puts a task behind the other cards of a reviewer.
 pub(super) fn defer(app: &App, task: &TaskId, reviewer: &str) -> Result<()> {
     app.transaction(|tx| {
-        let known = find(&seen_work::all(tx)?, task, reviewer);
-        let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+        let known = find_or_new(tx, task, reviewer)?;
         seen_work::upsert(tx, &SeenWork { deferred_at: Some(tx.now()), ..known })?;
         Ok(())
     })
 }
 
-/// Forgets what was seen of closed tasks, with the refs of every row that is gone.
+/// Deletes what was seen of closed tasks, and every ref without a row.
 fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
     let (closed, known) = app.read(|tx| Ok((seen_work::of_closed_tasks(tx)?, seen_work::all(tx)?)))?;
     if !closed.is_empty() {
@@ -97,12 +96,17 @@ fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Forgets what was seen of closed tasks, after one was closed. The next command on reviews does what fails here.
+/// As [`sweep`], after a task was closed. A failure is ignored: the next review command tries again.
 pub(in crate::actions) fn forget_closed(app: &App) {
     let has_closed = app.read(|tx| Ok(!seen_work::of_closed_tasks(tx)?.is_empty()));
     if matches!(has_closed, Ok(true)) {
         let _ = sweep(app, &Git::new(app.env.vars(), &app.project.root));
     }
+}
+
+fn find_or_new(tx: &ReadTx<'_>, task: &TaskId, reviewer: &str) -> Result<SeenWork> {
+    let known = find(&seen_work::all(tx)?, task, reviewer);
+    Ok(known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned())))
 }
 
 fn find(all: &[SeenWork], task: &TaskId, reviewer: &str) -> Option<SeenWork> {

@@ -34,29 +34,23 @@ use crate::{
     },
 };
 
-/// Which card is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct NextRequest {
-    /// That of this task, also when it waits for others; by default the first one.
+    /// The card of this task, also when it waits for others; by default the first one.
     pub task: Option<TaskId>,
-    /// Whether everything is shown, also what the reviewer has seen.
+    /// Whether to show also what the reviewer has seen before.
     pub all: bool,
-    /// A task that goes behind the other cards first.
+    /// A task to put behind the other cards first.
     pub defer: Option<TaskId>,
 }
 
-/// A submitted task that waits for the reviewer.
 struct Waiting {
     task: TaskId,
     deferred_at: Option<Timestamp>,
-    /// How long it waits, once for itself and once for each open task that depends on it.
+    /// The time that the task waits, multiplied by one plus the number of open tasks that depend on it.
     weight: i64,
 }
 
-/// The next card.
-///
-/// # Errors
-/// `not_found`, `wrong_state` for a closed task, and for a deferred one that is not in review; as the store fails.
 pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
     if let Some(task) = &request.defer {
         let found = app.read(|tx| lookup::task(tx, task))?;
@@ -86,7 +80,7 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
     Ok(ReviewNextView { card, waiting: all, deferred, others })
 }
 
-/// Records that the whole card was shown to the reviewer. Afterwards only what is new is shown.
+/// Records that the reviewer was shown the whole card. Later cards then show only what is new.
 pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
     let Some(changes) = card.changes.as_ref().filter(|changes| !changes.patch_cut) else { return Ok(()) };
     let task = TaskId::parse(&card.task.id)?;
@@ -96,7 +90,7 @@ pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
     memory::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
 }
 
-/// The submitted tasks that wait for the actor, in the order of their cards, and the other ones.
+/// The submitted tasks that wait for the actor, in the order of their cards, and the others with the reason.
 fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<(Vec<Waiting>, Vec<OtherSubmittedView>)> {
     let mut submitted = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -134,13 +128,12 @@ fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<(Vec<Waiting>, Vec<OtherSubmitt
     Ok((found, others))
 }
 
-/// When a task was submitted the last time; when it changed last for one of an import.
+/// When a task was last submitted. For an imported one, its last change.
 fn submitted_at(tx: &ReadTx<'_>, task: &Task) -> Result<Timestamp> {
     let submitted = events::newest_of(tx, &task.id, |kind| kind == EventKind::TaskSubmitted)?;
     Ok(submitted.map_or(task.updated_at, |event| event.at))
 }
 
-/// The open tasks that depend on a task.
 fn wanted_by(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<TaskId>> {
     let dependents = tasks::dependents(tx, task)?;
     Ok(dependents.into_iter().filter(|(_, status)| !status.is_closed()).map(|(id, _)| id).collect())
@@ -211,7 +204,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
     })
 }
 
-/// The changes of a task's work, and the paths that it changes on its base as a whole.
+/// What is new in a task's work, and every path that the work changes on its base.
 fn changes_of(
     app: &App,
     git: &Git<'_>,
@@ -237,7 +230,7 @@ fn changes_of(
     Ok((changes::unseen(app, git, work, seen)?, changes::paths(git, work)?))
 }
 
-/// The commands that act on a card. A verdict names the commit that was shown.
+/// The commands on a card. A verdict names the commit that is shown.
 fn commands(
     app: &App,
     tx: &ReadTx<'_>,

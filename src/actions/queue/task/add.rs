@@ -13,10 +13,6 @@ use crate::{
     store::{ReadTx, removed_tasks, tasks},
 };
 
-/// Adds a task under this id, or under the next generated id.
-///
-/// # Errors
-/// `exists`, `not_found`, `cycle`, `invalid_value`.
 pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer> {
     let fields = validate::normalize(fields)?;
     app.mutate(|tx| {
@@ -44,14 +40,14 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
     })
 }
 
-/// The id that the next task without an id of its own gets.
+/// The next generated id.
 pub fn next_id(app: &App, tx: &ReadTx<'_>) -> Result<TaskId> {
     let prefix = &app.settings.tasks.prefix;
     let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
     Ok(TaskId::parse(&format!("{prefix}-{}", newest + 1))?)
 }
 
-/// A task as it is added.
+/// A task in its first state.
 pub fn new_task(id: TaskId, fields: TaskFields, now: Timestamp) -> Task {
     Task {
         id,

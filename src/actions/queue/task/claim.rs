@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, inside_session, lookup},
+        core::{inside_session, lookup, session_end::DeadSession},
         queue::landed_here,
     },
     domain::{
@@ -20,8 +20,7 @@ use crate::{
         claim::{Claim, Takeover},
         refusal::SkippedTask,
         rules::{
-            claim as rule,
-            claim::{ClaimFacts, ClaimGrant, ClaimantFacts, PathPolicy},
+            claim::{self as rule, ClaimFacts, ClaimGrant, ClaimantFacts, PathPolicy},
             fencing::TaskWrite,
         },
         session::Session,

@@ -16,10 +16,6 @@ use crate::{
     wire::{DepNodeView, DepTreeView},
 };
 
-/// Adds a dependency.
-///
-/// # Errors
-/// `not_found`, `cycle` with its path, `stale_claim`.
 pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {
         let task = load_editable(app, tx, id)?;
@@ -34,10 +30,7 @@ pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     })
 }
 
-/// Removes a dependency, also on an unknown task.
-///
-/// # Errors
-/// `not_found`, `stale_claim`.
+/// Removes a dependency. The task it names need not exist.
 pub fn rm(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {
         let task = load_editable(app, tx, id)?;
@@ -67,10 +60,7 @@ fn answer(tx: &WriteTx<'_>, id: &TaskId, line: String) -> Result<Answer> {
     Answer::new(&lookup::task_view(tx, id)?, id, line)
 }
 
-/// All dependencies of a task, depth first. A repeated task is listed without its dependencies.
-///
-/// # Errors
-/// `not_found`.
+/// All dependencies of a task, depth first. A task that comes again is listed without its dependencies.
 pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
     app.read(|tx| {
         lookup::task(tx, id)?;

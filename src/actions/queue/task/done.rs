@@ -9,26 +9,20 @@ use super::transition::{self, Transition};
 use crate::{
     actions::{
         Answer, App,
-        core::force_reason::ForceReason,
+        core::ForceReason,
         queue::{gates, review::memory},
     },
     domain::{EventKind, Refusal, TaskId, blocker::JudgedWork, rules::fencing::TaskWrite, task::Task},
     store::tasks,
 };
 
-/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant, not
-/// the gates. The answer names the work that was judged.
+/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant,
+/// not the gates. The answer names the work that was judged.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`, `no_worktree`, `lane_elsewhere`.
+/// `gate_blocked`, `no_worktree`, `lane_elsewhere`.
 pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskDone,
-        intent: TaskWrite::Transition,
-        past_tense: "done",
-        reason: None,
-        force,
-    };
+    let verb = Transition::new(EventKind::TaskDone, TaskWrite::Transition, "done").forced(force);
     let wanted = app.settings.done_gates();
     let seen = gates::collect_facts(app, id, wanted, commit, None, &["done", id.as_str()])?;
     let (judged, asks_git) = (RefCell::new(None::<Box<JudgedWork>>), Cell::new(false));

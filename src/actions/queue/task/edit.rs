@@ -17,10 +17,10 @@ use crate::{
     store::{ReadTx, lanes, tasks},
 };
 
-/// Applies `over` to the fields of a task. The permission is that of adding a record; a lost claim is refused.
+/// Changes fields of a task with `over`. Every actor who may add a record may do so, but not one who lost the claim.
 ///
 /// # Errors
-/// `not_found`, `cycle`, `invalid_value`, `stale_claim`; for a claimed task also the rules of its lane and its paths.
+/// `cycle`; for a claimed task also the rules about its lane and its paths.
 pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result<()>) -> Result<Answer> {
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
@@ -45,10 +45,7 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
                 .with("title", fields.contains(&"title").then(|| edited.fields.title.clone())),
         )?;
         let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
-        Ok(match note {
-            Some(note) => answer.note(note),
-            None => answer,
-        })
+        Ok(note.into_iter().fold(answer, Answer::note))
     })
 }
 
@@ -69,8 +66,8 @@ fn changed_fields(before: &TaskFields, after: &TaskFields) -> Vec<&'static str> 
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// Refuses an edit of a claimed task that its claim would have been refused for: a full lane, or another claim's paths.
-/// Returns the path conflict that the settings permit, as a warning.
+/// Refuses an edit for which the task's claim would have been refused: a full lane, or paths of another claim. A
+/// conflict of paths that the settings permit is returned as a warning.
 fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &TaskFields) -> Result<Option<String>> {
     let Some(claim) = task.state.claim() else { return Ok(None) };
     if let Some(lane) = task.fields.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))

@@ -4,14 +4,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     mem::take,
+    path::Path,
 };
 
 use anyhow::Result;
 
 use super::{
-    import_links::Links,
     import_record::{self, ImportedTask, PARENT},
-    import_steps::{self, Steps},
+    import_steps::{self, Links, Steps},
 };
 use crate::{
     actions::{Answer, App},
@@ -20,20 +20,17 @@ use crate::{
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
-/// The maximum number of notes; the JSON document has all details.
+/// The most notes of one kind; the JSON document has all details.
 const MAX_NOTES: usize = 10;
 
-/// A parsed file.
 struct ImportFile {
-    /// The tasks, by id.
     tasks: BTreeMap<TaskId, ImportedTask>,
-    /// Their ids in the order of the file.
     order: Vec<TaskId>,
-    /// The records that are deleted in the file.
+    /// The records that the file marks as deleted.
     deleted: Vec<IgnoredFieldView>,
 }
 
-/// The changes of an import to the store.
+/// What an import changes in the store.
 struct ImportPlan<'f> {
     /// The tasks to insert, in the order of the file.
     fresh: Vec<&'f ImportedTask>,
@@ -41,15 +38,18 @@ struct ImportPlan<'f> {
     report: ImportReport,
 }
 
-/// Imports the tasks of a file. Existing tasks stay unchanged, and removed ones stay removed. With `dry_run`, writes nothing
-/// and reports the same. It is one write, but for a large file and a store on a server.
+/// Imports the tasks of a file, whose `path` is for hints. Existing tasks stay unchanged, and removed ones stay removed. `dry_run` writes nothing
+/// and reports the same. A large file is written to a server in steps, otherwise in one write.
 ///
 /// # Errors
 /// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
-pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
+pub fn import(app: &App, path: &Path, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
     let file = read(app, text, form)?;
     if dry_run {
-        return app.read(|tx| answer(&plan(tx, &file, true)?));
+        return app.read(|tx| {
+            let plan = plan(tx, &file, true)?;
+            answer(&plan.fresh, &plan.report)
+        });
     }
     let intent = import_steps::intent_of(text);
     let is_one_step = import_steps::step_len(file.tasks.values()) == file.tasks.len();
@@ -58,26 +58,26 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
             let plan = plan(tx, &file, false)?;
             import_steps::insert(tx, &plan.fresh)?;
             import_steps::complete(tx, &intent)?;
-            answer(&plan)
+            answer(&plan.fresh, &plan.report)
         })
     } else {
-        in_steps(app, &file, &intent)
+        in_steps(app, path, &file, &intent)
     };
     app.snapshot_after_import();
     done
 }
 
-fn in_steps(app: &App, file: &ImportFile, intent: &str) -> Result<Answer> {
+fn in_steps(app: &App, path: &Path, file: &ImportFile, intent: &str) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let (mut plan, seen) = app.read(|tx| Ok((plan(tx, file, false)?, events::last_seq(tx)?)))?;
     let ImportPlan { fresh, links, report } = &mut plan;
-    Steps::write(app, &fresh.clone(), &take(links), intent, seen, |taken| {
+    Steps::write(app, path, &fresh.clone(), &take(links), intent, seen, |taken| {
         fresh.retain(|one| !taken.contains(&one.task.id));
         report.unchanged += report.imported - fresh.len();
         (report.imported, report.open) = (fresh.len(), count_open(fresh));
-        answer_of(fresh, report)
+        answer(fresh, report)
     })
 }
 
@@ -141,15 +141,19 @@ fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<Impo
     Ok(ImportPlan { fresh, links, report })
 }
 
+/// The first notes of one kind, and how many more there are.
+pub(super) fn shortened(mut notes: Vec<String>) -> Vec<String> {
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    notes.truncate(MAX_NOTES);
+    notes.extend((more > 0).then(|| format!("… and {more} more; --json lists all")));
+    notes
+}
+
 fn count_open(fresh: &[&ImportedTask]) -> usize {
     fresh.iter().filter(|one| !one.task.state.status().is_closed()).count()
 }
 
-fn answer(plan: &ImportPlan<'_>) -> Result<Answer> {
-    answer_of(&plan.fresh, &plan.report)
-}
-
-fn answer_of(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
+fn answer(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
     let verb = if report.dry_run { "would import" } else { "imported" };
     let mut line = format!("{verb} {}", plural::count(report.imported, "task"));
     if report.imported > 0 {
@@ -179,12 +183,7 @@ fn answer_of(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
         .ignored
         .iter()
         .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is ignored: {value}"));
-    for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
-        answer.notes.extend(told.iter().take(MAX_NOTES).cloned());
-        if told.len() > MAX_NOTES {
-            answer.notes.push(format!("… and {} more; --json lists all", told.len() - MAX_NOTES));
-        }
-    }
+    answer.notes.extend([absent.collect::<Vec<_>>(), ignored.collect()].into_iter().flat_map(shortened));
     if !of_closed.is_empty() {
         let links = plural::count(of_closed.len(), "link");
         answer.notes.push(format!("closed tasks have {links} to unknown tasks; --json lists all"));

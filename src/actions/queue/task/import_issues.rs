@@ -7,7 +7,11 @@ use std::{
 
 use anyhow::Result;
 
-use super::validate;
+use super::{
+    add,
+    import::shortened,
+    validate::{self, MAX_LABEL_BYTES},
+};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
@@ -29,42 +33,38 @@ use crate::{
     wire::import::{IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, parse_issues},
 };
 
-/// The prefix of the tasks' ids; the issue's number follows.
+/// Followed by the issue's number.
 const ID_PREFIX: &str = "gh-";
-/// The length of a stored digest, in characters.
 const DIGEST_CHARS: usize = 16;
 /// The longest label of a task, in bytes.
-const MAX_LABEL_BYTES: usize = 128;
-/// The maximum number of notes of one kind; the JSON document has all details.
-const MAX_NOTES: usize = 10;
-/// The number of issues that `gh issue list` lists without `--limit`.
+/// When a file has exactly so many issues, `gh issue list` may have left others out.
 const GH_DEFAULT_LIMIT: usize = 30;
 
-/// The meaning of the labels of issues for tasks, and whether closed issues come too.
+/// How issues become tasks.
 #[derive(Debug, Clone, Default)]
 pub struct IssueImportOptions {
-    /// The role of tasks with a label; of several the first counts.
+    /// The role for a label; of several the first counts.
     pub roles: Vec<(String, Role)>,
-    /// The priority of tasks with a label; of several the most urgent counts.
+    /// The priority for a label; of several the most urgent counts.
     pub priorities: Vec<(String, u8)>,
     /// Whether closed issues without a task are imported too.
     pub closed: bool,
 }
 
-/// An issue as a task would have it.
 struct Issue {
     url: IssueUrl,
     number: u64,
-    /// The state of its task: todo, or done or cancelled when the issue is closed.
+    /// The state of a new task: todo, or done or cancelled for a closed issue.
     state: TaskState,
     fields: TaskFields,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// The fields that were changed or left out, for a note.
+    /// What was changed or left out, for a note.
     altered: Vec<&'static str>,
 }
 
-/// Digests of the fields that follow an issue.
+/// Digests of the fields that follow an issue. They tell whether the issue or the task has changed since the last
+/// import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Digests {
     title: String,
@@ -79,7 +79,7 @@ impl Digests {
     }
 }
 
-/// The change of the store for one issue.
+/// What one issue changes in the store.
 enum Change {
     Create(Box<Task>, Digests),
     Update(Box<Task>, Vec<&'static str>, Digests),
@@ -91,11 +91,11 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Imports issues, all or none. A task follows its issue's title, body and labels as long as they were not changed here. With
-/// `dry_run`, writes nothing and reports the same.
+/// Imports issues, all or none. A task follows its issue's title, body and labels until they are changed here.
+/// `dry_run` writes nothing and reports the same.
 ///
 /// # Errors
-/// `invalid_line` naming the line; as the store fails.
+/// `invalid_line` naming the line.
 pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool) -> Result<Answer> {
     let records = parse_issues(text).map_err(|error| match error {
         IssueError::Invalid(error) => Refusal::Line { line: error.line, why: error.why },
@@ -216,12 +216,13 @@ fn ignored_keys(records: &[IssueRecord]) -> Vec<IgnoredKeyView> {
     counts.into_iter().map(|(key, issues)| IgnoredKeyView { key: key.to_owned(), issues }).collect()
 }
 
-/// Keys that tell nothing which the others do not.
+/// Whether a key repeats what other keys say.
 fn is_redundant(key: &str) -> bool {
     matches!(key, "closed" | "id" | "isPinned")
 }
 
-/// The tasks of issues: from the event log, else by the last line of a body, as in a store that was filled by `task import`.
+/// The tasks of issues, by the key of the issue's address: from the event log, else from the link at the end of a
+/// task's body.
 fn known_links(tx: &ReadTx<'_>, issues: &[Issue]) -> Result<BTreeMap<String, IssueLink>> {
     let mut links = issue_links::all(tx)?;
     let wanted: BTreeSet<String> = issues.iter().map(|issue| issue.url.key()).collect();
@@ -311,13 +312,8 @@ fn plan(
         report.differing += usize::from(!result.kept.is_empty());
         report.issues.push(result);
     }
-    for notes in [std::mem::take(&mut plan.notes), kept, closed] {
-        let more = notes.len().saturating_sub(MAX_NOTES);
-        plan.notes.extend(notes.into_iter().take(MAX_NOTES));
-        if more > 0 {
-            plan.notes.push(format!("… and {more} more; --json lists all"));
-        }
-    }
+    let notes = [std::mem::take(&mut plan.notes), kept, closed];
+    plan.notes = notes.into_iter().flat_map(shortened).collect();
     if issues.len() == GH_DEFAULT_LIMIT {
         plan.notes.push(format!(
             "the file has {GH_DEFAULT_LIMIT} issues, and gh lists no more without --limit: there may be others"
@@ -380,17 +376,8 @@ fn unused_id(tx: &ReadTx<'_>, number: u64, given: &BTreeSet<TaskId>) -> Result<T
 }
 
 fn new_task(id: TaskId, issue: &Issue) -> Task {
-    Task {
-        id,
-        fields: issue.fields.clone(),
-        state: issue.state.clone(),
-        epoch: 0,
-        open_deps: 0,
-        branch: None,
-        commit: None,
-        created_at: issue.created_at,
-        updated_at: issue.updated_at,
-    }
+    let task = add::new_task(id, issue.fields.clone(), issue.created_at);
+    Task { state: issue.state.clone(), updated_at: issue.updated_at, ..task }
 }
 
 fn answer(plan: &Plan) -> Result<Answer> {

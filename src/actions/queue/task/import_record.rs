@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::validate;
+use super::{add::new_task, validate};
 use crate::{
     domain::{
         LaneName, Refusal, Role, TaskId,
@@ -16,9 +16,9 @@ use crate::{
     wire::import::{IgnoredFieldView, LinkRecord, Record},
 };
 
-/// The beads name of a dependency link.
+/// The beads name of a dependency.
 pub const BLOCKS: &str = "blocks";
-/// The beads name of a link from a child to its parent.
+/// The beads name of the link from a child to its parent.
 pub const PARENT: &str = "parent-child";
 
 /// Derived fields: the store computes them anew.
@@ -27,22 +27,18 @@ const DERIVED_FIELDS: [&str; 5] = ["ready", "waiting_on", "dependency_count", "d
 /// The longest ignored value that is displayed, in characters.
 const MAX_DISPLAYED_CHARS: usize = 120;
 
-/// A parsed task of an import.
 #[derive(Debug, Clone)]
 pub struct ImportedTask {
-    /// The line on which the record begins.
     pub line: usize,
-    /// The task to insert.
     pub task: Task,
-    /// The status in the file.
+    /// The status as the file has it.
     pub original_status: String,
-    /// The reason of its closing.
+    /// Why the task was closed.
     pub close_reason: Option<String>,
-    /// Fields that Fairway cannot store.
     pub ignored: Vec<IgnoredFieldView>,
 }
 
-/// Parses one record. `None` for a deleted beads issue, which is then in `ignored`.
+/// Parses one record. `None` for a deleted beads issue, which is added to `ignored`.
 ///
 /// # Errors
 /// [`Refusal::Line`] with the line and the reason.
@@ -138,22 +134,18 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     }
     let words = validate::normalize(words)?;
     let task = Task {
-        id,
-        fields: words,
         state,
-        epoch: 0,
-        open_deps: 0,
         branch: record.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
         commit: record.commit.map(|commit| text_limits::check_line("commit", &commit)).transpose()?,
-        created_at,
         updated_at,
+        ..new_task(id, words, created_at)
     };
     let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
     let close_reason = close_reason.map(|reason| text_limits::check_body("close_reason", &reason)).transpose()?;
     Ok(ImportedTask { line, task, original_status: was, close_reason, ignored })
 }
 
-/// Whether a record is a beads issue: by a field or a status that only beads has.
+/// Whether a record has a field or a status that only beads has.
 fn is_beads(record: &Record, status: &str) -> bool {
     record.issue_type.is_some()
         || record.description.is_some()
@@ -179,7 +171,7 @@ fn compose_body(record: &Record) -> String {
     body
 }
 
-/// Adds a link to the fields; returns its name and target if Fairway has no such link.
+/// Adds a link to the fields. Returns its kind and target when Fairway has no such link.
 fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut TaskFields) -> Result<Option<(String, String)>, Refusal> {
     let on =
         link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "has a link without a target"))?;

@@ -1,39 +1,43 @@
-//! A large import into a store on a server. One write would hold up every other host until its end. So it is written in steps, each
-//! with its events, and the others have their turn in between. All of it is checked before the first step. What a step has written
-//! stays: the same command imports the rest. Until then an intent tells that the import is not complete.
+//! Writing an import. One write of a large file to a server would hold up every other host, so it is split into steps, each with its
+//! events. Everything is checked before the first step. What a step has written stays, and the same command imports the rest. Until
+//! then an intent shows that the import is incomplete.
 //!
-//! A task whose dependency comes in a later step is not ready: what is not there counts as open.
+//! A task whose dependency comes in a later step is not ready: a missing dependency counts as open.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{import_links::Links, import_record::ImportedTask};
+use super::import_record::{BLOCKS, ImportedTask, PARENT};
 use crate::{
     actions::{
         Answer, App,
         core::errors::{self, ImportStopped},
     },
-    domain::{Event, EventKind, Refusal, TaskId},
+    domain::{Event, EventKind, Refusal, TaskId, rules::cycle, task::Task},
     os::{digest::sha256_hex, host},
     store::{ReadTx, WriteTx, events, lanes, requests, tasks},
+    wire::import::MissingDependencyView,
 };
 
-/// The limits of a step: other writers wait for it.
+/// Other writers wait for the end of a step, so its size is limited.
 const STEP_TASKS: usize = 2_000;
 const STEP_BYTES: usize = 4 << 20;
-/// The prefix of an intent's id. The space keeps it apart from every `--request-id`.
+/// The space keeps the id of an intent apart from every `--request-id`.
 const INTENT_PREFIX: &str = "import ";
-/// The length of the digest in an intent's id, in characters.
+/// In characters, of the file's digest in an intent's id.
 const DIGEST_CHARS: usize = 32;
 
-/// The facts about an import in its intent. Stored as JSON.
+/// What is known of a running import. Stored as JSON in its intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportIntent {
-    /// How many tasks it adds.
+    /// How many tasks the import adds.
     pub tasks: usize,
-    /// The name of the host that began it.
+    /// The name of the host that began the import.
     pub host: String,
 }
 
@@ -44,12 +48,12 @@ impl ImportIntent {
     }
 }
 
-/// The intent of the import of a file with this text.
+/// The id of the intent for a file with this text.
 pub(super) fn intent_of(text: &str) -> String {
     format!("{INTENT_PREFIX}{}", sha256_hex(text.as_bytes()).get(..DIGEST_CHARS).unwrap_or_default())
 }
 
-/// Records that the import of a file has begun, which adds so many tasks.
+/// Records that an import of so many tasks has begun.
 fn begin(tx: &WriteTx<'_>, intent: &str, tasks: usize) -> Result<()> {
     let facts = ImportIntent { tasks, host: host::name() };
     let text = serde_json::to_string(&facts).map_err(errors::internal)?;
@@ -63,7 +67,7 @@ pub(super) fn complete(tx: &WriteTx<'_>, intent: &str) -> Result<()> {
     Ok(requests::delete_open(tx, intent)?)
 }
 
-/// How many of the tasks one step writes, at least one.
+/// How many of the tasks fit into one step, at least one.
 pub(super) fn step_len<'f>(tasks: impl IntoIterator<Item = &'f ImportedTask>) -> usize {
     let (mut len, mut bytes) = (0, 0);
     for one in tasks {
@@ -76,7 +80,7 @@ pub(super) fn step_len<'f>(tasks: impl IntoIterator<Item = &'f ImportedTask>) ->
     len
 }
 
-/// Refuses tasks in lanes that there are not.
+/// Refuses tasks that name an unknown lane.
 pub(super) fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
     let wanted: BTreeSet<_> = incoming.filter_map(|one| one.task.fields.lane.as_ref()).collect();
     let mut missing = Vec::new();
@@ -88,7 +92,6 @@ pub(super) fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'
     if missing.is_empty() { Ok(()) } else { Err(Refusal::NoneFound { noun: "lane", ids: missing }.into()) }
 }
 
-/// Adds tasks with their events.
 pub(super) fn insert(tx: &WriteTx<'_>, fresh: &[&ImportedTask]) -> Result<()> {
     tasks::insert_all(tx, &fresh.iter().map(|one| &one.task).collect::<Vec<_>>())?;
     let event = |one: &&ImportedTask| {
@@ -104,24 +107,23 @@ pub(super) fn insert(tx: &WriteTx<'_>, fresh: &[&ImportedTask]) -> Result<()> {
     Ok(tx.record_all(&fresh.iter().map(event).collect::<Vec<_>>())?)
 }
 
-/// An import that is being written.
+/// An import that is being written step by step.
 pub(super) struct Steps<'p, 'f> {
     fresh: &'p [&'f ImportedTask],
     links: &'p Links<'f>,
-    /// The newest event that was looked at.
+    /// The newest event that was taken into account.
     seen: i64,
-    /// The tasks that others have added meanwhile.
+    /// The tasks that other hosts have added since the import began.
     taken: BTreeSet<TaskId>,
 }
 
 impl<'p, 'f> Steps<'p, 'f> {
-    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan. `answer` gets the ids that others have added
-    /// meanwhile.
-    ///
-    /// # Errors
-    /// `cycle`, `not_found`: others have changed the store meanwhile; as the store fails. What earlier steps have written stays.
+    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan, and `answer` gets the ids that
+    /// others have added since. When a step fails, what earlier steps have written stays. Errors: `cycle` and
+    /// `not_found`, when others have changed the store since the plan.
     pub(super) fn write(
         app: &App,
+        path: &Path,
         fresh: &'p [&'f ImportedTask],
         links: &'p Links<'f>,
         intent: &str,
@@ -135,7 +137,7 @@ impl<'p, 'f> Steps<'p, 'f> {
             let end = written + step_len(rest.iter().copied());
             let stopped = |error: anyhow::Error| match written {
                 0 => error,
-                written => error.context(ImportStopped { written, all: fresh.len() }),
+                written => error.context(ImportStopped { written, all: fresh.len(), path: path.to_owned() }),
             };
             if end == fresh.len() {
                 let last = app.mutate(|tx| {
@@ -166,7 +168,7 @@ impl<'p, 'f> Steps<'p, 'f> {
         Ok(())
     }
 
-    /// Looks at what others have changed since the plan or the step before.
+    /// Takes into account what others have changed since the plan or the previous step.
     fn look(&mut self, tx: &ReadTx<'_>) -> Result<()> {
         let mut changed = BTreeSet::new();
         for event in events::subjects_since(tx, self.seen, i64::MAX)? {
@@ -182,4 +184,90 @@ impl<'p, 'f> Steps<'p, 'f> {
         self.taken.extend(changed.iter().filter(|id| self.links.is_incoming(id)).cloned());
         self.links.check_cycles(tx, &changed, &changed)
     }
+}
+
+/// The links between the imported tasks and those in the store. They are kept in memory, because a large file has many.
+#[derive(Debug, Default)]
+pub(super) struct Links<'f> {
+    /// The tasks that the import adds.
+    incoming: BTreeMap<&'f TaskId, &'f ImportedTask>,
+    /// The tasks of the file that exist already, with their dependencies and their parent.
+    existing: BTreeMap<TaskId, (Vec<TaskId>, Option<TaskId>)>,
+    /// The tasks that incoming ones refer to and that exist neither in the file nor in the store.
+    absent: BTreeSet<TaskId>,
+}
+
+impl<'f> Links<'f> {
+    pub(super) fn add_existing(&mut self, task: Task) {
+        self.existing.insert(task.id, (task.fields.depends_on, task.fields.parent));
+    }
+
+    pub(super) fn add_incoming(&mut self, one: &'f ImportedTask) {
+        self.incoming.insert(&one.task.id, one);
+    }
+
+    pub(super) fn is_incoming(&self, id: &TaskId) -> bool {
+        self.incoming.contains_key(id)
+    }
+
+    /// Looks up which of the referenced tasks outside of the file exist.
+    pub(super) fn find_absent(&mut self, tx: &ReadTx<'_>) -> Result<()> {
+        let is_known = |id: &TaskId| self.incoming.contains_key(id) || self.existing.contains_key(id);
+        let targets = self.incoming.values().flat_map(|one| targets(one)).map(|(id, _)| id);
+        let outside: BTreeSet<&TaskId> = targets.filter(|id| !is_known(id)).collect();
+        let outside: Vec<&TaskId> = outside.into_iter().collect();
+        let there = tasks::existing(tx, &outside)?;
+        self.absent = outside.into_iter().filter(|id| !there.contains(*id)).cloned().collect();
+        Ok(())
+    }
+
+    /// The links of an incoming task to unknown tasks.
+    pub(super) fn absent_of(&self, one: &ImportedTask) -> Vec<MissingDependencyView> {
+        let missing = targets(one).filter(|(id, _)| self.absent.contains(*id));
+        missing
+            .map(|(id, kind)| MissingDependencyView {
+                task_id: one.task.id.to_string(),
+                depends_on: id.to_string(),
+                kind,
+            })
+            .collect()
+    }
+
+    /// Refuses a cycle that can be reached from one of these tasks. Existing tasks may be part of it, because they may
+    /// depend on an incoming one. The links of `changed` are read from the store again. Error: `cycle`.
+    pub(super) fn check_cycles<'a>(
+        &self,
+        tx: &ReadTx<'_>,
+        starts: impl IntoIterator<Item = &'a TaskId> + Clone,
+        changed: &BTreeSet<TaskId>,
+    ) -> Result<()> {
+        let dependencies = |task: &TaskId| -> Result<Vec<TaskId>> {
+            match (self.incoming.get(task), self.existing.get(task)) {
+                _ if changed.contains(task) => Ok(tasks::dependencies(tx, task)?),
+                (Some(one), _) => Ok(one.task.fields.depends_on.clone()),
+                (None, Some((dependencies, _))) => Ok(dependencies.clone()),
+                (None, None) if self.absent.contains(task) => Ok(Vec::new()),
+                (None, None) => Ok(tasks::dependencies(tx, task)?),
+            }
+        };
+        let up = |task: &TaskId| -> Result<Vec<TaskId>> {
+            match (self.incoming.get(task), self.existing.get(task)) {
+                _ if changed.contains(task) => Ok(tasks::parent(tx, task)?.into_iter().collect()),
+                (Some(one), _) => Ok(one.task.fields.parent.iter().cloned().collect()),
+                (None, Some((_, parent))) => Ok(parent.iter().cloned().collect()),
+                (None, None) if self.absent.contains(task) => Ok(Vec::new()),
+                (None, None) => Ok(tasks::parent(tx, task)?.into_iter().collect()),
+            }
+        };
+        let circle = match cycle::find(starts.clone(), dependencies)? {
+            None => cycle::find(starts, up)?,
+            circle => circle,
+        };
+        circle.map_or(Ok(()), |path| Err(Refusal::Cycle { path }.into()))
+    }
+}
+
+fn targets(one: &ImportedTask) -> impl Iterator<Item = (&TaskId, &'static str)> {
+    let fields = &one.task.fields;
+    fields.depends_on.iter().map(|on| (on, BLOCKS)).chain(fields.parent.iter().map(|up| (up, PARENT)))
 }

@@ -1,9 +1,8 @@
-//! List and show tasks.
+//! List, show and export tasks.
 
 use anyhow::Result;
 
 use super::timeline;
-
 use crate::{
     actions::{App, core::lookup, queue::claimants::Claimants},
     domain::{
@@ -17,22 +16,16 @@ use crate::{
     wire::{DependentView, TaskDetailView, TaskView},
 };
 
-/// The filter of a listing.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only these statuses; empty for all open tasks.
+    /// Empty for all open tasks.
     pub statuses: Vec<TaskStatus>,
-    /// Only tasks of this role.
     pub role: Option<Role>,
-    /// Only tasks of this lane.
     pub lane: Option<LaneName>,
-    /// Only tasks with this label.
     pub label: Option<String>,
-    /// Only tasks with this text in their id, title, body or a label; upper and lower case are the same.
+    /// A text in the id, title, body or a label, in upper or lower case.
     pub text: Option<String>,
-    /// Only claimed tasks.
     pub held: bool,
-    /// Maximum number of results.
     pub limit: Option<usize>,
 }
 
@@ -57,7 +50,7 @@ impl Filter {
     }
 }
 
-/// Whether a text in lower case is in the task's id, title, body or a label.
+/// Whether a text, given in lower case, is in the task's id, title, body or a label.
 fn contains(task: &Task, text: &str) -> bool {
     let fields = &task.fields;
     [task.id.as_str(), &fields.title, &fields.body]
@@ -101,9 +94,6 @@ fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
 }
 
 /// One task with its dependents, its newest written checkpoint and its newest history.
-///
-/// # Errors
-/// `not_found`.
 pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
     app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -128,5 +118,18 @@ pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
             timeline,
             has_earlier,
         })
+    })
+}
+
+/// Passes every task to `see`, ordered by id, from one snapshot.
+pub fn export(app: &App, mut see: impl FnMut(&TaskView) -> Result<()>) -> Result<()> {
+    app.read(|tx| {
+        let mut failed = None;
+        tasks::for_each(tx, ListScope::ById, |task| {
+            let seen = lookup::not_ready_reasons(tx, &task).and_then(|waiting| see(&TaskView::new(&task, &waiting)));
+            failed = seen.err();
+            Ok(failed.is_none())
+        })?;
+        failed.map_or(Ok(()), Err)
     })
 }

@@ -20,15 +20,15 @@ use crate::{
     wire::{ClaimantView, TaskView},
 };
 
-/// How many ready tasks are judged by the limits of open reviews.
+/// How many ready tasks are checked against the limits of open reviews.
 const MAX_JUDGED: usize = 100;
 
-/// The role and lane that the tasks are to fit.
+/// Which role and lane the tasks must fit.
 #[derive(Debug, Clone, Copy)]
 pub enum ReadyFor<'a> {
-    /// Any.
+    /// Any role and lane.
     Anyone,
-    /// These; the one that is not given is the caller's.
+    /// The given role and lane, each by default the caller's.
     Caller { role: Option<&'a Role>, lane: Option<&'a LaneName> },
 }
 
@@ -56,12 +56,12 @@ impl<T> Page<T> {
         Self { limit, tasks: Vec::new(), has_more: false }
     }
 
-    /// The number of tasks that are read: one beyond the limit tells that there are more.
+    /// How many tasks to read: one beyond the limit shows that there are more.
     fn expected(&self) -> usize {
         self.limit.map_or(usize::MAX, |limit| limit.saturating_add(1))
     }
 
-    /// Adds a task, as long as there is room; returns whether the next one is wanted.
+    /// Adds a task if there is room. Returns whether the next one is wanted.
     fn push(&mut self, task: impl FnOnce() -> T) -> bool {
         self.has_more = self.limit.is_some_and(|limit| self.tasks.len() >= limit);
         if !self.has_more {
@@ -72,9 +72,6 @@ impl<T> Page<T> {
 }
 
 /// At most `limit` ready tasks in claim order, and whether there are more.
-///
-/// # Errors
-/// `not_found` for an unknown lane.
 pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskView>, bool)> {
     ready_here(app, limit, |tx, page| {
         let (role, lane) = whom.scope(app, tx)?;
@@ -85,10 +82,7 @@ pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec
     })
 }
 
-/// As [`ready`], with the summary of each task: the store reads less.
-///
-/// # Errors
-/// `not_found` for an unknown lane.
+/// As [`ready`], but only summaries, for which the store reads less.
 pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskSummary>, bool)> {
     ready_here(app, limit, |tx, page| {
         let (role, lane) = whom.scope(app, tx)?;
@@ -99,8 +93,8 @@ pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> R
     })
 }
 
-/// At most `limit` of the tasks that `read` finds ready, without those that wait for the work of another host, and whether there
-/// are more.
+/// At most `limit` of the tasks that `read` finds, without those that wait for the work of another host, and whether
+/// there are more.
 fn ready_here<T>(
     app: &App,
     limit: Option<usize>,
@@ -128,8 +122,8 @@ fn ready_here<T>(
     }
 }
 
-/// Why no ready task can be claimed as fresh work: the open reviews have reached the limit. `None` when they have not, and when
-/// that holds for some roles only.
+/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. `None` when
+/// at least one can be claimed.
 pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     if !open_reviews::capacity(app).is_limited() {
         return Ok(None);
@@ -153,9 +147,6 @@ pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
 }
 
 /// Every open task that cannot be claimed, with the reason: open dependencies, its claim, or the limit of open reviews.
-///
-/// # Errors
-/// `not_found` for an unknown lane.
 pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;

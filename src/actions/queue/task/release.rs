@@ -9,7 +9,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, force_reason::ForceReason, lookup},
+        core::{ForceReason, lookup, session_end::DeadSession},
     },
     domain::{
         Event, EventKind, LaneName, SessionId, TaskId,
@@ -28,28 +28,19 @@ fn verb<'a>(reason: Option<&'a str>, force: Option<&'a ForceReason>) -> Transiti
     Transition { kind: EventKind::TaskReleased, intent: TaskWrite::Transition, past_tense: "released", reason, force }
 }
 
-/// in_progress, blocked, review → todo, by the claimant. Takes the task out of a lane that the claim had put it into.
-///
-/// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`.
+/// in_progress, blocked, review → todo, by the claimant. A task that the claim had put into a lane leaves it.
 pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     transition::perform(app, id, &verb(reason, force), |_, task, _| Ok(task.released()?))
 }
 
 /// Releases several tasks, all or none.
-///
-/// # Errors
-/// As [`release`], for the first task that cannot be released.
 pub fn release_several(app: &App, ids: &[TaskId], reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = verb(reason, force);
     transition::check_reasons(&verb)?;
     app.mutate(|tx| release_each(app, tx, ids, &verb))
 }
 
-/// Releases the claims of the actor, or with `force` of all claimants: those of a lane, or all.
-///
-/// # Errors
-/// `not_found` for an unknown lane.
+/// Releases the claims of the actor, or with `force` of all claimants, in one lane or in all.
 pub fn release_held(
     app: &App,
     lane: Option<&LaneName>,
@@ -68,11 +59,8 @@ pub fn release_held(
     })
 }
 
-/// Releases the claims of dead sessions, of a lane or all, and ends these sessions. Work in review waits for its reviewer and
-/// stays.
-///
-/// # Errors
-/// `not_found` for an unknown lane.
+/// Releases the claims of dead sessions, in one lane or in all, and ends these sessions. Work in review stays for its
+/// reviewer.
 pub fn release_dead(
     app: &App,
     dead: &[DeadSession],
@@ -93,9 +81,7 @@ pub fn release_dead(
             let is_theirs = |task: &&Task| task.state.claim().and_then(|claim| claim.session.as_ref()) == Some(&one.id);
             let mut has_released = false;
             for task in held.iter().filter(is_theirs) {
-                if task.state.status() == TaskStatus::Review {
-                    let note = format!("{} of {} is in review and stays: fairway release {0}", task.id, one.id);
-                    released.notes.push(format!("{note} --force --reason TEXT"));
+                if released.keeps_in_review(task, one.id.as_str()) {
                     continue;
                 }
                 let why = format!("{} is dead: {}", one.id, one.why);
@@ -115,7 +101,7 @@ pub fn release_dead(
     })
 }
 
-/// Releases the claims of sessions that fit. Work in review waits for its reviewer and stays.
+/// Releases the claims of sessions for which `is_meant` is true. Work in review stays for its reviewer.
 pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reason: &str) -> Result<Released> {
     let mut released = Released::default();
     for task in claimed_in(tx, None)? {
@@ -124,9 +110,7 @@ pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reas
         if !session.as_ref().is_some_and(is_meant) {
             continue;
         }
-        if task.state.status() == TaskStatus::Review {
-            let note = format!("{} of {} is in review and stays: fairway release {0}", task.id, claim.claimant);
-            released.notes.push(format!("{note} --force --reason TEXT"));
+        if released.keeps_in_review(&task, &claim.claimant) {
             continue;
         }
         let holder = claim.claimant.clone();
@@ -137,8 +121,8 @@ pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reas
     Ok(released)
 }
 
-/// Releases the claim that a session got at its start, after the start has failed: nothing was done under it. A claim that
-/// continues an earlier one stays, as the earlier one did. So does a claim under which the task was moved on.
+/// Releases the claim of a session whose start failed. A claim that continues an earlier one stays, and so does one
+/// under which the task was moved on.
 pub fn release_failed_start(tx: &WriteTx<'_>, session: &SessionId, claim: &StartClaim) -> Result<()> {
     let task = lookup::task(tx, &claim.task)?;
     let is_unchanged = matches!(&task.state, TaskState::InProgress(now)
@@ -150,7 +134,7 @@ pub fn release_failed_start(tx: &WriteTx<'_>, session: &SessionId, claim: &Start
     transition::apply(tx, &task, &TaskState::Todo, &verb(Some(&reason), None))
 }
 
-/// The claimed tasks of a lane, or all: those in the lane, and those that its sessions claimed.
+/// The claimed tasks of a lane and of its sessions; without a lane all.
 fn claimed_in(tx: &ReadTx<'_>, lane: Option<&LaneName>) -> Result<Vec<Task>> {
     if let Some(lane) = lane {
         lookup::lane(tx, lane)?;
@@ -184,7 +168,6 @@ fn release_each(app: &App, tx: &WriteTx<'_>, ids: &[TaskId], verb: &Transition<'
     released.answer("no claim to release")
 }
 
-/// The released tasks, each with its line.
 #[derive(Debug, Default)]
 pub struct Released {
     tasks: Vec<TaskView>,
@@ -194,6 +177,16 @@ pub struct Released {
 }
 
 impl Released {
+    /// Whether a task is in review and so stays claimed, which becomes a note.
+    fn keeps_in_review(&mut self, task: &Task, holder: &str) -> bool {
+        let is_in_review = task.state.status() == TaskStatus::Review;
+        if is_in_review {
+            let note = format!("{} of {holder} is in review and stays: fairway release {0}", task.id);
+            self.notes.push(format!("{note} --force --reason TEXT"));
+        }
+        is_in_review
+    }
+
     fn add(&mut self, tx: &ReadTx<'_>, id: &TaskId, line: String) -> Result<()> {
         self.tasks.push(lookup::task_view(tx, id)?);
         self.ids.push(id.to_string());
@@ -201,17 +194,16 @@ impl Released {
         Ok(())
     }
 
-    /// The ids of the released tasks.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
 
-    /// What is said beside them.
+    /// Notes about claims that stay.
     pub fn into_notes(self) -> Vec<String> {
         self.notes
     }
 
-    /// The answer of a command; `none` is said when there was nothing to release.
+    /// The answer of a command. `none` is its text when nothing was released.
     pub fn answer(self, none: &str) -> Result<Answer> {
         let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
         let answer = Answer::new(&ReleasedView { tasks: self.tasks }, "", line)?;

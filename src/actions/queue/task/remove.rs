@@ -14,11 +14,11 @@ use crate::{
     wire::RemovedTasksView,
 };
 
-/// Removes tasks, all or none. A task that was ever claimed, or to which a record or another task refers, stays; tasks that
-/// are removed together may refer to each other.
+/// Removes tasks, all or none. A task that was ever claimed, or to which a record or another task refers, stays. Tasks
+/// that are removed together may refer to each other.
 ///
 /// # Errors
-/// `not_found`, `in_use`.
+/// `in_use`.
 pub fn remove(app: &App, ids: &[TaskId]) -> Result<Answer> {
     let ids: BTreeSet<&TaskId> = ids.iter().collect();
     app.mutate(|tx| {

@@ -1,40 +1,58 @@
-//! State transitions of tasks, for all verbs except `claim`.
+//! State transitions of tasks, except `claim`, `release` and `done`.
 
 use anyhow::Result;
 
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup},
+        core::{ForceReason, lookup},
+        queue::{review::memory, task_worktree},
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId,
         claim::ClaimEnd,
+        commit_id,
+        review::Verdict,
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
         text_limits,
     },
     env::Timestamp,
-    store::{WriteTx, claims, events, tasks},
+    store::{WriteTx, claims, events, landings, reviews, tasks},
 };
 
-/// One state transition.
 pub struct Transition<'a> {
     pub kind: EventKind,
-    /// The permission it needs.
+    /// The permission that the transition needs.
     pub intent: TaskWrite,
-    /// The verb in the answer: "released".
+    /// For the answer, such as "released".
     pub past_tense: &'static str,
-    /// The verb's own reason.
+    /// The reason that belongs to the transition itself.
     pub reason: Option<&'a str>,
     /// Overrides the claimant.
     pub force: Option<&'a ForceReason>,
 }
 
-/// Performs a transition as one change.
+impl<'a> Transition<'a> {
+    /// A transition without a reason of its own, by the claimant.
+    pub const fn new(kind: EventKind, intent: TaskWrite, past_tense: &'static str) -> Self {
+        Self { kind, intent, past_tense, reason: None, force: None }
+    }
+
+    const fn because(self, reason: &'a str) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+
+    /// With what overrides the claimant, if anything does.
+    pub const fn forced(self, force: Option<&'a ForceReason>) -> Self {
+        Self { force, ..self }
+    }
+}
+
+/// Performs a transition as one change. `next` computes the new state.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, and the errors of `next`.
+/// The errors of `next`.
 pub fn perform(
     app: &App,
     id: &TaskId,
@@ -44,7 +62,7 @@ pub fn perform(
     perform_and(app, id, verb, next, |_, answer| Ok(answer))
 }
 
-/// As [`perform`]; `also` completes the answer, which is stored under a `--request-id`.
+/// As [`perform`]. `also` completes the answer before it is stored under a `--request-id`.
 pub fn perform_and(
     app: &App,
     id: &TaskId,
@@ -56,10 +74,6 @@ pub fn perform_and(
     app.mutate(|tx| perform_in(app, tx, id, verb, next, also))
 }
 
-/// Checks the reasons that the caller gives.
-///
-/// # Errors
-/// `invalid_value`.
 pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     for reason in verb.reason.into_iter().chain(verb.force.map(|force| force.reason.as_str())) {
         text_limits::check_line("reason", reason)?;
@@ -67,7 +81,7 @@ pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A transition as one step of a change.
+/// As [`perform_and`], inside of a larger change.
 pub fn perform_in(
     app: &App,
     tx: &WriteTx<'_>,
@@ -89,7 +103,7 @@ pub fn perform_in(
     also(&task, Answer::new(&lookup::task_view(tx, id)?, id, line)?)
 }
 
-/// The answer to a repeat: the same actor has made this transition already. Nothing changes.
+/// The answer when the same actor has made this transition before; nothing is written.
 fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>) -> Result<Option<Answer>> {
     let fenced = app.actor.epoch.is_some_and(|epoch| epoch != task.epoch);
     let newest = events::newest_transition(tx, &task.id)?;
@@ -109,7 +123,7 @@ pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition
     apply_with(tx, task, state, verb, |event| event)
 }
 
-/// As [`apply`]; `complete` adds to the event.
+/// As [`apply`]. `complete` adds to the event.
 pub fn apply_with(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -146,7 +160,7 @@ pub fn apply_with(
     Ok(())
 }
 
-/// Takes a task out of the lane into which its claim had put it. Returns that lane.
+/// Takes a task out of the lane into which its claim had put it, and returns that lane.
 fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
     let place = claims::newest(tx, &task.id)?.map(|claim| claim.place).unwrap_or_default();
     let assigned = place.lane.filter(|lane| place.assigned_lane && task.fields.lane.as_ref() == Some(lane));
@@ -154,4 +168,94 @@ fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
         tasks::set_lane(tx, &task.id, None)?;
     }
     Ok(assigned)
+}
+
+/// in_progress → blocked, by the claimant. The claim stays.
+pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition::new(EventKind::TaskBlocked, TaskWrite::Transition, "blocked").because(reason).forced(force);
+    perform(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
+}
+
+/// blocked → in_progress, by the claimant.
+pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition::new(EventKind::TaskUnblocked, TaskWrite::Transition, "unblocked").forced(force);
+    perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
+}
+
+/// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
+pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition::new(EventKind::TaskCancelled, TaskWrite::Cancel, "cancelled").because(reason).forced(force);
+    let answer = perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;
+    memory::forget_closed(app);
+    Ok(answer)
+}
+
+/// in_progress → review, by the claimant; the lease is cleared. Submitted work with another commit is submitted again.
+pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = Transition::new(EventKind::TaskSubmitted, TaskWrite::Transition, "submitted").forced(force);
+    let commit = task_worktree::resolve_commit_for(app, id, commit, &["task", "submit"])?;
+    check_reasons(&verb)?;
+    app.mutate(|tx| {
+        let task = lookup::task(tx, id)?;
+        match commit.as_deref().filter(|commit| task.commit.as_deref() != Some(commit)) {
+            Some(other) if task.state.status() == TaskStatus::Review => submit_again(app, tx, &task, other, &verb),
+            _ => perform_in(
+                app,
+                tx,
+                id,
+                &verb,
+                |tx, task, _| {
+                    if commit.is_some() {
+                        tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;
+                    }
+                    Ok(task.submitted()?)
+                },
+                |_, answer| Ok(answer),
+            ),
+        }
+    })
+}
+
+/// Records another commit for submitted work. For its reviewers that is a new submission.
+fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &Transition<'_>) -> Result<Answer> {
+    let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
+    lookup::check_authority(tx, task, &app.actor, intent)?;
+    tasks::set_work(tx, &task.id, task.branch.as_deref(), Some(commit))?;
+    apply(tx, task, &task.state, verb)?;
+    let line = format!("submitted {} again, at {}", task.id, commit_id::short(commit));
+    Answer::new(&lookup::task_view(tx, &task.id)?, &task.id, line)
+}
+
+/// done, cancelled → todo, by any actor, with a reason.
+pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
+    let verb = Transition::new(EventKind::TaskReopened, TaskWrite::Override, "reopened").because(reason);
+    perform(app, id, &verb, |tx, task, _| {
+        landings::set_landed_commit(tx, id, None)?;
+        Ok(task.reopened()?)
+    })
+}
+
+/// review → in_progress, for work that is sent back to its author. In other states nothing happens.
+pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
+    let TaskState::Review(_) = &task.state else { return Ok(()) };
+    let verb = Transition::new(EventKind::TaskResumed, TaskWrite::Override, "resumed").because(reason);
+    apply(tx, task, &task.resumed()?, &verb)
+}
+
+/// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
+pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
+    // Fenced like a new record; the closure decides about the permission.
+    let verb = Transition::new(EventKind::TaskResumed, TaskWrite::AddRecord, "resumed").forced(force);
+    perform(app, id, &verb, |tx, task, _| {
+        let resumed = task.resumed()?;
+        let you = &app.actor;
+        let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();
+        let asked = reviews::of_task(tx, id)?.into_iter().rfind(|review| review.verdict == Some(Verdict::Changes));
+        if force.is_none() && !you.is_named(holder) && asked.is_none_or(|review| !you.is_named(&review.actor)) {
+            let can_continue = lookup::can_continue(tx, task, you)?;
+            let (task, by, you) = (id.clone(), holder.to_owned(), you.name.clone());
+            return Err(Refusal::NotClaimant { task, by, you, can_continue }.into());
+        }
+        Ok(resumed)
+    })
 }

@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// The longest label, in bytes.
-const MAX_LABEL_BYTES: usize = 128;
+pub(super) const MAX_LABEL_BYTES: usize = 128;
 
-/// Checks everything that needs no store, sorts the lists and removes duplicates.
+/// Checks and tidies the fields as far as that needs no store: lists are sorted and without duplicates.
 ///
 /// # Errors
 /// `invalid_value`, naming the field.
@@ -55,11 +55,11 @@ pub fn normalize(mut fields: TaskFields) -> Result<TaskFields, Refusal> {
     Ok(fields)
 }
 
-/// Checks the links that `before` does not have: the lane, the parent and the dependencies exist and close no cycle. Links
-/// of `before` may be dangling, because an import may bring a part of a backlog.
+/// Checks the links that `before` lacks: the lane, the parent and the dependencies exist and form no cycle. Older links
+/// may be dangling, because an import may bring a part of a backlog.
 ///
 /// # Errors
-/// `not_found`, `cycle`.
+/// `cycle`.
 pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, fields: &TaskFields, before: Option<&TaskFields>) -> Result<()> {
     if let Some(lane) = &fields.lane
         && before.is_none_or(|before| before.lane.as_ref() != Some(lane))
@@ -84,10 +84,7 @@ pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, fields: &TaskFields, before: Op
     Ok(())
 }
 
-/// Checks one dependency.
-///
-/// # Errors
-/// `not_found`, `cycle`.
+/// Refuses an unknown dependency, and one that would close a cycle.
 pub fn check_dependency(tx: &ReadTx<'_>, id: &TaskId, on: &TaskId) -> Result<()> {
     if on != id {
         lookup::task(tx, on)?;

@@ -7,7 +7,7 @@ use super::stop::claimed_tasks;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, inside_session, lookup, message_state, session_process},
+        core::{ForceReason, inside_session, lookup, message_state, session_process},
         sessions::{finish::status_verb, give_up::give_up},
     },
     domain::{Refusal, SessionId},

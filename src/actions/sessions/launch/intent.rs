@@ -7,10 +7,10 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{
-            dead_session::DeadSession,
             errors,
             launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
             lookup,
+            session_end::DeadSession,
         },
         queue::task::claim::{self, StartClaim},
         sessions::{actor, prompt},

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, errors, lookup, server_outage, store_safety},
+        core::{errors, lookup, server_outage, session_end::DeadSession, store_safety},
         sessions::{
             adapter_endpoint,
             claim::with_dead,

@@ -6,7 +6,7 @@ use super::{backend_probe::BackendProber, facts};
 use crate::{
     actions::{
         App,
-        core::{dead_session::DeadSession, lookup},
+        core::{lookup, session_end::DeadSession},
         sessions::launch::launch_lock::{self, LaunchState},
     },
     domain::{

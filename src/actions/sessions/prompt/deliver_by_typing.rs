@@ -15,7 +15,7 @@ use crate::{
             errors, lookup,
             message_state::{acknowledge, expire, offer},
         },
-        mail::{self, prompt_wait},
+        mail::{self, outbox},
         sessions::{
             control::{interrupt, question, running_session::RunningSession},
             report::idle_screen,
@@ -194,7 +194,7 @@ fn waiting_note(app: &App, sent: &Answer) -> Result<Option<String>> {
     app.read(|tx| {
         let queued = messages::find(tx, id)?.filter(|message| message.status == MessageStatus::Queued);
         let Some(message) = queued else { return Ok(None) };
-        let wait = prompt_wait::find(tx, &message, app.env.now())?;
+        let wait = outbox::find(tx, &message, app.env.now())?;
         Ok(wait.map(|wait| format!("prompt {id} waits: {}", wait.sentence())))
     })
 }

@@ -13,7 +13,7 @@ use crate::{
             errors, lookup,
             message_state::{event, expire},
         },
-        mail::prompt_wait,
+        mail::outbox,
     },
     domain::{
         EventKind, Refusal, SessionId,
@@ -269,7 +269,7 @@ pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, now: 
         None
     };
     let view = PromptView::new(message, position, deduplicated);
-    Ok(match prompt_wait::find(tx, message, now)? {
+    Ok(match outbox::find(tx, message, now)? {
         Some(wait) => view.waiting(&wait),
         None => view,
     })

@@ -9,7 +9,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{errors, lookup, message_state},
-        mail::prompt_wait,
+        mail::outbox,
         sessions::report::idle_screen::{self, ScreenVerdict},
     },
     config::show_duration,
@@ -79,7 +79,7 @@ pub fn wait_receipt(app: &App, awaited: &AwaitedReceipt, id: i64) -> Result<Answ
         let (message, view, waits, is_over) = app.read(|tx| {
             let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
             let view = view(tx, &message, false, now)?;
-            let waits = prompt_wait::find(tx, &message, now)?;
+            let waits = outbox::find(tx, &message, now)?;
             let session = message.offered_to.as_deref().map(SessionId::parse).and_then(Result::ok);
             let session = session.map(|id| sessions::find(tx, &id)).transpose()?.flatten();
             Ok((message, view, waits, session.is_none_or(|session| session.status.is_final())))

@@ -69,7 +69,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
     let local = if dry_run { LocalHost::preview() } else { LocalHost::read(None) };
     let sha256 = match &reported.artifact {
         Some(path) if reported.state == ProviderState::Completed && reported.handoff_to.is_none() => {
-            evidence::add::digest(&app.env.cwd.join(path))
+            evidence::digest(&app.env.cwd.join(path))
         }
         _ => None,
     };

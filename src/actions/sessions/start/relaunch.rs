@@ -10,8 +10,8 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            dead_session::DeadSession,
             inside_session, launch_parts, lookup, message_state, other_host,
+            session_end::DeadSession,
             session_process::{self, RunProcesses},
         },
         queue::{lane::bring_here, task::claim},

@@ -1,13 +1,17 @@
-//! Questions of live sessions.
+//! What sessions ask a person: pending approvals and open questions.
+
+use serde_json::Value;
 
 use super::{facts::Facts, need::Need};
 use crate::{
     actions::{
         App,
+        core::approval_state::ALWAYS_FIELD,
         sessions::{control::dialog::RecordedDialogs, prompt::listener},
     },
     domain::{
         SessionId,
+        approval::Approval,
         need::NeedKind,
         question::QuestionId,
         rules::{
@@ -17,12 +21,47 @@ use crate::{
         session::HOOK_SOURCE,
         session_facts::SessionOverview,
     },
+    wire::tool_input,
 };
 
-/// An item for each session that requires action, unless an approval made it do so: that has an item of its own while it is
-/// pending, and once it is answered its hook has not reported back yet. And one for each other task whose
-/// newest written checkpoint awaits input.
-pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
+/// Needs for each pending approval. The provider of a dead session waits no longer.
+pub(super) fn pending_approvals(app: &App, facts: &Facts) -> Vec<Need> {
+    facts.approvals.iter().filter_map(|approval| approval_need(app, facts, approval)).collect()
+}
+
+fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> {
+    let id = approval.id;
+    let one = facts.session(&approval.session).filter(|one| !one.is_over())?;
+    let input: Value = serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone()));
+    let line = format!("{}: {}", approval.tool, tool_input::summary(&input));
+    let evidence = format!("approval {id}, asked by {}", approval.provider);
+    let need = Need::new(NeedKind::Approval, &id.to_string(), Some(approval.asked_at), line, evidence).session(one);
+    let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
+    let decided = |need: Need| {
+        need.then("allow it", format!("fairway approvals answer {id} allow"))
+            .then("deny it", format!("fairway approvals answer {id} deny"))
+    };
+    Some(if approval.answerable {
+        let need = decided(need);
+        // Last: it is the answer with the most consequences.
+        if one.session.is_structured() && input.get(ALWAYS_FIELD).is_some() {
+            need.then("allow it always", format!("fairway approvals answer {id} allow --always"))
+        } else {
+            need
+        }
+    } else if one.session.adapter_script.is_some() {
+        let is_recorded = tool_input::exact_command(&approval.input).is_some()
+            && RecordedDialogs::of(app, &one.session).permission.is_some();
+        let need = if is_recorded { decided(need) } else { need };
+        need.then("answer it in its own window", format!("fairway session attach {}", one.session.id))
+    } else {
+        need.then("see where it runs, and answer it there", format!("fairway session show {}", one.session.id))
+    })
+}
+
+/// Needs for each session that requires action, unless an approval is the reason, and for each other task whose newest
+/// written checkpoint awaits input.
+pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
     let asks_approval = |id: &SessionId| facts.approvals.iter().any(|approval| approval.session == *id);
     let mut items: Vec<Need> = facts
         .sessions
@@ -40,7 +79,7 @@ pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// The item of a session that asks by its activity.
+/// The need of a session whose activity requires a person.
 fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let question = one.waiting_for()?;
     let session = &one.session;

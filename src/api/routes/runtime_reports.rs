@@ -1,11 +1,14 @@
-//! `POST /lifecycle`: a runtime reports a change of its state.
+//! `POST /lifecycle`, `POST /telemetry`: a runtime reports a change of its state, and the usage of its turns.
 
 use axum::{extract::Request, response::Response};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    actions::agents::runtime::lifecycle::{self, LifecycleReport},
+    actions::{
+        agents::runtime::lifecycle::{self, LifecycleReport},
+        sessions::report::telemetry,
+    },
     api::{
         body::{RequestBody, json_response},
         error::ApiError,
@@ -14,11 +17,11 @@ use crate::{
     },
     domain::{RunId, SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
-    wire::timestamp::deserialize_timestamp,
+    wire::{self, timestamp::deserialize_timestamp},
 };
 
 #[derive(Debug, Deserialize)]
-struct Body {
+struct LifecycleBody {
     event: String,
     run_id: RunId,
     session_id: Option<String>,
@@ -28,9 +31,9 @@ struct Body {
     metadata: Value,
 }
 
-pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
+pub(in crate::api) async fn lifecycle(request: Request) -> Result<Response, ApiError> {
     let request_body = RequestBody::read(request).await?;
-    let body: Body = request_body.decode()?;
+    let body: LifecycleBody = request_body.decode()?;
     let event = LifecycleEvent::parse(&body.event)
         .ok_or_else(|| ApiError::usage("invalid event: must be started, ready, busy, idle, stopping or stopped"))?;
     let id = body.session_id.as_deref().map(SessionId::parse).transpose().map_err(anyhow::Error::from)?;
@@ -42,5 +45,19 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     if matches!(event, LifecycleEvent::Ready | LifecycleEvent::Idle | LifecycleEvent::Started) {
         prompt_delivery::start_for_run(&run);
     }
+    Ok(json_response(&done.document))
+}
+
+#[derive(Debug, Deserialize)]
+struct TelemetryBody {
+    run_id: RunId,
+    events: Value,
+}
+
+pub(in crate::api) async fn telemetry(request: Request) -> Result<Response, ApiError> {
+    let body: TelemetryBody = RequestBody::read(request).await?.decode()?;
+    let turns = wire::telemetry::parse_turns(&body.events).map_err(anyhow::Error::from)?;
+    let done =
+        state::write(move |app| telemetry::report(&app_as_run(app, &body.run_id, None)?, &body.run_id, &turns)).await?;
     Ok(json_response(&done.document))
 }

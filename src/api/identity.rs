@@ -1,14 +1,18 @@
-//! A runtime's identity and credentials. Only the runtime itself gets the values.
+//! Identities and credentials of runtimes, kept in memory only. Values are zeroed when they are dropped and are never shown.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, rc::Rc};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
+use tokio::{sync::watch, task::JoinHandle};
 use zeroize::Zeroizing;
 
-use crate::{domain::secrets::MASK, env::Timestamp, wire::timestamp::deserialize_timestamp};
+use crate::{
+    domain::{RunId, secrets::MASK},
+    env::Timestamp,
+    wire::timestamp::deserialize_timestamp,
+};
 
-/// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum CredentialType {
     #[serde(rename = "api_key")]
@@ -20,7 +24,6 @@ pub(crate) enum CredentialType {
 }
 
 impl CredentialType {
-    /// The value in JSON.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::ApiKey => "api_key",
@@ -30,7 +33,7 @@ impl CredentialType {
     }
 }
 
-/// A text that is zeroed when it is dropped, and never printed.
+/// Zeroed when it is dropped, and never printed.
 #[derive(Clone)]
 pub(crate) struct Secret(Zeroizing<String>);
 
@@ -46,14 +49,11 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// A credential.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Credentials {
-    /// Its kind.
     #[serde(rename = "type")]
     pub(crate) kind: CredentialType,
     value: Secret,
-    /// When it expires.
     #[serde(default, deserialize_with = "deserialize_timestamp")]
     pub(crate) expires_at: Option<Timestamp>,
 }
@@ -61,18 +61,17 @@ pub(crate) struct Credentials {
 /// A runtime's identity: names, credentials and environment.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Identity {
-    /// The role; must be the session's.
+    /// Must be the session's role.
     pub(crate) role: Option<String>,
     pub(crate) rig: Option<String>,
     pub(crate) agent_name: Option<String>,
     pub(crate) session_id: Option<String>,
     pub(crate) credentials: Option<Credentials>,
-    /// The environment; in a later identity `null` takes a variable away.
+    /// In a later identity, `null` removes a variable.
     #[serde(default)]
     pub(crate) env: BTreeMap<String, Option<Secret>>,
 }
 
-/// The identity as the runtime gets it, with all values.
 #[derive(Serialize)]
 pub(crate) struct IdentityPayload<'a> {
     run_id: &'a str,
@@ -92,7 +91,7 @@ struct CredentialsPayload<'a> {
 }
 
 impl Identity {
-    /// The identity after a change that carries `next`: what it does not name stays.
+    /// The identity after an update: what `next` does not name stays.
     pub(crate) fn merged(&self, next: Self) -> Self {
         let mut env = self.env.clone();
         env.extend(next.env);
@@ -106,7 +105,7 @@ impl Identity {
         }
     }
 
-    /// With all values, for the runtime alone.
+    /// With all values, only for the runtime itself.
     pub(crate) fn payload<'a>(&'a self, run_id: &'a str) -> IdentityPayload<'a> {
         IdentityPayload {
             run_id,
@@ -140,6 +139,93 @@ impl Identity {
             })),
             "env": self.env.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name).map(|name| (name.clone(), MASK.into())).collect::<serde_json::Map<_, _>>(),
         })
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct IdentityStore {
+    by_run: BTreeMap<RunId, StoredIdentity>,
+    /// The number of changes. It also wakes streams.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct StoredIdentity {
+    identity: Rc<Identity>,
+    /// The value of `changes` when the identity was stored, unique per identity.
+    version: u64,
+    /// Waits until the credential is about to expire, then refreshes it.
+    expiry_task: Option<JoinHandle<()>>,
+    expiring: bool,
+}
+
+/// The identity of one session run at a point in time.
+#[derive(Debug)]
+pub(crate) struct IdentitySnapshot {
+    pub(crate) identity: Rc<Identity>,
+    pub(crate) version: u64,
+    pub(crate) expiring: bool,
+}
+
+impl Default for IdentityStore {
+    fn default() -> Self {
+        Self { by_run: BTreeMap::new(), changes: watch::Sender::new(0) }
+    }
+}
+
+impl IdentityStore {
+    /// Stores an identity. True when it replaces another one.
+    pub(crate) fn insert(&mut self, run: &RunId, identity: Identity) -> bool {
+        let version = *self.changes.borrow() + 1;
+        let stored = StoredIdentity { identity: Rc::new(identity), version, expiry_task: None, expiring: false };
+        let rotated = self.by_run.insert(run.clone(), stored).is_some();
+        self.changes.send_replace(version);
+        rotated
+    }
+
+    pub(crate) fn set_expiry_task(&mut self, run: &RunId, task: JoinHandle<()>) {
+        match self.by_run.get_mut(run) {
+            Some(stored) => stored.expiry_task = Some(task),
+            None => task.abort(),
+        }
+    }
+
+    /// False when a newer identity has replaced this version.
+    pub(crate) fn mark_expiring(&mut self, run: &RunId, version: u64) -> bool {
+        let Some(stored) = self.by_run.get_mut(run).filter(|stored| stored.version == version) else { return false };
+        stored.expiring = true;
+        self.changes.send_modify(|count| *count += 1);
+        true
+    }
+
+    pub(crate) fn get(&self, run: &RunId) -> Option<IdentitySnapshot> {
+        let stored = self.by_run.get(run)?;
+        Some(IdentitySnapshot {
+            identity: Rc::clone(&stored.identity),
+            version: stored.version,
+            expiring: stored.expiring,
+        })
+    }
+
+    pub(crate) fn remove_ended(&mut self, has_ended: impl Fn(&RunId) -> bool) {
+        self.by_run.retain(|run, _| !has_ended(run));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_run.is_empty()
+    }
+
+    /// Woken by every change.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+}
+
+impl Drop for StoredIdentity {
+    fn drop(&mut self) {
+        if let Some(task) = &self.expiry_task {
+            task.abort();
+        }
     }
 }
 

@@ -1,0 +1,107 @@
+//! Lanes and bases that need a person: conflicts, changed files that run later, and bases that differ from those of other hosts.
+
+use std::collections::BTreeSet;
+
+use super::{facts::Facts, need::Need};
+use crate::{
+    actions::land::{
+        overlap,
+        shared_base::{Diverged, MissingLanding},
+    },
+    domain::{
+        need::NeedKind,
+        overlap::{LaneOverlap, OverlapLevel},
+        plural,
+        session_facts::NextCommand,
+        task::TaskStatus,
+    },
+    store::overlaps::LaneDiffstat,
+};
+
+/// Needs for each pair of lanes, or lane and base, whose merge conflicts.
+pub(super) fn conflicting_lanes(facts: &Facts) -> Vec<Need> {
+    let is_severe = |one: &&LaneOverlap| matches!(one.level, OverlapLevel::Conflict | OverlapLevel::Rebase);
+    facts.overlaps.iter().filter(is_severe).map(conflict_need).collect()
+}
+
+fn conflict_need(one: &LaneOverlap) -> Need {
+    let files: Vec<&str> =
+        one.files.iter().filter(|file| file.level == one.level).map(|file| file.path.as_str()).collect();
+    let shown = match files.as_slice() {
+        [] => "some files".to_owned(),
+        [file] => (*file).to_owned(),
+        [file, rest @ ..] => format!("{file} and {} more", rest.len()),
+    };
+    let (other, line) = match &one.other {
+        Some(other) => (other.as_str(), format!("lanes {} and {other} conflict in {shown}", one.lane)),
+        None => ("base", format!("lane {} conflicts with its base in {shown}", one.lane)),
+    };
+    let evidence = "git's merge of the two, when they were last looked at".to_owned();
+    let key = format!("{}:{other}", one.lane);
+    let need = Need::new(NeedKind::Overlap, &key, Some(one.since), line, evidence).lane(Some(&one.lane));
+    let show = NextCommand::new("see it", format!("fairway overlap {}", one.lane));
+    let commands = overlap::commands(one.level, &one.lane, one.other.as_ref());
+    let next = |view: crate::wire::CommandView| NextCommand::new(view.purpose, view.command);
+    commands.into_iter().map(next).fold(need.command(&show), |need, command| need.command(&command))
+}
+
+/// Needs for each lane that has changed files which a person's programs run later, until the change is approved or
+/// landed.
+pub(super) fn lanes_with_later_files(facts: &Facts) -> Vec<Need> {
+    let is_open = |one: &&LaneDiffstat| !one.runs_later.is_empty() && !facts.approved_later.contains(&one.lane);
+    facts.diffstats.iter().filter(is_open).map(|one| later_files_need(facts, one)).collect()
+}
+
+fn later_files_need(facts: &Facts, one: &LaneDiffstat) -> Need {
+    let lane = &one.lane;
+    let shown = match one.runs_later.as_slice() {
+        [file] => file.clone(),
+        [file, rest @ ..] => format!("{file} and {} more", rest.len()),
+        [] => String::new(),
+    };
+    let line = format!("lane {lane} has changed what would run on your machine: {shown}");
+    let evidence = format!("{}, when they were last looked at", plural::count(one.runs_later.len(), "changed file"));
+    let need = Need::new(NeedKind::RunsLater, lane.as_str(), None, line, evidence).lane(Some(lane));
+    let need = need.then("see the changes", format!("fairway lane diff {lane}"));
+    let submitted =
+        facts.held.iter().find(|held| held.lane.as_ref() == Some(lane) && held.status == TaskStatus::Review);
+    match submitted {
+        Some(held) => {
+            let task = &held.task;
+            need.task(task).then("approve it", format!("fairway review record {task} --verdict approve --notes TEXT"))
+        }
+        None => need,
+    }
+}
+
+/// Needs for each base that has diverged from its upstream, and for each missing landing of another host for which
+/// tasks wait.
+pub(super) fn unshared_bases(facts: &Facts) -> Vec<Need> {
+    let waited_for = facts.shared_base.missing.iter().filter(|one| !one.waiting.is_empty());
+    facts.shared_base.diverged.iter().map(of_diverged).chain(waited_for.filter_map(of_missing)).collect()
+}
+
+/// How many tasks would be ready if the landings of other hosts were here.
+pub(super) fn waiting_tasks(facts: &Facts) -> usize {
+    facts.shared_base.missing.iter().flat_map(|one| &one.waiting).collect::<BTreeSet<_>>().len()
+}
+
+fn of_diverged(one: &Diverged) -> Need {
+    let evidence = "as the upstream was last fetched".to_owned();
+    Need::new(NeedKind::BaseDiverged, &one.base, None, one.line.clone(), evidence)
+        .then("bring both together", one.command())
+}
+
+fn of_missing(one: &MissingLanding) -> Option<Need> {
+    let task = one.tasks.first()?;
+    let waiting: Vec<&str> = one.waiting.iter().map(AsRef::as_ref).collect();
+    let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+    let line = format!("{} {verb}: {}", waiting.join(", "), one.line);
+    let evidence = format!("as {} was last fetched here", one.base);
+    let (purpose, command) = one.fix.rsplit_once(": ")?;
+    Some(
+        Need::new(NeedKind::LandingElsewhere, task.as_str(), one.at, line, evidence)
+            .task(task)
+            .then(purpose, command.to_owned()),
+    )
+}

@@ -1,0 +1,69 @@
+//! The end of a session: by a command or report, or by the proof that nothing of it is alive. The proof is made outside of a
+//! transaction; inside of it the session's version tells whether the proof still holds.
+
+use anyhow::Result;
+
+use super::{approval_state, keepalive, message_state};
+use crate::{
+    domain::{
+        Event, EventKind, SessionId,
+        session::{Session, SessionStatus},
+    },
+    store::{ReadTx, WriteTx, sessions},
+};
+
+/// Ends a session with its event. Its pending approval requests and messages expire, its claims stay.
+///
+/// # Errors
+/// `session_final` when it is already final.
+pub fn finish(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    status: SessionStatus,
+    exit_code: Option<i64>,
+    reason: Option<&str>,
+) -> Result<Session> {
+    let finished = session.to_finished(status, exit_code, reason, tx.now())?;
+    let kind = if status == SessionStatus::Failed { EventKind::SessionFailed } else { EventKind::SessionEnded };
+    keepalive::update_session(tx, &finished)?;
+    message_state::expire_for_session(tx, session)?;
+    tx.record(
+        &Event::new(kind)
+            .session(&session.id, &session.run_id)
+            .lane(session.lane.as_ref())
+            .with("from", session.status.as_str())
+            .with("task_id", session.task.as_ref().map(ToString::to_string))
+            .with("exit_code", exit_code)
+            .with("reason", reason),
+    )?;
+    approval_state::expire_pending(tx, &finished, None)?;
+    Ok(finished)
+}
+
+/// A session of which nothing is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadSession {
+    pub id: SessionId,
+    /// The proof as a sentence: "process 7 is gone".
+    pub why: String,
+    version: i64,
+}
+
+impl DeadSession {
+    /// `session`: as it was read before the look at its processes.
+    pub fn new(session: &Session, why: String) -> Self {
+        Self { id: session.id.clone(), why, version: session.version }
+    }
+
+    /// The session, unless it has changed since the look: a heartbeat or another run disproves the proof.
+    pub fn confirm(&self, tx: &ReadTx<'_>) -> Result<Option<Session>> {
+        Ok(sessions::find(tx, &self.id)?.filter(|session| session.version == self.version))
+    }
+
+    pub fn end(&self, tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+        if !session.status.is_final() {
+            finish(tx, session, SessionStatus::Failed, None, Some(&self.why))?;
+        }
+        Ok(())
+    }
+}
