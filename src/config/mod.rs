@@ -55,6 +55,6 @@ pub use section::{Form, Key};
 pub use sections::{ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, TaskSettings};
 pub use set_key::set_key;
 pub use settings::Settings;
-pub use store::{StoreEngine, StoreSettings, has_password, masked_url, without_password};
+pub use store::{StoreEngine, StoreSettings, check_scheme, has_password, masked_url, without_password};
 pub use structured::{AcpProfile, AgentSettings, SessionMode, Unguarded};
 pub use values::StaleAfter;

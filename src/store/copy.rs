@@ -21,7 +21,6 @@ use super::{
     sibling_path,
     sql::{self, Connection, Row, Value},
     sqlite_store::SqliteStore,
-    write_queue,
 };
 use crate::{
     domain::{Event, EventKind},
@@ -110,7 +109,7 @@ impl CopyRequest<'_> {
         PostgresStore::migrate(self.address)?;
         let server = PostgresStore::open(self.address, self.root, self.clock)?;
         let file = SqliteStore::open(self.file, self.outside)?;
-        let turn = write_queue::acquire(self.file, write_queue::DEFAULT_TIMEOUT).map_err(StoreError::from)?;
+        let turn = open::acquire_turn(self.file, open::QUEUE_TIMEOUT).map_err(StoreError::from)?;
         // So that the file that is left is whole without its log. A reader may keep it from that.
         let _ = file.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         // Nothing is written: the lock keeps the other writers out.

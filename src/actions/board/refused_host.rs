@@ -12,7 +12,7 @@ use crate::{
         need::NeedKind,
         rules::open_hosts::{self, HostPort},
     },
-    store::refused_hosts::RefusedHostRow,
+    store::event_facts::RefusedHostRow,
 };
 
 /// The longest list that is shown with the line for it.

@@ -219,7 +219,7 @@ impl PostgresStore {
     }
 
     /// Checks the server, unless that was done.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub fn check(&self) -> Result<(), StoreError> {
         if !self.is_checked() {
             let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), FACTS))?;
             if !self.is_checked() {

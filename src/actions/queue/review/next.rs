@@ -27,7 +27,7 @@ use crate::{
     store::{
         ReadTx, claims, events, evidence, reviews, seen_work,
         tasks::{self, ListScope},
-        usage_turns,
+        usage,
     },
     wire::{
         CommandView, ConsequenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView, ReviewView,
@@ -185,7 +185,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             evidence::of_task(tx, id)?.into_iter().partition(|one| one.commit.is_some() && one.commit == commit);
         let since = Timestamp::from_millis(0);
-        let costs = usage_turns::totals(tx, UsageBy::Task, since, None)?;
+        let costs = usage::turn_totals(tx, UsageBy::Task, since, None)?;
         let is_submitted = task.state.status() == TaskStatus::Review;
         Ok(ReviewCardView {
             submitted_at: is_submitted.then(|| submitted_at(tx, &task)).transpose()?.map(|at| at.to_string()),

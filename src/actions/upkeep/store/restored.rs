@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{Answer, App},
     domain::Refusal,
-    store::restored,
+    store::backup,
     wire::StoreRestoredView,
 };
 
@@ -18,7 +18,7 @@ pub fn restored(app: &App) -> Result<Answer> {
     if store.is_missing() {
         return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
     }
-    let leap = restored::leap(store, app.env.now(), &app.actor.name)?;
+    let leap = backup::leap(store, app.env.now(), &app.actor.name)?;
     let document = StoreRestoredView { epoch: leap.epoch, event: leap.event };
     let line = format!("lifted: claims have epoch {}, and events go on at {}", leap.epoch, leap.event);
     let answer = Answer::new(&document, leap.epoch, line)?;
