@@ -5,23 +5,19 @@ mod clock;
 pub mod debug_log;
 pub mod git_hooks;
 mod ids;
-mod terminal;
-#[cfg(test)]
-mod text_schema;
 pub mod vars;
 
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    io,
+    io::{self, IsTerminal},
     path::PathBuf,
 };
 
+#[cfg(test)]
+pub(crate) use clock::text_schema;
 pub use clock::{Clock, Timestamp};
 pub use ids::IdSource;
-pub use terminal::Terminal;
-#[cfg(test)]
-pub(crate) use text_schema::text_schema;
 
 use crate::os;
 
@@ -134,5 +130,27 @@ impl Env {
     /// The time now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+}
+
+/// Which streams a person sits at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// stdin is a terminal.
+    pub stdin: bool,
+    /// stdout is a terminal.
+    pub stdout: bool,
+    /// stderr is a terminal.
+    pub stderr: bool,
+}
+
+impl Terminal {
+    /// Asks the operating system.
+    pub fn detect() -> Self {
+        Self {
+            stdin: io::stdin().is_terminal(),
+            stdout: io::stdout().is_terminal(),
+            stderr: io::stderr().is_terminal(),
+        }
     }
 }

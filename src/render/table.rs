@@ -6,7 +6,7 @@ use tabled::{
 };
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Style, escape_line, status_colour};
+use super::{Style, escape_line, style::colour_status};
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -92,7 +92,7 @@ impl Table {
 
     /// As [`Table::render`], with status words in the colours of their meaning.
     pub fn coloured(self, width: Option<usize>, style: Style) -> String {
-        status_colour::colour(&self.render(width), style)
+        colour_status(&self.render(width), style)
     }
 
     /// The widths of all columns, in columns of a terminal.

@@ -346,16 +346,7 @@ impl Drop for OutputStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{
-            id::Label,
-            job::{ItemType, JobId},
-            job_output::{Batch, Content, Gap, NewItem, Totals, WatcherHit},
-            watcher::{WatchScope, Watcher},
-        },
-        env::Timestamp,
-        store::StoreError,
-    };
+    use crate::domain::{id::Label, watcher::WatchScope};
 
     const NOW: Timestamp = Timestamp::from_millis(7);
 
