@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Refusal,
-    constant_time::constant_time_eq,
     device::{digest, millis},
+    secrets::constant_time_eq,
     string_enum::string_enum,
 };
 use crate::env::Timestamp;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Refusal, constant_time::constant_time_eq, id::DeviceName, string_enum::string_enum};
+use super::{Refusal, id::DeviceName, secrets::constant_time_eq, string_enum::string_enum};
 use crate::env::Timestamp;
 
 /// How long a pairing code is valid.

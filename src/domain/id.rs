@@ -4,12 +4,24 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
 
-use super::{excerpt::excerpt, invalid_value::InvalidValue};
+use super::excerpt::excerpt;
 
 const MAX_ID_BYTES: usize = 64;
 /// The longest routing key, in bytes.
 const MAX_ROUTING_KEY_BYTES: usize = 128;
+
+/// A value outside its alphabet or limits. It becomes [`Refusal::Invalid`](super::Refusal::Invalid), which imports the
+/// ids that are parsed and therefore cannot be what their parsers return.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{what} {why}")]
+pub struct InvalidValue {
+    /// The kind of value, as messages name it.
+    pub what: &'static str,
+    /// The excerpt of the value and the rule that it breaks.
+    pub why: String,
+}
 
 fn invalid_id(what: &'static str, text: &str, rule: &'static str) -> InvalidValue {
     InvalidValue { what, why: format!("'{}' {rule}", excerpt(text)) }

@@ -1,8 +1,9 @@
-//! The output of a job and the events in it, on their way into the store and out of it.
+//! The output of a job, the watchers of it and the events in it, on their way into the store and out of it.
 
 use super::{
+    id::Label,
     job::{ItemType, JobId},
-    watcher::Watcher,
+    string_enum::string_enum,
 };
 use crate::env::Timestamp;
 
@@ -150,4 +151,27 @@ pub struct PendingNotification {
     pub payload: String,
     /// Its particulars, as the text of a JSON object.
     pub meta: String,
+}
+
+string_enum! {
+    /// The stream that is watched.
+    WatchScope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
+}
+
+/// How many watchers a run has at most.
+pub const MAX_WATCHERS: usize = 16;
+/// How long a watcher's expression is at most, in bytes.
+pub const MAX_REGEX_BYTES: usize = 256;
+
+/// Something to look for in each line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watcher {
+    /// The expression.
+    pub regex: String,
+    /// The name of a match.
+    pub event: Label,
+    /// Whether the first match is the last one that counts.
+    pub once: bool,
+    /// The stream that is watched.
+    pub scope: WatchScope,
 }

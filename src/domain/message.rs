@@ -1,6 +1,5 @@
-//! A message to a session, lane, role or person, with a receipt.
+//! A message to a session, lane, role or person, with a receipt, and why one waits.
 
-pub use super::status::{Channel, MessageStatus};
 use std::time::Duration;
 
 use super::{LaneName, PersonName, Role, RoutingKey, SessionId, string_enum::string_enum};
@@ -19,6 +18,39 @@ impl Priority {
             Self::Urgent => 1,
             Self::Normal => 2,
         }
+    }
+}
+
+string_enum! {
+    /// The delivery status of a message.
+    MessageStatus {
+        Queued => "queued",
+        Offered => "offered",
+        Acknowledged => "acknowledged",
+        Expired => "expired",
+        Withdrawn => "withdrawn",
+    }
+}
+
+string_enum! {
+    /// The channel by which a message was offered, in the order in which channels are tried.
+    Channel {
+        Stream => "stream",
+        Tool => "tool",
+        TurnEnd => "turn_end",
+        TurnStart => "turn_start",
+        Wake => "wake",
+        Nudge => "nudge",
+        Inbox => "inbox",
+        Checkpoint => "checkpoint",
+    }
+}
+
+impl Channel {
+    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
+    /// message is pushed, and the channel reports the delivery.
+    pub const fn is_pull(self) -> bool {
+        matches!(self, Self::Inbox | Self::Checkpoint)
     }
 }
 
@@ -145,5 +177,43 @@ impl Message {
     /// Whether this session was told that it is too long.
     pub fn is_announced_to(&self, session: &SessionId) -> bool {
         self.announced_to.as_deref().unwrap_or_default().split(' ').any(|told| told == session.as_str())
+    }
+}
+
+string_enum! {
+    /// Why a prompt is not delivered yet.
+    WaitReason {
+        /// The session has not reported what it does.
+        StateUnknown => "state_unknown",
+        /// A turn is running.
+        SessionBusy => "session_busy",
+        /// The session waits for an answer.
+        SessionAsks => "session_asks",
+        /// The session is being stopped.
+        SessionStopping => "session_stopping",
+        /// The session is starting.
+        SessionStarting => "session_starting",
+        /// The session is stale.
+        SessionStale => "session_stale",
+        /// It was typed, and no report has confirmed it.
+        Typed => "typed",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptWait {
+    /// Why.
+    pub reason: WaitReason,
+    /// The reason as a clause about the session.
+    pub text: String,
+    /// A command that helps, after its purpose.
+    pub hint: Option<String>,
+}
+
+impl PromptWait {
+    /// The reason with the command, as one sentence.
+    pub fn sentence(&self) -> String {
+        let hint = self.hint.iter().map(|hint| format!("; {hint}"));
+        std::iter::once(self.text.clone()).chain(hint).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{SessionId, excerpt::excerpt, invalid_value::InvalidValue};
+use super::{SessionId, excerpt::excerpt, id::InvalidValue};
 
 /// The kind of value, as messages name it.
 const WHAT: &str = "question";

@@ -2,8 +2,7 @@
 
 pub use super::status::SessionStatus;
 use super::{
-    LaneName, PersonName, Refusal, Role, RunId, SessionId, TaskId, id::Label, sandbox::SandboxClass,
-    string_enum::string_enum,
+    LaneName, Refusal, Role, RunId, SessionId, TaskId, id::Label, sandbox::SandboxClass, string_enum::string_enum,
 };
 use crate::env::Timestamp;
 
@@ -40,16 +39,6 @@ pub const STOP_REASON: &str = "stopped by ";
 pub const END_SOURCE: &str = "fairway session end";
 /// The start of the reason of a session of another host that a person gave up, before a name.
 pub const GIVEN_UP_REASON: &str = "given up by ";
-
-/// Whether a person has stopped, ended or given up a session, by the reason and the `activity_source` in its row.
-pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -> bool {
-    let starts_with = |start: &str| reason.and_then(|reason| reason.strip_prefix(start));
-    match activity_source {
-        Some(END_SOURCE) => true,
-        Some(STOP_SOURCE) if starts_with(STOP_REASON).and_then(PersonName::of_actor).is_some() => true,
-        _ => starts_with(GIVEN_UP_REASON).is_some(),
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -334,27 +323,6 @@ pub(in crate::domain) mod tests {
             host: "here".into(),
             ended_at: status.is_final().then(|| Timestamp::from_millis(5)),
             ..Session::new(id, RunId::parse("run-1"), role, status, Timestamp::from_millis(0))
-        }
-    }
-
-    #[test]
-    fn end_is_a_persons_by_its_source_or_reason_and_never_a_sessions() {
-        for (reason, source) in [
-            (None, Some(END_SOURCE)),
-            (Some("stopped by ann@host"), Some(STOP_SOURCE)),
-            (Some("given up by ann@host#03e5, last heard 1h ago"), Some(STOP_SOURCE)),
-            (Some("given up by ann@host: it is gone"), None),
-        ] {
-            assert!(is_ended_by_person(reason, source), "{reason:?} {source:?}");
-        }
-        for (reason, source) in [
-            (None, None),
-            (None, Some(STOP_SOURCE)),
-            (Some("stopped by lead"), Some(STOP_SOURCE)),
-            (Some("stopped by ann@host"), Some(HOOK_SOURCE)),
-            (Some("process 7 is gone"), None),
-        ] {
-            assert!(!is_ended_by_person(reason, source), "{reason:?} {source:?}");
         }
     }
 

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::{
-    LaneName, SessionId, TaskId,
-    session::{Activity, Session, SessionStatus},
+    LaneName, PersonName, SessionId, TaskId,
+    session::{Activity, END_SOURCE, GIVEN_UP_REASON, STOP_REASON, STOP_SOURCE, Session, SessionStatus},
     string_enum::string_enum,
     task::TaskStatus,
 };
@@ -45,6 +45,16 @@ impl Aliveness {
     /// Whether the session's program works on without its supervisor.
     pub fn is_orphaned(&self) -> bool {
         self.source == AliveSource::Program
+    }
+}
+
+/// Whether a person has stopped, ended or given up a session, by the reason and the `activity_source` in its row.
+pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -> bool {
+    let starts_with = |start: &str| reason.and_then(|reason| reason.strip_prefix(start));
+    match activity_source {
+        Some(END_SOURCE) => true,
+        Some(STOP_SOURCE) if starts_with(STOP_REASON).and_then(PersonName::of_actor).is_some() => true,
+        _ => starts_with(GIVEN_UP_REASON).is_some(),
     }
 }
 
@@ -209,7 +219,7 @@ impl NextCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::session::tests::session;
+    use crate::domain::session::{HOOK_SOURCE, tests::session};
 
     fn overview(status: SessionStatus, alive: Option<bool>) -> SessionOverview {
         let now = Timestamp::from_millis(5);
@@ -226,6 +236,27 @@ mod tests {
             silence: None,
             unguarded: None,
             is_stopped_by_reader: false,
+        }
+    }
+
+    #[test]
+    fn end_is_a_persons_by_its_source_or_reason_and_never_a_sessions() {
+        for (reason, source) in [
+            (None, Some(END_SOURCE)),
+            (Some("stopped by ann@host"), Some(STOP_SOURCE)),
+            (Some("given up by ann@host#03e5, last heard 1h ago"), Some(STOP_SOURCE)),
+            (Some("given up by ann@host: it is gone"), None),
+        ] {
+            assert!(is_ended_by_person(reason, source), "{reason:?} {source:?}");
+        }
+        for (reason, source) in [
+            (None, None),
+            (None, Some(STOP_SOURCE)),
+            (Some("stopped by lead"), Some(STOP_SOURCE)),
+            (Some("stopped by ann@host"), Some(HOOK_SOURCE)),
+            (Some("process 7 is gone"), None),
+        ] {
+            assert!(!is_ended_by_person(reason, source), "{reason:?} {source:?}");
         }
     }
 
@@ -267,7 +298,7 @@ mod tests {
         assert_eq!(stopped.stopped_by(), None);
         stopped.session.reason = Some("stopped by ada".into());
         assert_eq!(stopped.stopped_by(), None);
-        stopped.session.activity_source = Some(crate::domain::session::STOP_SOURCE.into());
+        stopped.session.activity_source = Some(STOP_SOURCE.into());
         assert_eq!(stopped.stopped_by(), Some("ada"));
         // Something of it runs on, or it has stopped itself.
         stopped.alive.alive = Some(true);

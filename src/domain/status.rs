@@ -1,5 +1,5 @@
-//! The states of tasks, sessions, jobs and messages, and the channels of delivery. Errors name them, so this file imports
-//! neither the errors nor the things that have the states.
+//! The states of tasks, sessions and jobs. Errors name them, so this file imports neither the errors nor the things that have
+//! the states.
 
 use super::string_enum::string_enum;
 
@@ -68,38 +68,5 @@ impl JobStatus {
     /// Whether the job has, or should have, a supervisor.
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Starting | Self::Running)
-    }
-}
-
-string_enum! {
-    /// The delivery status of a message.
-    MessageStatus {
-        Queued => "queued",
-        Offered => "offered",
-        Acknowledged => "acknowledged",
-        Expired => "expired",
-        Withdrawn => "withdrawn",
-    }
-}
-
-string_enum! {
-    /// The channel by which a message was offered, in the order in which channels are tried.
-    Channel {
-        Stream => "stream",
-        Tool => "tool",
-        TurnEnd => "turn_end",
-        TurnStart => "turn_start",
-        Wake => "wake",
-        Nudge => "nudge",
-        Inbox => "inbox",
-        Checkpoint => "checkpoint",
-    }
-}
-
-impl Channel {
-    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
-    /// message is pushed, and the channel reports the delivery.
-    pub const fn is_pull(self) -> bool {
-        matches!(self, Self::Inbox | Self::Checkpoint)
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label};
-pub use super::{not_ready::NotReadyReason, status::TaskStatus};
+pub use super::{blocker::NotReadyReason, status::TaskStatus};
 use crate::env::Timestamp;
 
 /// Where a task stands, with what belongs to that.

@@ -17,8 +17,8 @@ use super::{
 use crate::{
     domain::{
         job::{ItemType, JobId},
+        job_output::Watcher,
         job_output::{Batch, Content, Gap, Item, NewItem, PendingNotification, Totals, WatcherHit, WatcherState},
-        watcher::Watcher,
     },
     env::Timestamp,
 };
@@ -346,7 +346,7 @@ impl Drop for OutputStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{id::Label, watcher::WatchScope};
+    use crate::domain::{id::Label, job_output::WatchScope};
 
     const NOW: Timestamp = Timestamp::from_millis(7);
 

@@ -9,8 +9,12 @@ use super::{
 };
 use crate::{
     domain::{
-        LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, review::Verdict,
-        session::is_ended_by_person, session_facts::HeldTask,
+        LaneName, SessionId, TaskId,
+        checkpoint::CheckpointState,
+        job::JobId,
+        job::JobStatus,
+        review::Verdict,
+        session_facts::{HeldTask, is_ended_by_person},
     },
     env::Timestamp,
 };

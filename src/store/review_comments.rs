@@ -7,7 +7,7 @@ use super::{
 use crate::{
     domain::{
         TaskId,
-        review_comment::{LinePlace, ReviewComment},
+        review::{LinePlace, ReviewComment},
     },
     env::Timestamp,
 };

@@ -21,8 +21,8 @@ use crate::{
     },
     domain::{
         Event, EventKind,
+        landing::StoppedLanding,
         landing::{Landing, LandingState},
-        landing_failure::StoppedLanding,
         rules::fencing::TaskWrite,
         task::{Task, TaskStatus},
     },

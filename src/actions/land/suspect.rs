@@ -1,7 +1,10 @@
 //! Work that was sent back, and may break only together with what landed before it.
 
 use super::unit::Unit;
-use crate::domain::{TaskId, landing::Landing, landing_failure::FailedLandCheck};
+use crate::domain::{
+    TaskId,
+    landing::{FailedLandCheck, Landing},
+};
 
 /// Work that was sent back because of a check, while sessions of what landed before it still run.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use crate::{
     actions::core::other_host,
     domain::{
+        message::PromptWait,
         message::{Message, Recipient},
-        prompt_wait::PromptWait,
         rules::waiting,
     },
     env::Timestamp,

@@ -16,7 +16,7 @@ use crate::{
             record::{self, NewReview},
         },
     },
-    domain::{Refusal, TaskId, id::Label, review::Verdict, review_comment::LinePlace},
+    domain::{Refusal, TaskId, id::Label, review::LinePlace, review::Verdict},
 };
 
 /// A command about reviews.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::{
     domain::{
+        message::WaitReason,
         message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority},
-        prompt_wait::WaitReason,
         session::Activity,
     },
     env::Timestamp,

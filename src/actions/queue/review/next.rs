@@ -17,7 +17,7 @@ use crate::{
         commit_id,
         id::Label,
         review::Review,
-        rules::consequences,
+        rules::review,
         seen_work::{SeenCommit, seen_before},
         task::{Task, TaskStatus},
         usage::UsageBy,
@@ -176,7 +176,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
         worktree.as_ref().and_then(|dir| Git::new(app.env.vars(), dir.as_ref()).is_clean()).map(|clean| !clean);
     let built_in = built_in_consequences();
     let rules = built_in.iter().chain(&app.settings.review.consequences);
-    let consequences = consequences::of(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
+    let consequences = review::consequences(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
     let commit = changes.as_ref().map(|changes| changes.commit.clone());
     let comments = comments::list(app, id, false)?;
     app.read(|tx| {

@@ -9,8 +9,8 @@ use crate::{
     actions::{App, mail::send::send_system, queue::task::resume},
     domain::{
         message::{Priority, Recipient},
+        review::ReviewComment,
         review::{Review, Verdict},
-        review_comment::ReviewComment,
         task::Task,
     },
     store::WriteTx,
