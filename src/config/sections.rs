@@ -126,9 +126,6 @@ reader! {
 }
 
 /// Reads a number of bytes: `4096`, `64KiB`, `1GiB`.
-///
-/// # Errors
-/// A sentence that says what was expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     const UNITS: &[(&str, u32)] =
         &[("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];

@@ -47,9 +47,6 @@ impl StoreSettings {
 }
 
 /// Refuses a text that is not the address of a server, such as a file's path.
-///
-/// # Errors
-/// The reason.
 pub fn check_scheme(address: &str) -> Result<(), &'static str> {
     let is_server = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
     if is_server { Ok(()) } else { Err("it does not begin with postgres://") }

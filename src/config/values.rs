@@ -13,9 +13,6 @@ use crate::domain::{
     rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, open_hosts::OpenHost},
 };
 /// Reads a span; at most a hundred years, so that adding it to a time cannot overflow.
-///
-/// # Errors
-/// A sentence that says what was expected.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
     match humantime::parse_duration(text) {
@@ -96,7 +93,6 @@ reader!(LaneName: String; LaneName::parse);
 reader!(OpenHost: String; OpenHost::parse);
 reader!(Duration: String, Form::Span { none: None }; parse_duration);
 reader! {
-    /// A text; `None` for a blank one.
     pub(super) NonBlank(String) -> Option<String>;
     |text: &String| Ok::<_, Wrong>(Some(text.clone()).filter(|text| !text.trim().is_empty()));
     None
@@ -130,7 +126,6 @@ reader!(StaleAfter: String, Form::Span { none: Some("off") };
 
 /// A closed set of words.
 pub(super) trait Word: Copy + 'static {
-    /// Every member.
     const MEMBERS: &'static [Self];
     fn spelling(self) -> &'static str;
 }

@@ -62,7 +62,6 @@ impl GateReport {
         Self { task, ready: blockers.is_empty(), blockers, judged }
     }
 
-    /// Whether there is no blocker.
     pub const fn is_ready(&self) -> bool {
         self.blockers.is_empty()
     }

@@ -47,21 +47,16 @@ string_enum! {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landing {
-    /// Its number.
     pub id: i64,
     /// The lane; `None` for a task without one.
     pub lane: Option<LaneName>,
-    /// The commit that lands.
     pub commit: String,
-    /// How it lands.
     pub style: LandStyle,
-    /// The name of the base.
     pub base: String,
     /// The commit of the base before.
     pub base_before: String,
     /// The commit that the base gets; `None` before it is made.
     pub candidate: Option<String>,
-    /// How far it came.
     pub state: LandingState,
     /// Where its candidate is pushed before the base moves, such as `origin/main`; `None` where it is not.
     pub push_to: Option<String>,
@@ -71,11 +66,8 @@ pub struct Landing {
     pub error: Option<String>,
     /// The name of the host in whose repository it lands, for people; `None` for a landing of an earlier version.
     pub host: Option<String>,
-    /// The id of that host.
     pub host_id: Option<String>,
-    /// When it was started.
     pub started_at: Timestamp,
-    /// When it was over.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -107,19 +99,15 @@ pub struct FailedLandCheck {
     pub base: String,
     /// The commit of the base, after which it fails.
     pub base_commit: String,
-    /// The commit that was checked.
     pub candidate: String,
     /// The name of the check, else its command.
     pub check: String,
-    /// How the check ended.
     pub how: String,
     /// The work that landed since the lane last had the base.
     pub with: Vec<String>,
-    /// What of that it fails with.
     pub fails_with: FailsWith,
     /// The number of its evidence, if a task has it.
     pub evidence: Option<i64>,
-    /// The file with the check's output.
     pub output: String,
     pub lane: Option<LaneName>,
     /// Whether the base has commits that the work lacks.
@@ -138,7 +126,6 @@ pub enum FailsWith {
     Other {
         /// Its task, else its lane.
         of: String,
-        /// The lane whose sessions can be asked.
         lane: Option<LaneName>,
         /// Its commit in the base.
         commit: String,
@@ -181,7 +168,6 @@ pub struct StoppedLanding {
     pub command: String,
     #[serde(skip)]
     pub cause: StopCause,
-    /// How the command ended.
     #[serde(skip)]
     pub how: String,
     /// Whether it failed on the base alone.
@@ -189,7 +175,6 @@ pub struct StoppedLanding {
     pub is_base: bool,
     /// Whether every other landing would fail too.
     pub stops_all: bool,
-    /// The file with the command's output.
     pub output: String,
 }
 

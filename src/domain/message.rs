@@ -6,7 +6,6 @@ use super::{LaneName, PersonName, Role, RoutingKey, SessionId, string_enum::stri
 use crate::env::Timestamp;
 
 string_enum! {
-    /// How much it may interrupt.
     Priority { Normal => "normal", Urgent => "urgent", System => "system" }
 }
 
@@ -98,7 +97,6 @@ impl Recipient {
         PersonName::parse(key.strip_prefix(PERSON_PREFIX)?).ok().map(Self::Person)
     }
 
-    /// The key of a person: `person:ann`.
     pub fn person_key(person: &PersonName) -> String {
         format!("{PERSON_PREFIX}{person}")
     }
@@ -113,23 +111,16 @@ impl From<&RoutingKey> for Recipient {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its number.
     pub id: i64,
-    /// To whom.
     pub to: Recipient,
-    /// How much it may interrupt.
     pub priority: Priority,
     /// Where it came from: a person's mail, a watcher, Fairway itself.
     pub source: String,
-    /// The text.
     pub content: String,
     /// Particulars, as JSON text.
     pub metadata: Option<String>,
-    /// How far it came.
     pub status: MessageStatus,
-    /// The reader to whom it was offered.
     pub offered_to: Option<String>,
-    /// Until when that offer holds.
     pub offered_until: Option<Timestamp>,
     /// By which way it was offered last.
     pub channel: Option<Channel>,
@@ -141,7 +132,6 @@ pub struct Message {
     pub announced_to: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<Timestamp>,
-    /// When it was sent first.
     pub created_at: Timestamp,
     /// When the turn that has taken it ended, where the agent reports that.
     pub answered_at: Option<Timestamp>,
@@ -185,11 +175,9 @@ string_enum! {
     WaitReason {
         /// The session has not reported what it does.
         StateUnknown => "state_unknown",
-        /// A turn is running.
         SessionBusy => "session_busy",
         /// The session waits for an answer.
         SessionAsks => "session_asks",
-        /// The session is being stopped.
         SessionStopping => "session_stopping",
         /// The session is starting.
         SessionStarting => "session_starting",
@@ -202,7 +190,6 @@ string_enum! {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptWait {
-    /// Why.
     pub reason: WaitReason,
     /// The reason as a clause about the session.
     pub text: String,

@@ -4,7 +4,6 @@ use super::{Role, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// The verdict of the reviewer.
     Verdict { Approve => "approve", Changes => "changes", Reject => "reject" }
 }
 
@@ -16,20 +15,17 @@ string_enum! {
 /// A review, asked for or given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// Its number.
     pub id: i64,
     pub task: TaskId,
     /// The domain it speaks for.
     pub domain: Label,
     /// The verdict; `None` while the review is only requested.
     pub verdict: Option<Verdict>,
-    /// The commit it speaks of.
     pub commit: Option<String>,
     /// The reviewer: requested, or who gave the verdict.
     pub reviewer: Option<String>,
     /// The actor that recorded it: a session's id or `user@host`.
     pub actor: String,
-    /// The particulars.
     pub notes: Option<String>,
     /// When it was asked for, or given.
     pub created_at: Timestamp,
@@ -46,7 +42,6 @@ impl Review {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenReview {
     pub task: TaskId,
-    /// The role of its work.
     pub role: Option<Role>,
     /// The reviewers that are asked, or the author of work that was sent back; empty when any reviewer may give the verdict.
     pub waits_for: Vec<String>,
@@ -80,12 +75,9 @@ string_enum! {
     }
 }
 
-/// A line of a file, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinePlace {
-    /// The path of the file.
     pub path: String,
-    /// The number of the line.
     pub line: u64,
 }
 
@@ -100,19 +92,14 @@ impl LinePlace {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewComment {
-    /// Its number.
     pub id: i64,
     pub task: TaskId,
-    /// The actor that wrote it.
     pub reviewer: String,
     pub commit: String,
-    /// The line of the commit.
     pub place: LinePlace,
     /// What the line says there.
     pub line_text: String,
-    /// The comment.
     pub content: String,
-    /// When it was written.
     pub created_at: Timestamp,
     /// The review whose verdict told the author; `None` until then.
     pub told_in: Option<i64>,
@@ -123,9 +110,7 @@ pub struct ReviewComment {
 /// An open comment, as a gate names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenComment {
-    /// Its number.
     pub id: i64,
-    /// The actor that wrote it.
     pub reviewer: String,
     /// The line, in the commit of the work.
     pub place: LinePlace,

@@ -30,7 +30,6 @@ string_enum! {
 pub struct Aliveness {
     /// `None` when this host has no proof.
     pub alive: Option<bool>,
-    /// The source of the answer.
     pub source: AliveSource,
     /// The observation, as a clause: `process 7 is gone`.
     pub reason: String,
@@ -68,15 +67,12 @@ pub struct HeldTask {
     pub claimant: String,
     /// The claimant's session, if it is one.
     pub session: Option<SessionId>,
-    /// The claim's epoch.
     pub epoch: i64,
-    /// The start of the claim.
     pub claimed_at: Timestamp,
     /// The end of the lease; `None` for a claim without a lease.
     pub lease_until: Option<Timestamp>,
     /// The reason, of a blocked task.
     pub blocked_reason: Option<String>,
-    /// The time of its last change.
     pub updated_at: Timestamp,
 }
 
@@ -87,7 +83,6 @@ pub struct Doing {
     pub text: String,
     /// `checkpoint 12`, or `activity`.
     pub source: String,
-    /// The time of the report.
     pub at: Option<Timestamp>,
 }
 
@@ -103,9 +98,7 @@ string_enum! {
 /// The last sight of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// The time.
     pub at: Timestamp,
-    /// The report.
     pub by: SeenBy,
 }
 
@@ -125,15 +118,12 @@ impl Seen {
 /// A session with everything that is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionOverview {
-    /// Its row.
     pub session: Session,
-    /// Whether it is alive.
     pub alive: Aliveness,
     /// The tasks that it has claimed, by id.
     pub holds: Vec<HeldTask>,
     /// Its activity; `None` when it has not said so.
     pub doing: Option<Doing>,
-    /// When it was last seen.
     pub seen: Seen,
     /// Whether it can be relaunched by its id alone; known of a session that is over.
     pub can_relaunch: bool,
@@ -205,12 +195,10 @@ impl SessionOverview {
 pub struct NextCommand {
     /// The purpose: `release it`.
     pub purpose: String,
-    /// The whole command.
     pub command: String,
 }
 
 impl NextCommand {
-    /// A command and its purpose.
     pub fn new(purpose: impl Into<String>, command: impl Into<String>) -> Self {
         Self { purpose: purpose.into(), command: command.into() }
     }

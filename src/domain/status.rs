@@ -4,7 +4,6 @@
 use super::string_enum::string_enum;
 
 string_enum! {
-    /// The status of a task.
     TaskStatus {
         Todo => "todo",
         InProgress => "in_progress",
@@ -16,12 +15,10 @@ string_enum! {
 }
 
 impl TaskStatus {
-    /// Done or cancelled.
     pub const fn is_closed(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled)
     }
 
-    /// Has a claimant.
     pub const fn is_claimed(self) -> bool {
         matches!(self, Self::InProgress | Self::Blocked | Self::Review)
     }
@@ -46,7 +43,6 @@ impl SessionStatus {
 }
 
 string_enum! {
-    /// The status of a job.
     JobStatus {
         Queued => "queued",
         Starting => "starting",
@@ -60,7 +56,6 @@ string_enum! {
 }
 
 impl JobStatus {
-    /// Whether the job has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
     }

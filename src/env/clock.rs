@@ -13,18 +13,15 @@ use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, Tim
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// A file's time.
     pub fn from_system_time(time: SystemTime) -> Option<Self> {
         let since = time.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok().map(Self)
     }
 
-    /// Milliseconds since 1970.
     pub const fn millis(self) -> i64 {
         self.0
     }
@@ -143,9 +140,7 @@ impl fmt::Display for Timestamp {
 /// Tells the time: the system's, or one that stands still for a test.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
-    /// The system's clock.
     System,
-    /// Always this moment.
     Fixed(Timestamp),
 }
 
@@ -155,7 +150,6 @@ impl Clock {
         setting.and_then(|text| text.to_str()).and_then(Timestamp::parse).map_or(Self::System, Self::Fixed)
     }
 
-    /// The time now.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now(self) -> Timestamp {
         match self {

@@ -24,9 +24,7 @@ use crate::os;
 /// Everything a command may know about its surroundings.
 #[derive(Debug, Clone)]
 pub struct Env {
-    /// Tells the time.
     pub clock: Clock,
-    /// Makes unique ids.
     pub ids: IdSource,
     /// Which of the standard streams are terminals, and how wide.
     pub terminal: Terminal,
@@ -127,7 +125,6 @@ impl Env {
         env
     }
 
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -136,11 +133,8 @@ impl Env {
 /// Which streams a person sits at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
-    /// stdin is a terminal.
     pub stdin: bool,
-    /// stdout is a terminal.
     pub stdout: bool,
-    /// stderr is a terminal.
     pub stderr: bool,
 }
 

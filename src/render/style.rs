@@ -7,17 +7,12 @@ use crate::env::{Env, vars};
 pub enum Meaning {
     /// As it should be.
     Good,
-    /// Worth a look.
     Notice,
-    /// Wrong.
     Bad,
-    /// Less important.
     Faint,
-    /// A heading.
     Strong,
 }
 
-/// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     colour: bool,
@@ -34,12 +29,10 @@ impl Style {
         Self { colour }
     }
 
-    /// Whether text is coloured.
     pub const fn is_on(self) -> bool {
         self.colour
     }
 
-    /// The text in the colour of its meaning.
     pub fn paint(self, meaning: Meaning, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();

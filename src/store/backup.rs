@@ -25,21 +25,15 @@ use crate::{
     env::Timestamp,
     os::{files, notify},
 };
-/// A finished backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupReport {
-    /// Its length in bytes.
     pub bytes: u64,
-    /// The number of tasks in it.
     pub tasks: i64,
 }
 
-/// A finished restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// The path of the previous store.
     pub kept: Option<PathBuf>,
-    /// The number of restored tasks.
     pub tasks: i64,
     /// The new epoch of every task.
     pub epoch: i64,
@@ -79,9 +73,7 @@ impl Drop for DraftFile {
 }
 
 /// Writes a complete, checked copy of the store to a new file, or replaces a file.
-///
-/// # Errors
-/// As the store or the file fails; there is then no new file.
+/// After an error there is no new file.
 pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackupReport, StoreError> {
     let draft = DraftFile::create_for(target)?;
     copy_pages(&store.file()?.conn, &draft.path)?;
@@ -123,9 +115,7 @@ fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
 
 /// Replaces the store by a backup. The backup is copied and checked first, and the previous store is kept beside. All epochs
 /// of the previous store become invalid. Numbers of events and tasks that are remembered in `outside` are not given out again.
-///
-/// # Errors
-/// As the backup, the store or the disk fails; the store is unchanged then.
+/// After an error the store is unchanged.
 pub fn restore(
     path: &Path,
     runtime: &Path,

@@ -93,11 +93,8 @@ const LINKS: Statement<'_> = Statement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueLink {
     pub task: TaskId,
-    /// The digest of the title.
     pub title: Option<String>,
-    /// The digest of the body.
     pub body: Option<String>,
-    /// The digest of the labels.
     pub labels: Option<String>,
 }
 

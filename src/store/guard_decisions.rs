@@ -44,21 +44,14 @@ pub struct LoggedDecision {
     pub at: Timestamp,
     /// `hook`, `api` or `cli`.
     pub entry_point: String,
-    /// The session of the tool call.
     pub session_id: Option<String>,
-    /// The session's run id.
     pub run_id: Option<String>,
-    /// The session's role.
     pub role: Option<String>,
-    /// The tool's name.
     pub tool: String,
     /// The tool's input, masked and shortened.
     pub input: String,
-    /// Whether it was allowed.
     pub allowed: bool,
-    /// The rule that decided, by name.
     pub rule: Option<String>,
-    /// The reason of the decision.
     pub reason: String,
     /// The caller's own facts about the call: a JSON object.
     pub context: Option<String>,

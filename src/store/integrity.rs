@@ -191,7 +191,6 @@ pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// The number of tasks.
 pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
 }
@@ -207,7 +206,7 @@ const SHORTEN_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
 const SHORTEN_HEARTBEATS: &str =
     "UPDATE agent_sessions SET last_heartbeat_at = $2 WHERE ended_at IS NULL AND last_heartbeat_at > $1";
 
-/// Whether there are such times.
+/// Whether a clock that was ahead has written a lease or a heartbeat.
 pub fn has_future_times(tx: &ReadTx<'_>, now: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), FUTURE_TIMES, &[&(now.millis() + TOLERANCE_MS)], |row| row.get(0))?.unwrap_or(false))
 }

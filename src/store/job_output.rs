@@ -155,9 +155,6 @@ impl OutputStore {
     }
 
     /// Writes a batch of a job's output and of its watchers' matches, in one transaction. A repeated batch is written once.
-    ///
-    /// # Errors
-    /// As the store fails; nothing of the batch is written then.
     pub fn apply(&self, job: &JobId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
         self.write(|conn| {
             let values: &[&dyn ToValue] = &[job.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
@@ -268,7 +265,6 @@ impl OutputStore {
         self.write(|conn| sql::execute(conn, ACKNOWLEDGE, &[run.bytes(), &seq]).map(drop))
     }
 
-    /// Adds the watchers of a new job.
     pub fn add_watchers(&self, job: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
         if watchers.is_empty() {
             return Ok(());
@@ -293,7 +289,6 @@ impl OutputStore {
         integrity::database_errors(&self.conn)
     }
 
-    /// Deletes all rows of a job.
     pub fn delete_job(&self, job: &JobId) -> Result<(), StoreError> {
         self.write(|conn| {
             for statement in DELETE_JOB {

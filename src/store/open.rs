@@ -135,7 +135,6 @@ pub(super) fn open_unlocked(path: &Path, schema: &Schema) -> Result<(Connection,
     Ok((conn, stamp))
 }
 
-/// An empty store in memory.
 pub(super) fn in_memory() -> Result<Connection, StoreError> {
     #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
     let mut conn = Connection::open_in_memory()?;

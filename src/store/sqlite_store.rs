@@ -131,9 +131,6 @@ impl SqliteStore {
     }
 
     /// Takes the write lock for a read; `None` if another process holds it now. Writes nothing and does not wait.
-    ///
-    /// # Errors
-    /// As SQLite fails, also when the store cannot be written.
     pub fn begin_scratch(&self) -> Result<Option<ScratchTx<'_>>, StoreError> {
         self.check_path_unchanged()?;
         self.set_busy_timeout(Some(Duration::ZERO))?;
@@ -171,7 +168,6 @@ impl SqliteStore {
     }
 }
 
-/// A read that has begun.
 #[derive(Debug)]
 pub(super) struct SqliteRead<'a> {
     store: &'a SqliteStore,
@@ -185,9 +181,7 @@ impl<'a> SqliteRead<'a> {
     }
 
     /// Frees the snapshot.
-    ///
-    /// # Errors
-    /// As SQLite fails, and when the file that was read without locks has changed meanwhile.
+    /// Fails when the file that was read without locks has changed meanwhile.
     pub fn end(self) -> Result<(), StoreError> {
         // Nothing was written. Commit and rollback both free the snapshot.
         self.transaction.finish()?;
@@ -215,9 +209,7 @@ impl<'a> SqliteWrite<'a> {
     }
 
     /// Commits it.
-    ///
-    /// # Errors
-    /// As SQLite fails; nothing is written then.
+    /// After an error nothing is written.
     pub fn commit(self) -> Result<(), StoreError> {
         let progress = self.change.into_progress();
         if let Some(turn) = &self.turn {

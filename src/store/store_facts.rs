@@ -29,13 +29,11 @@ const STATE_NOW: &str = "SELECT pg_is_in_recovery(), current_setting('default_tr
 #[cfg(feature = "postgres")]
 const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'project')";
 
-/// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorePlace {
     File {
         /// Its path; `None` when it is not there yet.
         path: Option<PathBuf>,
-        /// Its length in bytes.
         bytes: u64,
         /// The length of its log in bytes.
         wal_bytes: u64,
@@ -70,7 +68,6 @@ pub enum ReadOnlyCause {
 /// Facts about a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreFacts {
-    /// Where it is.
     pub place: StorePlace,
     /// The version of SQLite, or of the server.
     pub engine_version: String,

@@ -52,7 +52,6 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// The exit code.
     pub const fn exit_code(self) -> u8 {
         self as u8
     }
@@ -63,7 +62,6 @@ impl FailureKind {
 pub struct SkippedTask {
     #[serde(rename = "task_id")]
     pub task: TaskId,
-    /// The rule's code.
     pub code: &'static str,
 }
 
@@ -1040,7 +1038,6 @@ impl Refusal {
         Self::NotFound { noun, id: id.into(), near: Vec::new() }
     }
 
-    /// [`Refusal::Invalid`].
     pub fn invalid(what: &'static str, why: impl Into<String>) -> Self {
         Self::Invalid { what, why: why.into() }
     }

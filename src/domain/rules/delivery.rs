@@ -11,7 +11,6 @@ use crate::{
     env::Timestamp,
 };
 
-/// The plan of one reading.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ReadPlan {
     /// These were printed to this reader before, and it came back in time: it has read them.

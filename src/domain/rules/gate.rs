@@ -42,7 +42,6 @@ pub struct WorkFacts {
     pub clean: Option<bool>,
     /// Whether the base branch is an ancestor of the commit; `None` when it is unknown.
     pub based: Option<bool>,
-    /// The base branch's name.
     pub base: String,
     /// The commits of evidence that the work contains, or that contain it; `None` when git was not asked.
     pub contained: Option<BTreeSet<String>>,
@@ -52,7 +51,6 @@ pub struct WorkFacts {
     pub runs_later: Option<Vec<String>>,
 }
 
-/// Everything the gates depend on.
 #[derive(Debug)]
 pub struct GateFacts<'a> {
     pub task: &'a TaskId,
@@ -60,10 +58,8 @@ pub struct GateFacts<'a> {
     pub claimed_at: Option<Timestamp>,
     /// The commit the work is at: the task's, else the worktree's HEAD.
     pub commit: Option<&'a str>,
-    /// Its evidence, oldest first.
     pub evidence: &'a [Evidence],
     pub checks: &'a [Check],
-    /// Its reviews, oldest first.
     pub reviews: &'a [Review],
     /// The domains that must approve: the task's own and those its paths are routed to.
     pub domains: &'a [Label],
@@ -71,13 +67,11 @@ pub struct GateFacts<'a> {
     pub requested_domains: &'a [Label],
     /// Claimants of the task since it was last reopened; their approval does not count.
     pub claimants: &'a [String],
-    /// The numbers of its open handoffs.
     pub open_handoffs: &'a [i64],
     /// The comments of reviewers on lines that are as they were; collected only where the gate is required.
     pub open_comments: &'a [OpenComment],
     /// The question that is still to be answered.
     pub question: Option<&'a OpenQuestion>,
-    /// The time of the judgement.
     pub now: Timestamp,
     /// Facts from git; collected only for the merge gates.
     pub work: &'a WorkFacts,

@@ -5,7 +5,6 @@ use crate::domain::{
     checkpoint::{Checkpoint, CheckpointState},
     session::{ANSWERED_IN_WINDOW, APPROVAL_SOURCE, Activity, Session},
 };
-/// An unanswered question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenQuestion {
     /// The newest written checkpoint awaits input.
@@ -34,7 +33,6 @@ pub fn find(
     Some(OpenQuestion::Session { id: waiting.id.clone(), waiting_for: waiting.waiting_for.clone() })
 }
 
-/// The way of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerWay {
     /// A text to the session.

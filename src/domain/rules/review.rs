@@ -14,15 +14,12 @@ pub struct Capacity<'a> {
 }
 
 impl Capacity<'_> {
-    /// Whether there is a limit.
     pub fn is_limited(&self) -> bool {
         self.all > 0 || self.per_role.values().any(|limit| *limit > 0)
     }
 
     /// Whether fresh work on a task may be claimed while these reviews are open.
-    ///
-    /// # Errors
-    /// `review_full`.
+    /// Fails with `review_full`.
     pub fn check(&self, task: &Task, open: &[OpenReview]) -> Result<(), Refusal> {
         let role = task.fields.role.as_ref();
         let of_role = role.and_then(|role| self.per_role.get(role.as_str()).map(|limit| (Some(role.clone()), *limit)));

@@ -31,7 +31,6 @@ pub struct SandboxFacts {
     /// What is at which path; everything else is as outside, read-only.
     pub shown: BTreeMap<PathBuf, Shown>,
     pub network: SandboxNetwork,
-    /// The working directory.
     pub directory: PathBuf,
     /// The number of the descriptor with the filter of system calls.
     pub filter: Option<i32>,

@@ -19,7 +19,6 @@ pub fn shows_any(screen: &str, texts: &[String]) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct IdleFacts<'a> {
     pub session: &'a Session,
-    /// The time of its last hook.
     pub last_hook_at: Option<Timestamp>,
     /// How many of its tool calls have begun and not ended.
     pub open_calls: u32,

@@ -60,9 +60,6 @@ pub struct StoreAddress {
 
 impl StoreAddress {
     /// Reads an address.
-    ///
-    /// # Errors
-    /// [`StoreError::Address`] when it is none, or cannot be used.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         check_scheme(text).map_err(refuse)?;
         let (base, query) = text.split_once('?').unwrap_or((text, ""));

@@ -33,7 +33,6 @@ use super::StoreError;
 #[derive(Debug, Clone, Copy)]
 pub struct Statement<'s> {
     pub sqlite: &'s str,
-    /// For PostgreSQL.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "read by the engine alone"))]
     pub postgres: &'s str,
 }
@@ -272,7 +271,6 @@ pub(super) fn parse_value<T>(
     parse(text).ok_or_else(|| StoreError::Unreadable { what, value: text.chars().take(64).collect() })
 }
 
-/// Parses a stored id.
 pub(super) fn parse_id<T, E>(
     what: &'static str,
     text: &str,

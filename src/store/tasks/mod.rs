@@ -26,17 +26,14 @@ const ONE: Statement<'_> = select!("FROM tasks t WHERE t.id = $3");
 const EXISTS: &str = "SELECT 1 FROM tasks WHERE id = $1";
 const PARENT: &str = "SELECT parent FROM tasks WHERE id = $1 AND parent IS NOT NULL";
 
-/// The task of this id.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
     sql::first(tx.conn(), ONE, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id], row::read)
 }
 
-/// Whether there is a task of this id.
 pub fn exists(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), EXISTS, &[&id], |_| Ok(()))?.is_some())
 }
 
-/// The parent of a task.
 pub fn parent(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<TaskId>, StoreError> {
     sql::first(tx.conn(), PARENT, &[&id], |row| row.get(0))
 }

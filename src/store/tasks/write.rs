@@ -28,9 +28,7 @@ const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
 
 /// Adds a task with its lists. Its state may be todo, done or cancelled; [`set_state`] makes a claim. `open_deps`
 /// is computed, also for existing tasks that depend on the new one.
-///
-/// # Errors
-/// As the store fails, also when the id is taken.
+/// Fails when the id is taken.
 pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
     let fields = &task.fields;
     sql::execute(
@@ -147,7 +145,6 @@ pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Resul
     Ok(())
 }
 
-/// Writes the branch and commit of the work.
 pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), UPDATE_WORK, &[&id, &branch, &commit, &tx.now()])?;
     Ok(())
