@@ -6,7 +6,7 @@ use fairway::{
     domain::{
         TaskId,
         review::OpenReview,
-        rules::review_capacity::Capacity,
+        rules::review::Capacity,
         task::{Task, TaskFields, TaskState},
     },
     env::Timestamp,

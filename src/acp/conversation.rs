@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::tool_call::{self, PermissionChoice, ToolCall};
-use crate::domain::hidden_text::is_hidden;
+use crate::domain::quote::is_hidden;
 
 /// The longest piece of one tool's result, in bytes.
 const MAX_RESULT_BYTES: usize = 4 << 10;

@@ -22,9 +22,7 @@ const MAX_FILE_BYTES: u64 = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentSetup {
     pub provider: String,
-    /// The program and its arguments.
     pub command: Vec<String>,
-    /// The mode in which the agent asks.
     pub mode: Option<String>,
     /// The environment of the profile.
     pub env: BTreeMap<String, String>,
@@ -40,11 +38,9 @@ pub struct AgentProof {
     pub agent: Option<String>,
     /// The version that the files around the program record.
     pub version: Option<String>,
-    /// The mode of the profile.
     pub mode: Option<String>,
     /// Why it does not prove that the agent asks; `None` when it does.
     pub why: Option<String>,
-    /// When, in milliseconds.
     pub at_ms: i64,
 }
 
@@ -80,9 +76,7 @@ impl AgentSetup {
     }
 
     /// Stores what a canary of it has shown.
-    ///
-    /// # Errors
-    /// As the file system fails; without a home.
+    /// Fails without a home directory.
     pub fn save(&self, env: &Env, proof: &AgentProof) -> io::Result<()> {
         let file = self.file(env).ok_or_else(|| io::Error::other("there is no home directory"))?;
         files::private_dir(file.parent().unwrap_or_else(|| Path::new("/")))?;
@@ -96,7 +90,6 @@ impl AgentProof {
         self.why.is_none()
     }
 
-    /// The time.
     pub const fn at(&self) -> Timestamp {
         Timestamp::from_millis(self.at_ms)
     }

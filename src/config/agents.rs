@@ -1,13 +1,12 @@
-//! The configuration of the boundary to agent runtimes: hooks, context and identity.
+//! The configuration of the boundary to agent runtimes: hooks, context, identity, and agents without a guard.
 
 use std::time::Duration;
 
 use super::{
     section::{Form, section},
-    values::{NonBlank, reader},
+    values::{NonBlank, impl_word, reader},
 };
-use crate::domain::Role;
-
+use crate::domain::{Role, string_enum::string_enum};
 section! {
     /// The settings of hooks.
     #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +44,23 @@ section! {
         pub refresh: Option<String> as NonBlank,
         /// How long before the expiry the command runs.
         pub refresh_before: Duration = "5m",
+    }
+}
+
+string_enum! {
+    /// What becomes of a structured session whose agent is not in the mode in which it asks.
+    Unguarded { Show => "show", Refuse => "refuse" }
+}
+
+impl_word!(Unguarded);
+
+section! {
+    /// The settings of agents.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct AgentSettings {
+        /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
+        /// refuse.
+        pub unguarded: Unguarded = "show",
     }
 }
 

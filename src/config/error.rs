@@ -24,22 +24,17 @@ pub enum ConfigError {
     /// The place of a project of a linked worktree from which git does not find the worktree's repository.
     #[error("the worktrees of {} would have their project in {}, from which git does not find that repository", .repository.display(), .place.display())]
     NotInRepository { place: PathBuf, repository: PathBuf },
-    /// A working directory that is not there.
     #[error("the working directory cannot be used: {why}")]
     NoWorkingDir { why: String },
-    /// A file that cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// A file that is not TOML.
     #[error("{} is not valid TOML: {why}", .path.display())]
     Syntax { path: PathBuf, why: String },
-    /// A key that does not exist.
     #[error("{place}: unknown key '{key}'{}", match .near {
         Some(near) => format!("; did you mean '{near}'?"),
         None => String::new(),
     })]
     UnknownKey { place: String, key: String, near: Option<String> },
-    /// An invalid value.
     #[error("{place}: {key}: {why}")]
     Value { place: String, key: String, why: String },
     /// All of these, found by a check.

@@ -66,7 +66,6 @@ impl LandSettings {
 /// The keys that need trust: they name programs, or give agents a permission.
 const TRUSTED_KEYS: [&str; 3] = ["checks", "prepare", "roles"];
 
-/// Whether the section needs trust.
 pub(super) fn needs_trust(section: &toml::Value) -> bool {
     TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
 }

@@ -1,14 +1,15 @@
-//! How sessions of a role or provider are launched.
+//! How sessions of a role or provider are launched, and the backends that are configured.
 
 use std::collections::BTreeMap;
 
 use super::{
-    ProviderProfile, SessionMode,
+    ProviderProfile,
     section::{Form, layered_section, section},
-    values::reader,
+    values::{StaleAfter, impl_word, reader},
 };
-use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery, sandbox::SandboxClass};
-
+use crate::domain::{
+    LaneName, id::Label, rules::initial_prompt::PromptDelivery, sandbox::SandboxClass, string_enum::string_enum,
+};
 section! {
     /// The launch of a role: a section `[roles.NAME]`.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +47,13 @@ section! {
         pub profile: ProviderProfile,
     }
 }
+
+string_enum! {
+    /// How a provider's sessions run when a launch names no backend.
+    SessionMode { Terminal => "terminal", Structured => "structured" }
+}
+
+impl_word!(SessionMode);
 
 layered_section! {
     /// A program, its environment, and how to tell that it takes input.
@@ -123,5 +131,41 @@ reader! {
     |delay: &i64| {
         let found = u64::try_from(*delay).ok().filter(|delay| *delay <= MAX_READY_DELAY_MS);
         found.ok_or_else(|| format!("must be 0 to {MAX_READY_DELAY_MS}"))
+    }
+}
+
+section! {
+    /// A configured backend.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Backend {
+        /// A backend script that implements the exec session protocol.
+        #[sample("/usr/local/bin/my-backend")]
+        pub script: Option<String>,
+        /// Where its multiplexer listens: "default" for your own server, or a path; a private one when it is not set.
+        #[sample("default")]
+        pub socket: Option<String> as Option<Socket>,
+        /// Who runs session_setup and its like: script, or caller for scripts of the older protocol.
+        #[sample("script")]
+        pub setup: Option<Setup>,
+        /// Overrides sessions.stale_after.
+        #[sample("10m")]
+        pub stale_after: Option<StaleAfter>,
+    }
+}
+
+string_enum! {
+    /// The runner of `session_setup`, `session_setup_script` and `session_live`, in which the revisions of the protocol differ: the
+    /// script, as in the newer revision, or the caller, for scripts of the older one.
+    #[derive(Default)]
+    Setup { #[default] Script => "script", Caller => "caller" }
+}
+
+impl_word!(Setup);
+
+reader! {
+    Socket(String) -> String;
+    |socket: &String| {
+        let is_wrong = socket.is_empty() || socket.contains(char::is_control);
+        if is_wrong { Err("must be \"default\" or a path") } else { Ok(socket.clone()) }
     }
 }

@@ -17,11 +17,9 @@ use super::{
 };
 use crate::env::Env;
 
-/// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
-    /// A built-in profile.
     BuiltIn,
     File(PathBuf),
     Variable(&'static str),
@@ -38,14 +36,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// A value in force and its source.
 #[derive(Debug, Clone)]
 pub struct SourcedValue {
-    /// The key's full path.
     pub key: String,
-    /// The value, as TOML.
     pub value: String,
-    /// Where it came from.
     pub source: Source,
 }
 
@@ -192,7 +186,6 @@ pub fn local_file(project: &Project) -> PathBuf {
     project.state.join("local.toml")
 }
 
-/// The longest configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The bytes of a file that a cloned repository may have brought: a link to a device would have no end.

@@ -14,11 +14,8 @@ use crate::{
     os::digest::sha256_hex,
 };
 
-/// The configuration's file name.
 pub const CONFIG_FILE: &str = ".fairway.toml";
-/// The state directory's name, under the root.
 pub const STATE_DIR: &str = ".fairway";
-/// The store's file name, in the state directory.
 pub const STORE_FILE: &str = "fairway.db";
 
 /// The file name of the store of runs' output, beside the store.
@@ -37,7 +34,6 @@ pub struct Project {
     pub root: PathBuf,
     /// `.fairway` under the root.
     pub state: PathBuf,
-    /// The store's file.
     pub store: PathBuf,
     /// The directory of what is kept about stores outside their trees; `None` without a home.
     known_stores: Option<PathBuf>,
@@ -63,9 +59,7 @@ impl Project {
     }
 
     /// Finds the project: `--root`, `FAIRWAY_ROOT`, then upwards from the working directory.
-    ///
-    /// # Errors
-    /// [`ConfigError::NoProject`] when there is none.
+    /// Fails with [`ConfigError::NoProject`] when there is none.
     pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         if let Some(stated) = stated {
@@ -277,7 +271,6 @@ pub fn git_dir(top: &Path) -> Option<PathBuf> {
 /// The git repository around a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitDir {
-    /// The top of the worktree.
     pub top: PathBuf,
     /// The directory that all worktrees of the repository share.
     pub common: PathBuf,
@@ -342,9 +335,7 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
 /// Where git's record of a worktree leads back to, by its file `gitdir`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WayBack {
-    /// To the worktree.
     Here,
-    /// To another worktree.
     Elsewhere,
     /// To a path that is gone: the worktree or the project was moved.
     Gone,

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::{
-    AcpProfile, DialogProfile,
-    section::{Reader, layered_section},
-};
-
+use super::section::{Reader, layered_section};
+use crate::domain::rules::dialog::{DialogShape, SubjectPlace};
 /// The built-in profiles, by program name.
 const BUILT_IN: &str = include_str!("providers.toml");
 
@@ -62,6 +59,78 @@ layered_section! {
         pub permission_dialog: Option<DialogProfile>,
         /// The dialog in which the agent asks a question of its own with choices.
         pub choice_dialog: Option<DialogProfile>,
+    }
+}
+
+layered_section! {
+    /// An agent that speaks the Agent Client Protocol: a section `[providers.NAME.acp]`. A key that is `None` is unknown.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct AcpProfile {
+        /// The program that speaks the Agent Client Protocol, and its arguments; built in for the agents that fairway provider list
+        /// names.
+        #[sample(["gemini", "--acp"])]
+        pub command: Option<Vec<String>>,
+        /// Its environment, below that of the provider.
+        #[sample({ EXAMPLE = "1" })]
+        pub env: Option<BTreeMap<String, String>>,
+        /// The mode in which it asks before it runs a tool: set at the start and read back.
+        #[sample("default")]
+        pub mode: Option<String>,
+        /// Whether a conversation was seen to go on in its terminal and back; false refuses that.
+        #[sample(true)]
+        pub switches: Option<bool>,
+        /// The version that was seen to ask in this mode.
+        #[sample("0.61.0")]
+        pub proven_with: Option<String>,
+    }
+}
+
+layered_section! {
+    /// A dialog of a provider: a section `[providers.NAME.permission_dialog]` or `[providers.NAME.choice_dialog]`.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct DialogProfile {
+        /// The question that it asks; none where that is the agent's own.
+        #[sample("Do you want to proceed?")]
+        pub question: Option<String>,
+        /// The beginning of the last line of the screen.
+        #[sample("Esc to cancel")]
+        pub end: Option<String>,
+        /// The beginnings of the lines right above and right below what it is about; without the second its choices follow.
+        #[sample(["╌╌╌╌", "╌╌╌╌"])]
+        pub between: Option<Vec<String>>,
+        /// The beginning of the first line of what it is about, where no lines stand around it.
+        #[sample("  $ ")]
+        pub behind: Option<String>,
+        /// The texts of the choice that allows a call.
+        #[sample(["Yes"])]
+        pub allow: Option<Vec<String>>,
+        /// The texts of the choice that denies a call.
+        #[sample(["No"])]
+        pub deny: Option<Vec<String>>,
+        /// The keys that take a choice, in tmux's names; {number} stands for its number.
+        #[sample(["{number}"])]
+        pub keys: Option<Vec<String>>,
+    }
+}
+
+impl DialogProfile {
+    /// Its shape; `None` when it is not described.
+    pub fn shape(&self) -> Option<DialogShape<'_>> {
+        let between = self.between.as_deref().unwrap_or_default();
+        let subject = match (&self.behind, between) {
+            (Some(mark), []) => SubjectPlace::Behind(mark),
+            (None, [before]) => SubjectPlace::Between(before, ""),
+            (None, [before, after]) => SubjectPlace::Between(before, after),
+            _ => return None,
+        };
+        let question = self.question.as_deref().unwrap_or_default();
+        Some(DialogShape { question, end: self.end.as_deref()?, subject })
+    }
+
+    /// The keys that take the choice of a number. A number of two digits would be two keys.
+    pub fn keys_of(&self, number: usize) -> Option<Vec<String>> {
+        let keys = self.keys.as_deref().filter(|keys| !keys.is_empty() && (1..10).contains(&number))?;
+        Some(keys.iter().map(|key| key.replace("{number}", &number.to_string())).collect())
     }
 }
 

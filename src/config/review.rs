@@ -57,7 +57,7 @@ pub fn built_in_consequences() -> Vec<ConsequenceRule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Settings, domain::rules::consequences};
+    use crate::{config::Settings, domain::rules::review::consequences};
 
     #[test]
     fn files_have_the_consequences_of_every_rule_that_names_them() {
@@ -65,7 +65,7 @@ mod tests {
             let more = Settings::parse(more).unwrap().review.consequences;
             let rules: Vec<ConsequenceRule> = built_in_consequences().into_iter().chain(more).collect();
             let rules = rules.iter().map(|rule| (&*rule.kind, &*rule.paths));
-            consequences::of(&[path.to_owned()], rules).into_iter().map(|one| one.kind).collect()
+            consequences(&[path.to_owned()], rules).into_iter().map(|one| one.kind).collect()
         };
         assert_eq!(kinds("src/main.rs", ""), [""; 0]);
         assert_eq!(kinds("package.json", ""), ["runs-here", "dependencies"]);

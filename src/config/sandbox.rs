@@ -61,7 +61,6 @@ pub struct SandboxDefaults {
     pub lane_files: Vec<String>,
     /// Names anywhere in a lane that are not closed, and that programs of the person run or read later as well.
     pub later_names: Vec<String>,
-    /// By provider.
     pub state: BTreeMap<String, ProviderState>,
 }
 
@@ -86,7 +85,6 @@ pub struct ProviderState {
     pub read_only: Vec<String>,
 }
 
-/// The built-in defaults.
 pub fn sandbox_defaults() -> SandboxDefaults {
     toml::from_str(include_str!("sandbox.toml")).unwrap_or_default()
 }

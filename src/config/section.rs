@@ -29,14 +29,19 @@ pub struct Key {
 pub enum Form {
     /// All of them, or what its reader says.
     Any,
-    /// These words.
     Words(fn() -> Vec<&'static str>),
     /// A span of time, or the word for none.
-    Span { none: Option<&'static str> },
+    Span {
+        none: Option<&'static str>,
+    },
     /// A number of bytes, or the word for no limit.
-    Size { none: Option<&'static str> },
-    /// A whole number.
-    Number { least: Option<u64>, most: Option<u64> },
+    Size {
+        none: Option<&'static str>,
+    },
+    Number {
+        least: Option<u64>,
+        most: Option<u64>,
+    },
     /// A part of a whole, above 0.
     Share,
 }

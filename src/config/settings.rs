@@ -76,9 +76,6 @@ impl Settings {
     }
 
     /// The settings that the layers of a project make.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] for an invalid value.
     pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
         let mut settings = Self::from_table(layers.merged()).map_err(|Wrong { key, why }| ConfigError::Value {
             place: layers.location_of(&key),

@@ -46,6 +46,12 @@ impl StoreSettings {
     }
 }
 
+/// Refuses a text that is not the address of a server, such as a file's path.
+pub fn check_scheme(address: &str) -> Result<(), &'static str> {
+    let is_server = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
+    if is_server { Ok(()) } else { Err("it does not begin with postgres://") }
+}
+
 /// The parts of an address: up to its user, the user's password, and the rest with its `@`.
 fn split_password(url: &str) -> Option<(&str, &str, &str)> {
     let login = url.find("://")? + "://".len();

@@ -33,7 +33,6 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The word for it.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::NotNeeded => "not_needed",

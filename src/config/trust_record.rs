@@ -18,9 +18,7 @@ use crate::{
 /// The trusted files and scripts of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustContent {
-    /// The project's root.
     pub root: PathBuf,
-    /// Each file with its digest.
     pub files: BTreeMap<PathBuf, String>,
     /// Each file with its text. Records of earlier versions have none.
     #[serde(default)]
@@ -56,7 +54,6 @@ pub enum TextTrust {
 /// Why the trusted texts are in force in place of the files'.
 #[derive(Debug, Clone)]
 pub struct KeptText {
-    /// The first file that differs.
     pub path: PathBuf,
     /// Why the texts of the files cannot be used; `None` if they can, once they are trusted.
     pub error: Option<String>,
@@ -118,9 +115,7 @@ pub fn trusted_text(env: &Env, root: &Path, name: &str) -> io::Result<Option<Opt
 }
 
 /// The trusted content of this root.
-///
-/// # Errors
-/// When the record cannot be read, or others could have written it.
+/// Fails when the record cannot be read, or others could have written it.
 pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     let Some(bytes) = read(env, root)? else { return Ok(None) };
     let content: TrustContent = serde_json::from_slice(&bytes).map_err(io::Error::other)?;

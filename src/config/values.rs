@@ -1,13 +1,10 @@
-//! Readers of values that several sections share. An error is the reason alone; the caller knows the key.
+//! Spans of time as people write them, and readers of values that several sections share. An error is the reason alone; the caller knows the key.
 
 use std::time::Duration;
 
 use toml::Value;
 
-use super::{
-    duration,
-    section::{Form, Reader, Wrong, plain},
-};
+use super::section::{Form, Reader, Wrong, plain};
 use crate::domain::{
     LaneName, Role,
     id::{Label, SinkName},
@@ -15,6 +12,25 @@ use crate::domain::{
     need::NeedKind,
     rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, open_hosts::OpenHost},
 };
+/// Reads a span; at most a hundred years, so that adding it to a time cannot overflow.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+    match humantime::parse_duration(text) {
+        Ok(span) if span <= MAX_DURATION => Ok(span),
+        Ok(_) => Err(format!("'{text}' is longer than a hundred years")),
+        Err(_) => Err(format!("'{}' is not a span of time such as 30s, 10m or 2h", text.escape_debug())),
+    }
+}
+
+/// Shows a span the way it is written, to the second (shorter ones to the millisecond).
+pub fn show_duration(span: Duration) -> String {
+    let rounded = if span >= Duration::from_secs(1) {
+        Duration::from_secs(span.as_secs())
+    } else {
+        Duration::from_millis(u64::try_from(span.as_millis()).unwrap_or(0))
+    };
+    humantime::format_duration(rounded).to_string()
+}
 
 macro_rules! plain {
     ($($type:ty, $form:expr);+ $(;)?) => {$(
@@ -75,9 +91,8 @@ reader!(Label: String; Label::parse);
 reader!(SinkName: String; SinkName::parse);
 reader!(LaneName: String; LaneName::parse);
 reader!(OpenHost: String; OpenHost::parse);
-reader!(Duration: String, Form::Span { none: None }; duration::parse);
+reader!(Duration: String, Form::Span { none: None }; parse_duration);
 reader! {
-    /// A text; `None` for a blank one.
     pub(super) NonBlank(String) -> Option<String>;
     |text: &String| Ok::<_, Wrong>(Some(text.clone()).filter(|text| !text.trim().is_empty()));
     None
@@ -93,7 +108,7 @@ reader! {
 
 /// A span of time; `None` for this word.
 fn span_or(none: &str, text: &str) -> Result<Option<Duration>, String> {
-    if text == none { Ok(None) } else { duration::parse(text).map(Some) }
+    if text == none { Ok(None) } else { parse_duration(text).map(Some) }
 }
 
 reader!(pub(super) SpanOrNone(String) -> Option<Duration>, Form::Span { none: Some("none") }; |text: &String| span_or("none", text));
@@ -111,7 +126,6 @@ reader!(StaleAfter: String, Form::Span { none: Some("off") };
 
 /// A closed set of words.
 pub(super) trait Word: Copy + 'static {
-    /// Every member.
     const MEMBERS: &'static [Self];
     fn spelling(self) -> &'static str;
 }

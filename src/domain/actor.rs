@@ -13,7 +13,6 @@ pub struct Actor {
     pub run_id: Option<RunId>,
     /// The role, when one is named.
     pub role: Option<Role>,
-    /// The lane, when one is named.
     pub lane: Option<LaneName>,
     /// The epoch that `--epoch` requires.
     pub epoch: Option<i64>,

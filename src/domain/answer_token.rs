@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Refusal,
-    constant_time::constant_time_eq,
     device::{digest, millis},
+    secrets::constant_time_eq,
     string_enum::string_enum,
 };
 use crate::env::Timestamp;
@@ -56,7 +56,6 @@ impl AnswerAction {
 pub struct AnswerToken {
     /// The digest of the token.
     key: String,
-    /// The item that it answers.
     pub item: String,
     /// The digest of the item's line, which the person has read.
     shows: String,
@@ -114,9 +113,7 @@ impl AnswerTokens {
     }
 
     /// The valid token of this text.
-    ///
-    /// # Errors
-    /// `token_unknown`, `token_used`, `token_expired`.
+    /// Fails with `token_unknown`, `token_used`, `token_expired`.
     pub fn find(&self, token: &str, now: Timestamp) -> Result<&AnswerToken, Refusal> {
         let key = digest(token);
         let is_same = |known: &AnswerToken| constant_time_eq(known.key.as_bytes(), key.as_bytes());

@@ -25,11 +25,9 @@ impl Decision {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// Its number.
     pub id: i64,
     /// The session that wants to do something.
     pub session: SessionId,
-    /// The run of that session.
     pub run_id: RunId,
     /// The provider that asks, a label.
     pub provider: String,
@@ -47,7 +45,6 @@ pub struct Approval {
     pub asked_at: Timestamp,
     /// When it was answered or lapsed.
     pub answered_at: Option<Timestamp>,
-    /// The actor that answered it.
     pub answered_by: Option<String>,
 }
 
@@ -64,9 +61,8 @@ impl Approval {
     }
 
     /// Whether the session `by`, or a person, may answer with this. `Ok(false)`: it already has this answer.
-    ///
-    /// # Errors
-    /// `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks answers itself.
+    /// Fails with `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks
+    /// answers itself.
     pub fn answerable_by(&self, by: Option<&SessionId>, decision: Decision) -> Result<bool, Refusal> {
         if by == Some(&self.session) {
             return Err(Refusal::SelfApproval { id: self.id, session: self.session.clone() });

@@ -2,13 +2,10 @@
 
 use super::{Refusal, excerpt::excerpt};
 
-/// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 200;
 
 /// A branch's name by git's own rules, so that a wrong one is refused before git is asked.
-///
-/// # Errors
-/// [`Refusal::Invalid`] naming `what`.
+/// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
     let bad_char = |character: char| character.is_control() || character == ' ' || "~^:?*[\\".contains(character);
     let bad_part = |part: &str| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Refusal, constant_time::constant_time_eq, id::DeviceName, string_enum::string_enum};
+use super::{Refusal, id::DeviceName, secrets::constant_time_eq, string_enum::string_enum};
 use crate::env::Timestamp;
 
 /// How long a pairing code is valid.
@@ -47,7 +47,6 @@ string_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     pub name: String,
-    /// The digest of its key.
     key: String,
     #[serde(with = "words")]
     pub access: DeviceAccess,
@@ -76,10 +75,8 @@ pub struct Pairing {
     pub name: Option<String>,
     /// The device from which the code was made.
     pub paired_from: Option<String>,
-    /// When the device ends.
     #[serde(with = "millis")]
     pub expires_at: Timestamp,
-    /// Until when the code is valid.
     #[serde(with = "millis")]
     pub valid_until: Timestamp,
     /// How many wrong codes were typed since it was made.
@@ -99,7 +96,6 @@ pub struct NewDevice<'a> {
     pub way: DeviceWay,
 }
 
-/// The paired devices of a project, and the codes that pair others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairedDevices {
     /// The name of the page's host on this machine: keys belong to it, so that it stays as long as there are devices.
@@ -227,7 +223,6 @@ impl Device {
         now.since(self.seen_at) >= SEEN_INTERVAL
     }
 
-    /// The digest of its key.
     pub fn key(&self) -> &str {
         &self.key
     }

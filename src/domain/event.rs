@@ -143,13 +143,10 @@ impl EventKindPattern {
 /// A value in an event's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventValue {
-    /// Nothing.
     Null,
     Number(i64),
-    /// Yes or no.
     Bool(bool),
     Text(String),
-    /// Several texts.
     Texts(Vec<String>),
 }
 
@@ -193,13 +190,10 @@ impl<T: Into<Self>> From<Option<T>> for EventValue {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub kind: EventKind,
-    /// The task it happened to.
     pub task: Option<TaskId>,
     /// The session it happened to; without one, the store adds the one that acts.
     pub session: Option<SessionId>,
-    /// The run of that session.
     pub run_id: Option<RunId>,
-    /// The lane it happened to.
     pub lane: Option<LaneName>,
     /// The particulars, in the order they were said.
     pub data: Vec<(&'static str, EventValue)>,
@@ -211,14 +205,12 @@ impl Event {
         Self { kind, task: None, session: None, run_id: None, lane: None, data: Vec::new() }
     }
 
-    /// About this task.
     #[must_use]
     pub fn task(mut self, id: &TaskId) -> Self {
         self.task = Some(id.clone());
         self
     }
 
-    /// About this session and its run.
     #[must_use]
     pub fn session(mut self, id: &SessionId, run_id: &RunId) -> Self {
         self.session = Some(id.clone());
@@ -226,7 +218,6 @@ impl Event {
         self
     }
 
-    /// About this lane.
     #[must_use]
     pub fn lane(mut self, name: Option<&LaneName>) -> Self {
         self.lane = name.cloned();

@@ -4,12 +4,23 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
 
-use super::{excerpt::excerpt, invalid_value::InvalidValue};
+use super::excerpt::excerpt;
 
 const MAX_ID_BYTES: usize = 64;
-/// The longest routing key, in bytes.
 const MAX_ROUTING_KEY_BYTES: usize = 128;
+
+/// A value outside its alphabet or limits. It becomes [`Refusal::Invalid`](super::Refusal::Invalid), which imports the
+/// ids that are parsed and therefore cannot be what their parsers return.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{what} {why}")]
+pub struct InvalidValue {
+    /// The kind of value, as messages name it.
+    pub what: &'static str,
+    /// The excerpt of the value and the rule that it breaks.
+    pub why: String,
+}
 
 fn invalid_id(what: &'static str, text: &str, rule: &'static str) -> InvalidValue {
     InvalidValue { what, why: format!("'{}' {rule}", excerpt(text)) }
@@ -23,9 +34,7 @@ macro_rules! id {
 
         impl $name {
             /// Reads one.
-            ///
-            /// # Errors
-            /// [`InvalidValue`] when the text is outside the alphabet or too long.
+            /// Fails with [`InvalidValue`] when the text is outside the alphabet or too long.
             pub fn parse(text: &str) -> Result<Self, InvalidValue> {
                 let rule: fn(&str) -> bool = $rule;
                 if text.len() <= MAX_ID_BYTES && rule(text) {
@@ -35,7 +44,6 @@ macro_rules! id {
                 }
             }
 
-            /// Its text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -108,7 +116,6 @@ impl Role {
 }
 
 id!(
-    /// A lane's name.
     LaneName,
     "lane",
     is_label,
@@ -173,7 +180,6 @@ impl RunId {
         uuid::Uuid::parse_str(text).map_or_else(|_| Self(text.to_owned()), Self::from)
     }
 
-    /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -218,9 +224,7 @@ pub struct RoutingKey(String);
 
 impl RoutingKey {
     /// Reads one.
-    ///
-    /// # Errors
-    /// [`InvalidValue`] when the text is outside the alphabet or too long.
+    /// Fails with [`InvalidValue`] when the text is outside the alphabet or too long.
     pub fn parse(text: &str) -> Result<Self, InvalidValue> {
         let label: String = text.chars().map(|each| if matches!(each, ':' | '/') { '-' } else { each }).collect();
         if text.len() <= MAX_ROUTING_KEY_BYTES && is_label(&label) {
@@ -231,7 +235,6 @@ impl RoutingKey {
         Err(invalid_id("session key", text, rule))
     }
 
-    /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

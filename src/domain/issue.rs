@@ -14,9 +14,7 @@ pub struct IssueUrl(String);
 
 impl IssueUrl {
     /// Reads the address of the issue with this number.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] for another shape or another number.
+    /// Fails with [`Refusal::Invalid`] for another shape or another number.
     pub fn parse(text: &str, number: u64) -> Result<Self, Refusal> {
         let is_name = |part: &str| {
             let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
@@ -39,7 +37,6 @@ impl IssueUrl {
         }
     }
 
-    /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

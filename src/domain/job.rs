@@ -33,9 +33,7 @@ impl JobId {
     }
 
     /// Reads a whole one.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] when it is not a UUID.
+    /// Fails with [`Refusal::Invalid`] when it is not a UUID.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         uuid::Uuid::parse_str(text)
             .map(Self)
@@ -60,19 +58,14 @@ impl fmt::Display for JobId {
     }
 }
 
-/// A terminal's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalSize {
-    /// Lines.
     pub rows: u16,
-    /// Columns.
     pub cols: u16,
 }
 
-/// The default size of a job's terminal.
 pub const DEFAULT_TERMINAL_SIZE: TerminalSize = TerminalSize { rows: 24, cols: 80 };
 
-/// A run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// Its place in the order of asking.
@@ -82,15 +75,12 @@ pub struct Job {
     pub session: Option<RoutingKey>,
     /// Jobs of one queue run one after another; a job without a queue starts at once.
     pub queue: Option<String>,
-    /// How far it came.
     pub status: JobStatus,
     /// The command, as a person would type it.
     pub command: String,
-    /// Where it runs.
     pub cwd: String,
     /// Whether the caller continued without waiting.
     pub background: bool,
-    /// The size of its terminal, when it has one.
     pub pty: Option<TerminalSize>,
     /// How long it may run, in milliseconds.
     pub timeout_ms: Option<i64>,
@@ -123,15 +113,10 @@ pub struct Job {
     pub truncated: bool,
     /// Why it failed, was canceled or lost, in a sentence.
     pub error_message: Option<String>,
-    /// The actor that asked for it.
     pub actor: String,
-    /// When it was asked for.
     pub queued_at: Timestamp,
-    /// When it was begun.
     pub started_at: Option<Timestamp>,
-    /// When it became final.
     pub finished_at: Option<Timestamp>,
-    /// When its row changed last.
     pub updated_at: Timestamp,
 }
 

@@ -1,12 +1,12 @@
-//! The output of a job and the events in it, on their way into the store and out of it.
+//! The output of a job, the watchers of it and the events in it, on their way into the store and out of it.
 
 use super::{
+    id::Label,
     job::{ItemType, JobId},
-    watcher::Watcher,
+    string_enum::string_enum,
 };
 use crate::env::Timestamp;
 
-/// A new item of a run's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewItem {
     /// Bytes that lie in the segment files of a stream by now.
@@ -19,7 +19,6 @@ pub enum NewItem {
         segment: i64,
         /// Where in that file, in bytes.
         start: i64,
-        /// How many bytes.
         length: i64,
         /// How many bytes of its stream were printed before it.
         origin: i64,
@@ -40,9 +39,7 @@ pub enum NewItem {
 /// A watcher has matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatcherHit {
-    /// Which watcher, from 0.
     pub watcher: usize,
-    /// How often it has matched by now.
     pub count: i64,
 }
 
@@ -61,9 +58,7 @@ pub struct Gap {
 /// The items of one transaction, after their bytes lie in the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// New items, in order.
     pub items: Vec<NewItem>,
-    /// Watchers that matched.
     pub hits: Vec<WatcherHit>,
     /// The gap as it is now, when it has grown.
     pub gap: Option<Gap>,
@@ -84,28 +79,24 @@ pub enum Content {
         segment: i64,
         /// Where in that file, in bytes.
         start: i64,
-        /// How many bytes.
         length: i64,
         /// How many bytes of its stream were printed before it: the item before follows on without a hole when it ends there.
         origin: i64,
     },
     /// Something that was noticed: its text, and its particulars as JSON text.
     Event {
-        /// The text.
         payload: String,
         /// Particulars, as the text of a JSON object.
         meta: String,
     },
 }
 
-/// An item as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Its place in the order of all items of the run, from 1. Never given twice.
     pub seq: i64,
     pub kind: ItemType,
     pub content: Content,
-    /// When it was written.
     pub created_at: Timestamp,
 }
 
@@ -133,21 +124,38 @@ impl Default for Totals {
 pub struct WatcherState {
     /// The condition that it looks for.
     pub watcher: Watcher,
-    /// How often it has matched.
     pub match_count: i64,
 }
 
 /// An event whose message has not been handed over yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingNotification {
-    /// The run.
     pub job: JobId,
     /// The event's place in it.
     pub seq: i64,
-    /// The message's key.
     pub key: String,
-    /// The event's text.
     pub payload: String,
     /// Its particulars, as the text of a JSON object.
     pub meta: String,
+}
+
+string_enum! {
+    /// The stream that is watched.
+    WatchScope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
+}
+
+/// How many watchers a run has at most.
+pub const MAX_WATCHERS: usize = 16;
+/// How long a watcher's expression is at most, in bytes.
+pub const MAX_REGEX_BYTES: usize = 256;
+
+/// Something to look for in each line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watcher {
+    pub regex: String,
+    pub event: Label,
+    /// Whether the first match is the last one that counts.
+    pub once: bool,
+    /// The stream that is watched.
+    pub scope: WatchScope,
 }

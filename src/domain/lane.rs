@@ -11,14 +11,12 @@ string_enum! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
     pub name: LaneName,
-    /// Its purpose.
     pub title: Option<String>,
     /// The role that works in it.
     pub role: Option<Role>,
     /// Whether tasks may be claimed in it.
     pub status: LaneStatus,
     pub branch: Option<String>,
-    /// The branch that its branch came from and goes back to.
     pub base: Option<String>,
     /// Its worktree's directory, absolute.
     pub worktree: Option<String>,
@@ -36,7 +34,6 @@ pub struct Lane {
     pub backend: Option<String>,
     /// The sandbox that each session in it has at least.
     pub sandbox: SandboxClass,
-    /// When it was added.
     pub created_at: Timestamp,
 }
 

@@ -1,13 +1,11 @@
-//! A message to a session, lane, role or person, with a receipt.
+//! A message to a session, lane, role or person, with a receipt, and why one waits.
 
-pub use super::status::{Channel, MessageStatus};
 use std::time::Duration;
 
 use super::{LaneName, PersonName, Role, RoutingKey, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// How much it may interrupt.
     Priority { Normal => "normal", Urgent => "urgent", System => "system" }
 }
 
@@ -19,6 +17,39 @@ impl Priority {
             Self::Urgent => 1,
             Self::Normal => 2,
         }
+    }
+}
+
+string_enum! {
+    /// The delivery status of a message.
+    MessageStatus {
+        Queued => "queued",
+        Offered => "offered",
+        Acknowledged => "acknowledged",
+        Expired => "expired",
+        Withdrawn => "withdrawn",
+    }
+}
+
+string_enum! {
+    /// The channel by which a message was offered, in the order in which channels are tried.
+    Channel {
+        Stream => "stream",
+        Tool => "tool",
+        TurnEnd => "turn_end",
+        TurnStart => "turn_start",
+        Wake => "wake",
+        Nudge => "nudge",
+        Inbox => "inbox",
+        Checkpoint => "checkpoint",
+    }
+}
+
+impl Channel {
+    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
+    /// message is pushed, and the channel reports the delivery.
+    pub const fn is_pull(self) -> bool {
+        matches!(self, Self::Inbox | Self::Checkpoint)
     }
 }
 
@@ -66,7 +97,6 @@ impl Recipient {
         PersonName::parse(key.strip_prefix(PERSON_PREFIX)?).ok().map(Self::Person)
     }
 
-    /// The key of a person: `person:ann`.
     pub fn person_key(person: &PersonName) -> String {
         format!("{PERSON_PREFIX}{person}")
     }
@@ -81,23 +111,16 @@ impl From<&RoutingKey> for Recipient {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its number.
     pub id: i64,
-    /// To whom.
     pub to: Recipient,
-    /// How much it may interrupt.
     pub priority: Priority,
     /// Where it came from: a person's mail, a watcher, Fairway itself.
     pub source: String,
-    /// The text.
     pub content: String,
     /// Particulars, as JSON text.
     pub metadata: Option<String>,
-    /// How far it came.
     pub status: MessageStatus,
-    /// The reader to whom it was offered.
     pub offered_to: Option<String>,
-    /// Until when that offer holds.
     pub offered_until: Option<Timestamp>,
     /// By which way it was offered last.
     pub channel: Option<Channel>,
@@ -109,7 +132,6 @@ pub struct Message {
     pub announced_to: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<Timestamp>,
-    /// When it was sent first.
     pub created_at: Timestamp,
     /// When the turn that has taken it ended, where the agent reports that.
     pub answered_at: Option<Timestamp>,
@@ -145,5 +167,40 @@ impl Message {
     /// Whether this session was told that it is too long.
     pub fn is_announced_to(&self, session: &SessionId) -> bool {
         self.announced_to.as_deref().unwrap_or_default().split(' ').any(|told| told == session.as_str())
+    }
+}
+
+string_enum! {
+    /// Why a prompt is not delivered yet.
+    WaitReason {
+        /// The session has not reported what it does.
+        StateUnknown => "state_unknown",
+        SessionBusy => "session_busy",
+        /// The session waits for an answer.
+        SessionAsks => "session_asks",
+        SessionStopping => "session_stopping",
+        /// The session is starting.
+        SessionStarting => "session_starting",
+        /// The session is stale.
+        SessionStale => "session_stale",
+        /// It was typed, and no report has confirmed it.
+        Typed => "typed",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptWait {
+    pub reason: WaitReason,
+    /// The reason as a clause about the session.
+    pub text: String,
+    /// A command that helps, after its purpose.
+    pub hint: Option<String>,
+}
+
+impl PromptWait {
+    /// The reason with the command, as one sentence.
+    pub fn sentence(&self) -> String {
+        let hint = self.hint.iter().map(|hint| format!("; {hint}"));
+        std::iter::once(self.text.clone()).chain(hint).collect()
     }
 }

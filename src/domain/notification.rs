@@ -73,9 +73,6 @@ pub struct QuietWindow {
 
 impl QuietWindow {
     /// Reads `22:00-07:00`.
-    ///
-    /// # Errors
-    /// A sentence that says what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let expected = || format!("'{}' is not two times of day such as 22:00-07:00", text.escape_debug());
         let (start, end) = text.split_once('-').ok_or_else(expected)?;

@@ -74,15 +74,11 @@ pub struct LaneSnapshot {
     pub base_tip: Option<String>,
     /// The digest of everything that a merge depends on.
     pub digest: String,
-    /// The snapshot as a commit.
     pub commit: Option<String>,
     /// The changed paths, by name.
     pub paths: Vec<SnapshotPath>,
-    /// The number of added lines.
     pub added: u64,
-    /// The number of deleted lines.
     pub deleted: u64,
-    /// When it was taken.
     pub taken_at: Timestamp,
     /// Why the worktree could not be judged.
     pub unknown: Option<String>,
@@ -97,11 +93,9 @@ impl LaneSnapshot {
     }
 }
 
-/// A file of an overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlapFile {
     pub path: String,
-    /// The level in this file.
     pub level: OverlapLevel,
     /// The lines that both change, as first and last line; empty where they are not known.
     pub lines: Vec<(u64, u64)>,
@@ -125,7 +119,6 @@ pub struct LaneOverlap {
     pub files: Vec<OverlapFile>,
     /// Why it cannot be judged.
     pub why: Option<String>,
-    /// Since when.
     pub since: Timestamp,
     /// The files of which sessions were told.
     pub told: ToldFiles,

@@ -23,7 +23,6 @@ string_enum! {
     }
 }
 
-/// The effect on the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEffect {
     /// It lives: a suspicion is lifted.
@@ -37,7 +36,6 @@ pub enum SessionEffect {
 /// The consequences of a state. Nothing here touches a task's status, claimant or gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
-    /// The effect on the session.
     pub session: SessionEffect,
     /// The session's activity; `None` leaves it as it was.
     pub activity: Option<Activity>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{SessionId, excerpt::excerpt, invalid_value::InvalidValue};
+use super::{SessionId, excerpt::excerpt, id::InvalidValue};
 
 /// The kind of value, as messages name it.
 const WHAT: &str = "question";
@@ -12,7 +12,6 @@ const WHAT: &str = "question";
 pub struct QuestionId {
     /// The session that waits for the answer.
     pub session: SessionId,
-    /// Which of its questions.
     pub number: QuestionNumber,
 }
 
@@ -31,7 +30,6 @@ impl QuestionId {
         Self { session, number: QuestionNumber::Activity(count) }
     }
 
-    /// The question of a checkpoint.
     pub const fn checkpoint(session: SessionId, checkpoint: i64) -> Self {
         Self { session, number: QuestionNumber::Checkpoint(checkpoint) }
     }

@@ -1,10 +1,9 @@
-//! A review: a domain's verdict on a task at a commit.
+//! A review: a domain's verdict on a task at a commit, and the comments of reviewers on its lines.
 
 use super::{Role, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// The verdict of the reviewer.
     Verdict { Approve => "approve", Changes => "changes", Reject => "reject" }
 }
 
@@ -16,20 +15,17 @@ string_enum! {
 /// A review, asked for or given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// Its number.
     pub id: i64,
     pub task: TaskId,
     /// The domain it speaks for.
     pub domain: Label,
     /// The verdict; `None` while the review is only requested.
     pub verdict: Option<Verdict>,
-    /// The commit it speaks of.
     pub commit: Option<String>,
     /// The reviewer: requested, or who gave the verdict.
     pub reviewer: Option<String>,
     /// The actor that recorded it: a session's id or `user@host`.
     pub actor: String,
-    /// The particulars.
     pub notes: Option<String>,
     /// When it was asked for, or given.
     pub created_at: Timestamp,
@@ -46,7 +42,6 @@ impl Review {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenReview {
     pub task: TaskId,
-    /// The role of its work.
     pub role: Option<Role>,
     /// The reviewers that are asked, or the author of work that was sent back; empty when any reviewer may give the verdict.
     pub waits_for: Vec<String>,
@@ -66,4 +61,72 @@ pub fn summary(open: &[OpenReview]) -> String {
         text = format!("{text} and {} more", open.len() - MAX_NAMED);
     }
     text
+}
+
+string_enum! {
+    /// Whether the author has something to do about it.
+    CommentStatus {
+        /// The line is as it was.
+        Open => "open",
+        /// A commit of the author changed the line or removed it.
+        Answered => "answered",
+        /// The reviewer closed it.
+        Resolved => "resolved",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinePlace {
+    pub path: String,
+    pub line: u64,
+}
+
+impl LinePlace {
+    /// Reads `FILE:LINE`. A file may have a colon in its name.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (path, line) = text.rsplit_once(':')?;
+        let line = line.parse().ok().filter(|line| *line > 0)?;
+        Some(Self { path: path.to_owned(), line }).filter(|place| !place.path.is_empty())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewComment {
+    pub id: i64,
+    pub task: TaskId,
+    pub reviewer: String,
+    pub commit: String,
+    pub place: LinePlace,
+    /// What the line says there.
+    pub line_text: String,
+    pub content: String,
+    pub created_at: Timestamp,
+    /// The review whose verdict told the author; `None` until then.
+    pub told_in: Option<i64>,
+    /// Who closed it, and when.
+    pub resolved: Option<(String, Timestamp)>,
+}
+
+/// An open comment, as a gate names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenComment {
+    pub id: i64,
+    pub reviewer: String,
+    /// The line, in the commit of the work.
+    pub place: LinePlace,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_is_a_file_and_a_line_from_one() {
+        let place = |path: &str, line| Some(LinePlace { path: path.into(), line });
+        assert_eq!(LinePlace::parse("src/a.rs:12"), place("src/a.rs", 12));
+        assert_eq!(LinePlace::parse("a:b:1"), place("a:b", 1));
+        for wrong in ["src/a.rs", "src/a.rs:", "src/a.rs:0", "src/a.rs:-1", ":3", "a:x"] {
+            assert_eq!(LinePlace::parse(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -12,7 +12,6 @@ const MAX_MATCH: usize = 120;
 const MAX_AFTER: usize = 120;
 
 string_enum! {
-    /// The kind of a hit.
     SearchKind {
         /// A task's id, title, body or reason.
         Task => "task",
@@ -20,9 +19,7 @@ string_enum! {
         Checkpoint => "checkpoint",
         Evidence => "evidence",
         Handoff => "handoff",
-        /// A review's notes.
         Review => "review",
-        /// A message or prompt.
         Message => "message",
         /// The provider's transcript of a session, else that of its terminal.
         Transcript => "transcript",
@@ -42,7 +39,6 @@ pub struct TextMatcher {
 pub struct MatchExcerpt {
     /// The text, with `…` where it was cut.
     pub text: String,
-    /// The match in it, in characters.
     pub range: Range<usize>,
 }
 

@@ -1,6 +1,5 @@
-//! Masking of text that looks like a secret. This is a courtesy to eyes and logs, not a vault: a secret that looks like nothing
+//! Secrets: their comparison, and the masking of text that looks like one. The mask is a courtesy to eyes and logs, not a vault: a secret that looks like nothing
 //! known passes.
-
 /// The text in a secret's place.
 pub const MASK: &str = "•••";
 
@@ -138,6 +137,11 @@ fn after_private_key(text: &str) -> Option<&str> {
     let close = end.and_then(|at| Some(at + inside.get(at..)?.find("-----")? + "-----".len()));
     // Cut off in the middle: all of it.
     Some(close.and_then(|at| inside.get(at..)).unwrap_or_default())
+}
+
+/// Compares two secrets in constant time, so that the duration does not reveal where they differ.
+pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |differs, (left, right)| differs | (left ^ right)) == 0
 }
 
 #[cfg(test)]

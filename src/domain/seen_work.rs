@@ -17,11 +17,9 @@ pub struct SeenCommit {
 /// What a reviewer has seen of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenWork {
-    /// Its number.
     pub id: i64,
     pub task: TaskId,
     pub reviewer: String,
-    /// The lane of the work.
     pub lane: Option<LaneName>,
     /// The newest commit that was seen.
     pub newest: Option<SeenCommit>,

@@ -2,8 +2,7 @@
 
 pub use super::status::SessionStatus;
 use super::{
-    LaneName, PersonName, Refusal, Role, RunId, SessionId, TaskId, id::Label, sandbox::SandboxClass,
-    string_enum::string_enum,
+    LaneName, Refusal, Role, RunId, SessionId, TaskId, id::Label, sandbox::SandboxClass, string_enum::string_enum,
 };
 use crate::env::Timestamp;
 
@@ -41,29 +40,15 @@ pub const END_SOURCE: &str = "fairway session end";
 /// The start of the reason of a session of another host that a person gave up, before a name.
 pub const GIVEN_UP_REASON: &str = "given up by ";
 
-/// Whether a person has stopped, ended or given up a session, by the reason and the `activity_source` in its row.
-pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -> bool {
-    let starts_with = |start: &str| reason.and_then(|reason| reason.strip_prefix(start));
-    match activity_source {
-        Some(END_SOURCE) => true,
-        Some(STOP_SOURCE) if starts_with(STOP_REASON).and_then(PersonName::of_actor).is_some() => true,
-        _ => starts_with(GIVEN_UP_REASON).is_some(),
-    }
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Its short id, and its name in the backend.
     pub id: SessionId,
     /// Its run, from launch to exit.
     pub run_id: RunId,
-    /// The role it works in.
     pub role: Role,
-    /// The lane it is attached to.
     pub lane: Option<LaneName>,
-    /// The task it was started for.
     pub task: Option<TaskId>,
-    /// The provider, a label.
     pub provider: Option<Label>,
     /// The backend: a built-in's or configured one's name, or `exec:/path`.
     pub backend: Option<String>,
@@ -71,7 +56,6 @@ pub struct Session {
     pub session_name: Option<String>,
     /// The provider's own id for it.
     pub external_session_id: Option<String>,
-    /// Whether it lives.
     pub status: SessionStatus,
     pub activity: Activity,
     /// The input that it waits for, when it requires action.
@@ -90,32 +74,24 @@ pub struct Session {
     pub pid_started: Option<i64>,
     /// The boot that pid and start time belong to.
     pub boot_id: Option<String>,
-    /// The multiplexer's socket.
     pub socket: Option<String>,
-    /// The multiplexer's pane.
     pub pane: Option<String>,
     /// The server that the pane belongs to: one that is started anew gives out the same ids again.
     pub server_pid: Option<i64>,
     /// That server's start time, like `pid_started`.
     pub server_started: Option<i64>,
-    /// The transcript's file.
     pub transcript: Option<String>,
-    /// The worktree's directory.
     pub worktree: Option<String>,
     pub branch: Option<String>,
     /// The adapter script that started it, with which every later call is made.
     pub adapter_script: Option<String>,
     /// The adapter's state directory, likewise.
     pub adapter_state: Option<String>,
-    /// When it was started.
     pub started_at: Timestamp,
-    /// The time of the last heartbeat.
     pub last_heartbeat_at: Option<Timestamp>,
     /// When its backend last saw output of it.
     pub last_output_at: Option<Timestamp>,
-    /// When it became final.
     pub ended_at: Option<Timestamp>,
-    /// Its program's exit code.
     pub exit_code: Option<i64>,
     /// Why it is stale, failed or ended.
     pub reason: Option<String>,
@@ -185,15 +161,12 @@ impl Session {
         self.last_heartbeat_at.unwrap_or(self.started_at)
     }
 
-    /// Its name in the backend.
     pub fn name(&self) -> &str {
         self.session_name.as_deref().unwrap_or(self.id.as_str())
     }
 
     /// Whether anything of it may still change.
-    ///
-    /// # Errors
-    /// `session_final`.
+    /// Fails with `session_final`.
     pub fn check_open(&self) -> Result<(), Refusal> {
         if self.status.is_final() {
             return Err(Refusal::SessionFinal { session: self.id.clone(), status: self.status });
@@ -202,9 +175,7 @@ impl Session {
     }
 
     /// Whether a report with this session run belongs to this session.
-    ///
-    /// # Errors
-    /// `session_mismatch` when it is another run's: an old process must not speak for a new one.
+    /// Fails with `session_mismatch` when it is another run's: an old process must not speak for a new one.
     pub fn check_run_id(&self, run_id: Option<&RunId>) -> Result<(), Refusal> {
         match run_id {
             Some(run) if *run != self.run_id => Err(Refusal::SessionMismatch {
@@ -225,26 +196,20 @@ impl Session {
     }
 
     /// starting, stale → running; a suspicion is over with its reason.
-    ///
-    /// # Errors
-    /// `session_final`.
+    /// Fails with `session_final`.
     pub fn to_running(&self) -> Result<Self, Refusal> {
         self.check_open()?;
         Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
     }
 
     /// A heartbeat at `now`: a starting or stale session becomes running.
-    ///
-    /// # Errors
-    /// `session_final`.
+    /// Fails with `session_final`.
     pub fn with_heartbeat(&self, now: Timestamp) -> Result<Self, Refusal> {
         Ok(Self { last_heartbeat_at: Some(now), ..self.to_running()? })
     }
 
     /// starting, running → stale. One that is stale keeps its first reason.
-    ///
-    /// # Errors
-    /// `session_final`.
+    /// Fails with `session_final`.
     pub fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
         self.check_open()?;
         if self.status == SessionStatus::Stale {
@@ -272,9 +237,7 @@ impl Session {
     }
 
     /// starting, running, stale → ended, failed. What it did or waited for is over.
-    ///
-    /// # Errors
-    /// `session_final` when it is final already, `invalid_value` for a status that is not final.
+    /// Fails with `session_final` when it is final already, `invalid_value` for a status that is not final.
     pub fn to_finished(
         &self,
         status: SessionStatus,
@@ -334,27 +297,6 @@ pub(in crate::domain) mod tests {
             host: "here".into(),
             ended_at: status.is_final().then(|| Timestamp::from_millis(5)),
             ..Session::new(id, RunId::parse("run-1"), role, status, Timestamp::from_millis(0))
-        }
-    }
-
-    #[test]
-    fn end_is_a_persons_by_its_source_or_reason_and_never_a_sessions() {
-        for (reason, source) in [
-            (None, Some(END_SOURCE)),
-            (Some("stopped by ann@host"), Some(STOP_SOURCE)),
-            (Some("given up by ann@host#03e5, last heard 1h ago"), Some(STOP_SOURCE)),
-            (Some("given up by ann@host: it is gone"), None),
-        ] {
-            assert!(is_ended_by_person(reason, source), "{reason:?} {source:?}");
-        }
-        for (reason, source) in [
-            (None, None),
-            (None, Some(STOP_SOURCE)),
-            (Some("stopped by lead"), Some(STOP_SOURCE)),
-            (Some("stopped by ann@host"), Some(HOOK_SOURCE)),
-            (Some("process 7 is gone"), None),
-        ] {
-            assert!(!is_ended_by_person(reason, source), "{reason:?} {source:?}");
         }
     }
 

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::{
-    LaneName, SessionId, TaskId,
-    session::{Activity, Session, SessionStatus},
+    LaneName, PersonName, SessionId, TaskId,
+    session::{Activity, END_SOURCE, GIVEN_UP_REASON, STOP_REASON, STOP_SOURCE, Session, SessionStatus},
     string_enum::string_enum,
     task::TaskStatus,
 };
@@ -30,7 +30,6 @@ string_enum! {
 pub struct Aliveness {
     /// `None` when this host has no proof.
     pub alive: Option<bool>,
-    /// The source of the answer.
     pub source: AliveSource,
     /// The observation, as a clause: `process 7 is gone`.
     pub reason: String,
@@ -48,6 +47,16 @@ impl Aliveness {
     }
 }
 
+/// Whether a person has stopped, ended or given up a session, by the reason and the `activity_source` in its row.
+pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -> bool {
+    let starts_with = |start: &str| reason.and_then(|reason| reason.strip_prefix(start));
+    match activity_source {
+        Some(END_SOURCE) => true,
+        Some(STOP_SOURCE) if starts_with(STOP_REASON).and_then(PersonName::of_actor).is_some() => true,
+        _ => starts_with(GIVEN_UP_REASON).is_some(),
+    }
+}
+
 /// A claimed task, without its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldTask {
@@ -58,15 +67,12 @@ pub struct HeldTask {
     pub claimant: String,
     /// The claimant's session, if it is one.
     pub session: Option<SessionId>,
-    /// The claim's epoch.
     pub epoch: i64,
-    /// The start of the claim.
     pub claimed_at: Timestamp,
     /// The end of the lease; `None` for a claim without a lease.
     pub lease_until: Option<Timestamp>,
     /// The reason, of a blocked task.
     pub blocked_reason: Option<String>,
-    /// The time of its last change.
     pub updated_at: Timestamp,
 }
 
@@ -77,7 +83,6 @@ pub struct Doing {
     pub text: String,
     /// `checkpoint 12`, or `activity`.
     pub source: String,
-    /// The time of the report.
     pub at: Option<Timestamp>,
 }
 
@@ -93,9 +98,7 @@ string_enum! {
 /// The last sight of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// The time.
     pub at: Timestamp,
-    /// The report.
     pub by: SeenBy,
 }
 
@@ -115,15 +118,12 @@ impl Seen {
 /// A session with everything that is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionOverview {
-    /// Its row.
     pub session: Session,
-    /// Whether it is alive.
     pub alive: Aliveness,
     /// The tasks that it has claimed, by id.
     pub holds: Vec<HeldTask>,
     /// Its activity; `None` when it has not said so.
     pub doing: Option<Doing>,
-    /// When it was last seen.
     pub seen: Seen,
     /// Whether it can be relaunched by its id alone; known of a session that is over.
     pub can_relaunch: bool,
@@ -195,12 +195,10 @@ impl SessionOverview {
 pub struct NextCommand {
     /// The purpose: `release it`.
     pub purpose: String,
-    /// The whole command.
     pub command: String,
 }
 
 impl NextCommand {
-    /// A command and its purpose.
     pub fn new(purpose: impl Into<String>, command: impl Into<String>) -> Self {
         Self { purpose: purpose.into(), command: command.into() }
     }
@@ -209,7 +207,7 @@ impl NextCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::session::tests::session;
+    use crate::domain::session::{HOOK_SOURCE, tests::session};
 
     fn overview(status: SessionStatus, alive: Option<bool>) -> SessionOverview {
         let now = Timestamp::from_millis(5);
@@ -226,6 +224,27 @@ mod tests {
             silence: None,
             unguarded: None,
             is_stopped_by_reader: false,
+        }
+    }
+
+    #[test]
+    fn end_is_a_persons_by_its_source_or_reason_and_never_a_sessions() {
+        for (reason, source) in [
+            (None, Some(END_SOURCE)),
+            (Some("stopped by ann@host"), Some(STOP_SOURCE)),
+            (Some("given up by ann@host#03e5, last heard 1h ago"), Some(STOP_SOURCE)),
+            (Some("given up by ann@host: it is gone"), None),
+        ] {
+            assert!(is_ended_by_person(reason, source), "{reason:?} {source:?}");
+        }
+        for (reason, source) in [
+            (None, None),
+            (None, Some(STOP_SOURCE)),
+            (Some("stopped by lead"), Some(STOP_SOURCE)),
+            (Some("stopped by ann@host"), Some(HOOK_SOURCE)),
+            (Some("process 7 is gone"), None),
+        ] {
+            assert!(!is_ended_by_person(reason, source), "{reason:?} {source:?}");
         }
     }
 
@@ -267,7 +286,7 @@ mod tests {
         assert_eq!(stopped.stopped_by(), None);
         stopped.session.reason = Some("stopped by ada".into());
         assert_eq!(stopped.stopped_by(), None);
-        stopped.session.activity_source = Some(crate::domain::session::STOP_SOURCE.into());
+        stopped.session.activity_source = Some(STOP_SOURCE.into());
         assert_eq!(stopped.stopped_by(), Some("ada"));
         // Something of it runs on, or it has stopped itself.
         stopped.alive.alive = Some(true);

@@ -1,10 +1,9 @@
-//! The states of tasks, sessions, jobs and messages, and the channels of delivery. Errors name them, so this file imports
-//! neither the errors nor the things that have the states.
+//! The states of tasks, sessions and jobs. Errors name them, so this file imports neither the errors nor the things that have
+//! the states.
 
 use super::string_enum::string_enum;
 
 string_enum! {
-    /// The status of a task.
     TaskStatus {
         Todo => "todo",
         InProgress => "in_progress",
@@ -16,12 +15,10 @@ string_enum! {
 }
 
 impl TaskStatus {
-    /// Done or cancelled.
     pub const fn is_closed(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled)
     }
 
-    /// Has a claimant.
     pub const fn is_claimed(self) -> bool {
         matches!(self, Self::InProgress | Self::Blocked | Self::Review)
     }
@@ -46,7 +43,6 @@ impl SessionStatus {
 }
 
 string_enum! {
-    /// The status of a job.
     JobStatus {
         Queued => "queued",
         Starting => "starting",
@@ -60,7 +56,6 @@ string_enum! {
 }
 
 impl JobStatus {
-    /// Whether the job has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
     }
@@ -68,38 +63,5 @@ impl JobStatus {
     /// Whether the job has, or should have, a supervisor.
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Starting | Self::Running)
-    }
-}
-
-string_enum! {
-    /// The delivery status of a message.
-    MessageStatus {
-        Queued => "queued",
-        Offered => "offered",
-        Acknowledged => "acknowledged",
-        Expired => "expired",
-        Withdrawn => "withdrawn",
-    }
-}
-
-string_enum! {
-    /// The channel by which a message was offered, in the order in which channels are tried.
-    Channel {
-        Stream => "stream",
-        Tool => "tool",
-        TurnEnd => "turn_end",
-        TurnStart => "turn_start",
-        Wake => "wake",
-        Nudge => "nudge",
-        Inbox => "inbox",
-        Checkpoint => "checkpoint",
-    }
-}
-
-impl Channel {
-    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
-    /// message is pushed, and the channel reports the delivery.
-    pub const fn is_pull(self) -> bool {
-        matches!(self, Self::Inbox | Self::Checkpoint)
     }
 }

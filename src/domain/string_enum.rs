@@ -11,7 +11,6 @@ macro_rules! string_enum {
             /// Every member, in the order of its declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word for it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }

@@ -3,28 +3,23 @@
 use std::time::Duration;
 
 use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label};
-pub use super::{not_ready::NotReadyReason, status::TaskStatus};
+pub use super::{blocker::NotReadyReason, status::TaskStatus};
 use crate::env::Timestamp;
 
 /// Where a task stands, with what belongs to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
-    /// Not claimed.
     Todo,
-    /// Claimed and worked on.
     InProgress(Claim),
     /// Claimed; the claimant waits for something.
     Blocked(Claim, String),
-    /// Claimed and submitted.
     Review(Claim),
-    /// Finished, through its gates.
     Done(Timestamp),
     /// Given up.
     Cancelled(Timestamp),
 }
 
 impl TaskState {
-    /// Its name.
     pub const fn status(&self) -> TaskStatus {
         match self {
             Self::Todo => TaskStatus::Todo,
@@ -36,7 +31,6 @@ impl TaskState {
         }
     }
 
-    /// The claim, while it is held.
     pub const fn claim(&self) -> Option<&Claim> {
         match self {
             Self::InProgress(claim) | Self::Blocked(claim, _) | Self::Review(claim) => Some(claim),
@@ -44,7 +38,6 @@ impl TaskState {
         }
     }
 
-    /// When it was closed.
     pub const fn closed_at(&self) -> Option<Timestamp> {
         match self {
             Self::Done(at) | Self::Cancelled(at) => Some(*at),
@@ -117,7 +110,6 @@ impl TaskFields {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSummary {
     pub id: TaskId,
-    /// The work in a line.
     pub title: String,
     pub status: TaskStatus,
     /// The role for it.
@@ -128,25 +120,18 @@ pub struct TaskSummary {
     pub priority: u8,
 }
 
-/// A piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     pub id: TaskId,
-    /// The fields that people wrote.
     pub fields: TaskFields,
-    /// Where it stands.
     pub state: TaskState,
     /// The highest epoch that a claim on it ever had; 0 before the first.
     pub epoch: i64,
     /// How many of its dependencies are not done; derived, kept by the store.
     pub open_deps: i64,
-    /// The branch the work is on.
     pub branch: Option<String>,
-    /// The commit the work is at.
     pub commit: Option<String>,
-    /// When it was added.
     pub created_at: Timestamp,
-    /// When anything of it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -183,9 +168,7 @@ impl Task {
     }
 
     /// in_progress, blocked, review → todo.
-    ///
-    /// # Errors
-    /// `wrong_state` when it has no claimant.
+    /// Fails with `wrong_state` when it has no claimant.
     pub fn released(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Blocked(..) | TaskState::Review(_) => Ok(TaskState::Todo),
@@ -194,9 +177,7 @@ impl Task {
     }
 
     /// in_progress → review; the lease is cleared, since a reviewer takes the time they need.
-    ///
-    /// # Errors
-    /// `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from anywhere else.
     pub fn submitted(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(claim) => Ok(TaskState::Review(without_lease(claim))),
@@ -205,9 +186,7 @@ impl Task {
     }
 
     /// review → in_progress.
-    ///
-    /// # Errors
-    /// `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from anywhere else.
     pub fn resumed(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::Review(claim) => Ok(TaskState::InProgress(claim.clone())),
@@ -216,9 +195,7 @@ impl Task {
     }
 
     /// in_progress → blocked, with the reason; the lease is cleared.
-    ///
-    /// # Errors
-    /// `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from anywhere else.
     pub fn blocked(&self, reason: String) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(claim) => Ok(TaskState::Blocked(without_lease(claim), reason)),
@@ -227,9 +204,7 @@ impl Task {
     }
 
     /// blocked → in_progress.
-    ///
-    /// # Errors
-    /// `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from anywhere else.
     pub fn unblocked(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::Blocked(claim, _) => Ok(TaskState::InProgress(claim.clone())),
@@ -238,9 +213,7 @@ impl Task {
     }
 
     /// in_progress, review → done. The gates are judged elsewhere.
-    ///
-    /// # Errors
-    /// `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from anywhere else.
     pub fn done(&self, now: Timestamp) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Review(_) => Ok(TaskState::Done(now)),
@@ -249,9 +222,7 @@ impl Task {
     }
 
     /// Any open state → cancelled.
-    ///
-    /// # Errors
-    /// `wrong_state` when it is closed.
+    /// Fails with `wrong_state` when it is closed.
     pub fn cancelled(&self, now: Timestamp) -> Result<TaskState, Refusal> {
         if self.state.status().is_closed() {
             return Err(self.wrong_state("cancelled"));
@@ -260,9 +231,7 @@ impl Task {
     }
 
     /// done, cancelled → todo.
-    ///
-    /// # Errors
-    /// `wrong_state` when it is open.
+    /// Fails with `wrong_state` when it is open.
     pub fn reopened(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::Done(_) | TaskState::Cancelled(_) => Ok(TaskState::Todo),

@@ -19,19 +19,15 @@ pub enum TerminalInput {
     Key(String),
     /// A text that the program may take for pasted.
     Paste(String),
-    /// Bytes as they are.
     Hex(Vec<u8>),
     /// No more input: the end of a pipe, Ctrl-D on a terminal.
     Eof,
-    /// The terminal has another size.
     Size(TerminalSize),
 }
 
 impl TerminalInput {
     /// A key by its name as tmux has it: `Enter`, `Up`, `C-c`, `M-x`, `S-F5`, `y`.
-    ///
-    /// # Errors
-    /// [`Refusal::Usage`] naming what is no key.
+    /// Fails with [`Refusal::Usage`] naming what is no key.
     pub fn parse_key(name: &str) -> Result<Self, Refusal> {
         match terminal_keys::parse(name, false) {
             Some(_) => Ok(Self::Key(name.to_owned())),
@@ -44,9 +40,7 @@ impl TerminalInput {
     }
 
     /// Bytes as pairs of hexadecimal digits, with spaces between pairs if one likes.
-    ///
-    /// # Errors
-    /// [`Refusal::Usage`] naming what is none.
+    /// Fails with [`Refusal::Usage`] that names what is no input.
     pub fn parse_hex(text: &str) -> Result<Self, Refusal> {
         let usage = || Refusal::Usage {
             why: format!("'{}' is not hexadecimal: two digits for each byte, as in 1b5b41", excerpt(text)),
@@ -67,9 +61,7 @@ impl TerminalInput {
     }
 
     /// A size as `ROWSxCOLS`.
-    ///
-    /// # Errors
-    /// [`Refusal::Usage`] when it is none that a terminal can have.
+    /// Fails with [`Refusal::Usage`] when it is none that a terminal can have.
     pub fn parse_size(text: &str) -> Result<Self, Refusal> {
         parse_terminal_size(text).map(Self::Size)
     }
@@ -93,9 +85,7 @@ impl TerminalInput {
 }
 
 /// A terminal's size as `ROWSxCOLS`.
-///
-/// # Errors
-/// [`Refusal::Usage`] when it is none that a terminal can have.
+/// Fails with [`Refusal::Usage`] when it is none that a terminal can have.
 pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -114,9 +104,7 @@ pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
 }
 
 /// Refuses what is more than one call types, and what is nothing at all.
-///
-/// # Errors
-/// [`Refusal::Usage`].
+/// Fails with [`Refusal::Usage`].
 pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     let usage = |why: String| Err(Refusal::Usage { why });
     if inputs.is_empty() {

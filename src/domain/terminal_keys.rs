@@ -41,7 +41,6 @@ pub fn parse(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// The modifiers of a key.
 #[derive(Debug, Clone, Copy, Default)]
 struct Modifiers {
     control: bool,

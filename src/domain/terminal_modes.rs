@@ -1,7 +1,6 @@
 //! The modes that a program requested of its terminal, as far as they change its input: read from its output, wherever that is
 //! cut.
 
-/// A terminal's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TerminalModes {
     /// A paste is to be told from typing (mode 2004).

@@ -12,9 +12,7 @@ pub const MAX_REQUEST_ID_BYTES: usize = 128;
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
 /// A title, summary or reason: not blank, at most [`MAX_LINE_BYTES`] bytes.
-///
-/// # Errors
-/// [`Refusal::Invalid`] naming `what`.
+/// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::Invalid { what, why: "must not be empty".into() });
@@ -23,17 +21,13 @@ pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
 }
 
 /// A body, payload or note: may be empty, at most [`MAX_BODY_BYTES`] bytes.
-///
-/// # Errors
-/// [`Refusal::Invalid`] naming `what`.
+/// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn check_body(what: &'static str, text: &str) -> Result<String, Refusal> {
     check(what, text, MAX_BODY_BYTES)
 }
 
 /// A path as text: valid UTF-8, in one line.
-///
-/// # Errors
-/// [`Refusal::Invalid`] naming `what`.
+/// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
     let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
     if text.chars().any(char::is_control) {

@@ -37,7 +37,6 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens written, thoughts included.
     pub output_tokens: u64,
-    /// Tokens read from a cache.
     pub cache_read_tokens: u64,
     /// Tokens read that went into a cache.
     pub cache_creation_tokens: u64,
@@ -50,33 +49,27 @@ pub struct Usage {
 pub struct ToolUse {
     /// The key of this call at its source: two reports with the same key are one call.
     pub key: Option<String>,
-    /// The tool's name.
     pub name: String,
     /// Whether it worked; `None` where the source does not say.
     pub success: Option<bool>,
-    /// How long it took, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
 /// A turn, or one answer of the model in it: whatever the source counts by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// When it was over.
     pub at: Timestamp,
     /// The source's own key. Two turns of one run with the same key are the same turn, whatever else they say: some sources
     /// write one answer on several lines, at several times.
     pub key: Option<String>,
     /// The usage. `None`: only uses of tools are told, and no turn is counted.
     pub usage: Option<Usage>,
-    /// The tools in it.
     pub tools: Vec<ToolUse>,
 }
 
 impl Turn {
     /// Looks at every number and name of a turn; `place` says which of the report it is.
-    ///
-    /// # Errors
-    /// [`Refusal::Invalid`] naming the field and the place.
+    /// Fails with [`Refusal::Invalid`] naming the field and the place.
     pub fn check(&self, place: usize) -> Result<(), Refusal> {
         if !(0..=MAX_TIMESTAMP_MS).contains(&self.at.millis()) {
             return Err(invalid("timestamp", place, "is not between the years 1970 and 9999"));

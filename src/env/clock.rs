@@ -13,18 +13,15 @@ use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, Tim
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// A file's time.
     pub fn from_system_time(time: SystemTime) -> Option<Self> {
         let since = time.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok().map(Self)
     }
 
-    /// Milliseconds since 1970.
     pub const fn millis(self) -> i64 {
         self.0
     }
@@ -106,8 +103,29 @@ impl serde::Serialize for Timestamp {
     }
 }
 
+/// Gives a type that documents have as text the schema of one.
 #[cfg(test)]
-super::text_schema::text_schema!(Timestamp);
+macro_rules! text_schema {
+    ($name:ident) => {
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                "String".into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                String::json_schema(generator)
+            }
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use text_schema;
+#[cfg(test)]
+text_schema!(Timestamp);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,9 +140,7 @@ impl fmt::Display for Timestamp {
 /// Tells the time: the system's, or one that stands still for a test.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
-    /// The system's clock.
     System,
-    /// Always this moment.
     Fixed(Timestamp),
 }
 
@@ -134,7 +150,6 @@ impl Clock {
         setting.and_then(|text| text.to_str()).and_then(Timestamp::parse).map_or(Self::System, Self::Fixed)
     }
 
-    /// The time now.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now(self) -> Timestamp {
         match self {

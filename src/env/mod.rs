@@ -5,32 +5,26 @@ mod clock;
 pub mod debug_log;
 pub mod git_hooks;
 mod ids;
-mod terminal;
-#[cfg(test)]
-mod text_schema;
 pub mod vars;
 
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    io,
+    io::{self, IsTerminal},
     path::PathBuf,
 };
 
+#[cfg(test)]
+pub(crate) use clock::text_schema;
 pub use clock::{Clock, Timestamp};
 pub use ids::IdSource;
-pub use terminal::Terminal;
-#[cfg(test)]
-pub(crate) use text_schema::text_schema;
 
 use crate::os;
 
 /// Everything a command may know about its surroundings.
 #[derive(Debug, Clone)]
 pub struct Env {
-    /// Tells the time.
     pub clock: Clock,
-    /// Makes unique ids.
     pub ids: IdSource,
     /// Which of the standard streams are terminals, and how wide.
     pub terminal: Terminal,
@@ -131,8 +125,26 @@ impl Env {
         env
     }
 
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+}
+
+/// Which streams a person sits at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    pub stdin: bool,
+    pub stdout: bool,
+    pub stderr: bool,
+}
+
+impl Terminal {
+    /// Asks the operating system.
+    pub fn detect() -> Self {
+        Self {
+            stdin: io::stdin().is_terminal(),
+            stdout: io::stdout().is_terminal(),
+            stderr: io::stderr().is_terminal(),
+        }
     }
 }

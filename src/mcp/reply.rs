@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     actions::Answer,
-    domain::hidden_text::{is_hidden, reveal_hidden},
+    domain::quote::{is_hidden, reveal_hidden},
     render::{escape_controls, strip_controls},
     wire::Failure,
 };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::hidden_text::is_hidden;
+use crate::domain::quote::is_hidden;
 
 /// Text of several lines with everything that a terminal would obey shown as an escape. Newlines and tabs stay.
 pub fn escape_controls(text: &str) -> String {

@@ -4,7 +4,6 @@ mod escape;
 mod out;
 mod qr_code;
 mod relay;
-mod status_colour;
 mod style;
 mod table;
 mod workflow;

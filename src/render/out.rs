@@ -34,9 +34,7 @@ pub struct Out {
     pub json: bool,
     /// Ids only, and no notes.
     pub quiet: bool,
-    /// Colour on stdout.
     pub style: Style,
-    /// Colour on stderr.
     pub stderr_style: Style,
     /// The width to fit tables into; `None` in a pipe.
     pub width: Option<usize>,

@@ -6,9 +6,8 @@ use tabled::{
 };
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Style, escape_line, status_colour};
+use super::{Style, escape_line, style::colour_status};
 
-/// Spaces between columns.
 const GAP: usize = 2;
 /// The width that a column keeps while another one can still be cut, in columns of a terminal.
 const MIN_TEXT_WIDTH: usize = 24;
@@ -31,7 +30,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these headings.
     pub fn new(headings: &[&str]) -> Self {
         let cells = vec![headings.iter().map(|heading| heading.to_uppercase()).collect()];
         Self { cells, whole: vec![0], optional: Vec::new(), expendable: Vec::new() }
@@ -64,12 +62,10 @@ impl Table {
         self.cells.first()?.iter().position(|cell| cell == heading)
     }
 
-    /// Adds a row.
     pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.cells.push(cells.into_iter().map(|cell| escape_line(cell.as_ref())).collect());
     }
 
-    /// Whether there are no rows.
     pub const fn is_empty(&self) -> bool {
         self.cells.len() < 2
     }
@@ -92,7 +88,7 @@ impl Table {
 
     /// As [`Table::render`], with status words in the colours of their meaning.
     pub fn coloured(self, width: Option<usize>, style: Style) -> String {
-        status_colour::colour(&self.render(width), style)
+        colour_status(&self.render(width), style)
     }
 
     /// The widths of all columns, in columns of a terminal.

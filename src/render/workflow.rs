@@ -4,12 +4,9 @@ use std::fmt::Write as _;
 
 use super::escape_line;
 
-/// The kinds of annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnnotationLevel {
-    /// A result.
     Notice,
-    /// A failure.
     Error,
 }
 

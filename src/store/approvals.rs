@@ -32,9 +32,7 @@ const PENDING_OF: &str =
     text!(SELECT, "INDEXED BY approvals_session WHERE status = 'pending' AND session_id = $1 ORDER BY id");
 
 /// Adds a pending approval; the store sets its id and time.
-///
-/// # Errors
-/// As the store fails, also when its session is unknown.
+/// Fails when its session is unknown.
 pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreError> {
     let approval = Approval { status: ApprovalStatus::Pending, asked_at: tx.now(), ..approval };
     let id = sql::first(tx.conn(), INSERT, &values(&approval), |row| row.get(0))?;
@@ -59,7 +57,6 @@ pub fn mark_unanswerable(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The approval of this id.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Approval>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

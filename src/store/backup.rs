@@ -1,4 +1,4 @@
-//! Backup and restore of the whole store.
+//! Backup and restore of the whole store, and what follows a restore by the tools of its engine.
 
 use std::{
     fs, io,
@@ -17,29 +17,23 @@ use super::{
     integrity, open,
     progress::{self, Progress},
     schema::{self, STATE},
-    sibling_path, sql, write_queue,
+    sibling_path,
+    sql::{self, Statement},
 };
 use crate::{
     domain::{Event, EventKind},
     env::Timestamp,
     os::{files, notify},
 };
-
-/// A finished backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupReport {
-    /// Its length in bytes.
     pub bytes: u64,
-    /// The number of tasks in it.
     pub tasks: i64,
 }
 
-/// A finished restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// The path of the previous store.
     pub kept: Option<PathBuf>,
-    /// The number of restored tasks.
     pub tasks: i64,
     /// The new epoch of every task.
     pub epoch: i64,
@@ -79,9 +73,7 @@ impl Drop for DraftFile {
 }
 
 /// Writes a complete, checked copy of the store to a new file, or replaces a file.
-///
-/// # Errors
-/// As the store or the file fails; there is then no new file.
+/// After an error there is no new file.
 pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackupReport, StoreError> {
     let draft = DraftFile::create_for(target)?;
     copy_pages(&store.file()?.conn, &draft.path)?;
@@ -123,9 +115,7 @@ fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
 
 /// Replaces the store by a backup. The backup is copied and checked first, and the previous store is kept beside. All epochs
 /// of the previous store become invalid. Numbers of events and tasks that are remembered in `outside` are not given out again.
-///
-/// # Errors
-/// As the backup, the store or the disk fails; the store is unchanged then.
+/// After an error the store is unchanged.
 pub fn restore(
     path: &Path,
     runtime: &Path,
@@ -258,7 +248,7 @@ impl Restore<'_> {
         let attached =
             draft.to_str().ok_or_else(|| StoreError::io("the store's path", io::Error::other("is no UTF-8")))?;
         sql::execute(conn, "ATTACH DATABASE $1 AS restored", &[&attached])?;
-        let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
+        let turn = open::acquire_turn(self.path, open::QUEUE_TIMEOUT)?;
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         file.check_path_unchanged()?;
         // Claims that are gone may have had higher epochs than those that are known.
@@ -289,7 +279,7 @@ impl Restore<'_> {
 
     /// Restores over a damaged or missing file. A process that has the damaged file open notices before its next write.
     fn replace_file(&self, draft: DraftFile) -> Result<RestoreReport, StoreError> {
-        let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
+        let turn = open::acquire_turn(self.path, open::QUEUE_TIMEOUT)?;
         // A damaged store may still be readable enough to give its highest epoch.
         let known = open::open_checked(self.path, &STATE).and_then(|conn| highest_epoch(&conn)).unwrap_or(0);
         let kept = self.unused_backup_path();
@@ -353,4 +343,44 @@ impl Restore<'_> {
         tx.record(&event)?;
         integrity::count_tasks(tx)
     }
+}
+
+/// The increase of the number of the newest event: numbers that were given out after the dump do not come again.
+const EVENT_JUMP: i64 = 1_000_000;
+
+const KEEP_EVENT_COUNTER: Statement<'_> = Statement {
+    sqlite: "INSERT INTO sqlite_sequence (name, seq) SELECT 'events', 0 \
+         WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')",
+    postgres: "SELECT 1",
+};
+const RAISE_EVENT_NUMBER: Statement<'_> = Statement {
+    sqlite: "UPDATE sqlite_sequence SET seq = seq + $1 WHERE name = 'events'",
+    postgres: "SELECT set_config('fairway.numbers', (numbers || jsonb_build_object('events', \
+         coalesce((numbers ->> 'events')::bigint, 0) + $1))::text, true) \
+         FROM (SELECT current_setting('fairway.numbers')::jsonb AS numbers) AS counted",
+};
+
+/// The numbers after a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leap {
+    /// The new epoch of every task.
+    pub epoch: i64,
+    /// The number of the event that says so.
+    pub event: i64,
+}
+
+/// Lifts every epoch and the number of the newest event by a leap, so that what was given out since the dump is not valid and does
+/// not come again. Claims stay, under the new epoch.
+pub fn leap(store: &Store, now: Timestamp, actor: &str) -> Result<Leap, StoreError> {
+    store.write(now, actor, |tx: &WriteTx<'_>| {
+        let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;
+        sql::execute(tx.conn(), KEEP_EVENT_COUNTER, &[])?;
+        sql::execute(tx.conn(), RAISE_EVENT_NUMBER, &[&EVENT_JUMP])?;
+        renew_claims(tx, epoch)?;
+        let event = Event::new(EventKind::StoreRestored)
+            .with("from", "a dump or a replica")
+            .with("kept", None::<String>)
+            .with("epoch", epoch);
+        Ok(Leap { epoch, event: tx.record(&event)? })
+    })
 }

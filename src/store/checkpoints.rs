@@ -12,18 +12,14 @@ use crate::{
     env::Timestamp,
 };
 
-/// A checkpoint to insert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointFields {
     pub task: TaskId,
     /// The session that records it; it must be registered.
     pub session: Option<SessionId>,
-    /// The state of the work.
     pub state: CheckpointState,
-    /// The owner of the next step.
     pub owner: Option<String>,
     pub summary: String,
-    /// The path of a related file.
     pub artifact: Option<String>,
     /// The time at which the next checkpoint is due.
     pub due_at: Option<Timestamp>,
@@ -113,9 +109,7 @@ fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
 }
 
 /// Adds a checkpoint.
-///
-/// # Errors
-/// As the store fails, also when its session is unknown.
+/// Fails when its session is unknown.
 pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, StoreError> {
     let id = sql::first(
         tx.conn(),
@@ -147,7 +141,6 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
     })
 }
 
-/// The checkpoint of this number.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Checkpoint>, StoreError> {
     sql::first(tx.conn(), BY_ID, &[&id], read)
 }

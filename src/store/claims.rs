@@ -14,7 +14,6 @@ use crate::{
 pub struct ClaimPeriod {
     pub epoch: i64,
     pub claimant: String,
-    /// The start of the claim.
     pub claimed_at: Timestamp,
     /// The end of the claim and its reason; `None` while it is live.
     pub ended: Option<(Timestamp, ClaimEnd)>,
@@ -23,7 +22,6 @@ pub struct ClaimPeriod {
 /// Where a claim is worked on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimPlace {
-    /// The lane of the claiming session.
     pub lane: Option<LaneName>,
     /// The worktree in which the claim was made, when no lane names one.
     pub worktree: Option<String>,
@@ -38,14 +36,12 @@ pub struct NewestClaim {
     pub session: Option<SessionId>,
     /// Where it is worked on.
     pub place: ClaimPlace,
-    /// Whether it has not ended.
     pub is_live: bool,
 }
 
 /// The claims of a task from its first one, or from the last that was no continuation, to the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimChain {
-    /// The epoch of the first claim.
     pub first_epoch: i64,
     /// When that was made.
     pub since: Timestamp,
@@ -67,9 +63,7 @@ const LIVE_IN_LANE: &str =
     "SELECT task_id FROM claims WHERE ended_at IS NULL AND lane = $1 AND session_id IS NOT NULL ORDER BY task_id";
 
 /// Inserts a live claim.
-///
-/// # Errors
-/// As the store fails, also while another claim on the task is live.
+/// Fails while another claim on the task is live.
 pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),

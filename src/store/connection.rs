@@ -77,8 +77,6 @@ impl Store {
     }
 
     /// The file, for what only a file can do.
-    ///
-    /// # Errors
     /// [`StoreError::NoFile`] when the store is on a server.
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "one engine is always a file"))]
     pub(super) fn file(&self) -> Result<&SqliteStore, StoreError> {
@@ -141,7 +139,6 @@ impl Store {
         }
     }
 
-    /// Runs `query` on one snapshot.
     pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
         let open = self.begin_read()?;
         let found = query(open.snapshot());
@@ -152,9 +149,6 @@ impl Store {
     /// As [`Self::read`], for many statements: a server gets those that do not depend on each other's rows in one exchange. There
     /// `query` runs several times, and each but the last sees no rows of statements that are new to it. So it must have no effect,
     /// and ask the same each time.
-    ///
-    /// # Errors
-    /// As `query` or the store fails.
     pub fn read_together<T, E: From<StoreError>>(
         &self,
         mut query: impl FnMut(&ReadTx<'_>) -> Result<T, E>,
@@ -167,9 +161,7 @@ impl Store {
 
     /// Runs `query` while the store can be written; `None` if another process writes to the file now. Writes nothing and does
     /// not wait.
-    ///
-    /// # Errors
-    /// As `query` or the store fails, also when it cannot be written.
+    /// Fails when it cannot be written.
     pub fn read_if_writable<T, E: From<StoreError>>(
         &self,
         query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
@@ -186,9 +178,7 @@ impl Store {
 
     /// Runs `change` as one transaction that excludes every other write, and commits it if `change` returns `Ok`. Then wakes
     /// all waiting processes.
-    ///
-    /// # Errors
-    /// As `change` or the store fails; nothing is written then.
+    /// After an error nothing is written.
     pub fn write<T, E: From<StoreError>>(
         &self,
         now: Timestamp,
@@ -226,7 +216,6 @@ impl Store {
     }
 }
 
-/// A read that has begun.
 struct OpenRead<'a> {
     engine: EngineRead<'a>,
     _span: EnteredSpan,

@@ -21,7 +21,6 @@ use super::{
     sibling_path,
     sql::{self, Connection, Row, Value},
     sqlite_store::SqliteStore,
-    write_queue,
 };
 use crate::{
     domain::{Event, EventKind},
@@ -50,12 +49,9 @@ const BATCH_BYTES: usize = 256 << 10;
 /// The table whose rows refer to one another: they are inserted at once.
 const SELF_REFERRING_TABLE: &str = "agent_sessions";
 
-/// A store that was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyReport {
-    /// The number of tasks.
     pub tasks: i64,
-    /// The number of copied rows.
     pub rows: i64,
     /// The new epoch of every task.
     pub epoch: i64,
@@ -63,7 +59,6 @@ pub struct CopyReport {
     pub left: String,
 }
 
-/// A table and its columns.
 struct Table {
     name: String,
     columns: Vec<String>,
@@ -82,18 +77,14 @@ impl Table {
 /// A copy to make: from where to where, by whom and when.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyRequest<'a> {
-    /// The root of the checkout.
     pub root: &'a Path,
-    /// The store's file.
     pub file: &'a Path,
     /// The directory where waiters bind their sockets.
     pub runtime: &'a Path,
     /// The directory of what is remembered outside of the store's tree.
     pub outside: Option<&'a Path>,
-    /// The store on a server.
     pub address: &'a StoreAddress,
     pub clock: Clock,
-    /// The time.
     pub now: Timestamp,
     pub actor: &'a str,
     /// The name of this host and its id, which has the worktrees of lanes that name no host.
@@ -103,14 +94,12 @@ pub struct CopyRequest<'a> {
 impl CopyRequest<'_> {
     /// Moves the store from the file to the server, which must have no store there or an empty one. `point` runs when the copy is
     /// complete, before the file is renamed: from then on commands look at the server.
-    ///
-    /// # Errors
-    /// [`StoreError::NotEmpty`]; as a store or `point` fails. Without a complete copy the file stays as it is.
+    /// Without a complete copy the file stays as it is.
     pub fn to_server<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         PostgresStore::migrate(self.address)?;
         let server = PostgresStore::open(self.address, self.root, self.clock)?;
         let file = SqliteStore::open(self.file, self.outside)?;
-        let turn = write_queue::acquire(self.file, write_queue::DEFAULT_TIMEOUT).map_err(StoreError::from)?;
+        let turn = open::acquire_turn(self.file, open::QUEUE_TIMEOUT).map_err(StoreError::from)?;
         // So that the file that is left is whole without its log. A reader may keep it from that.
         let _ = file.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         // Nothing is written: the lock keeps the other writers out.
@@ -161,9 +150,7 @@ impl CopyRequest<'_> {
 
     /// Moves the store from the server to the file, which must not be there. The schema on the server gets another name, so that
     /// no host goes on in it; `point` runs afterwards.
-    ///
-    /// # Errors
-    /// [`StoreError::NotEmpty`]; as a store or `point` fails. Without a complete copy the schema stays as it is.
+    /// Without a complete copy the schema stays as it is.
     pub fn to_file<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         let server = PostgresStore::open(self.address, self.root, self.clock)?;
         let _making = open::lock_for_create(self.file)?;
@@ -298,7 +285,6 @@ fn copy_to_server(from: &rusqlite::Connection, to: Connection<'_>, table: &Table
     Ok(rows)
 }
 
-/// A row as an object.
 fn json_row(row: &Row<'_>, table: &Table) -> Result<serde_json::Value, StoreError> {
     let mut object = Map::new();
     for (column, name) in table.columns.iter().enumerate() {

@@ -61,7 +61,6 @@ pub(super) fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreErro
     Ok(())
 }
 
-/// The highest epoch that was given out.
 pub(super) fn highest_epoch<'c>(conn: impl Into<sql::Connection<'c>>) -> Result<i64, StoreError> {
     Ok(sql::first(conn, HIGHEST_EPOCH, &[], |row| row.get(0))?.unwrap_or_default())
 }

@@ -16,29 +16,22 @@ pub struct Loss {
     pub found_event: i64,
 }
 
-/// An error of the store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Made by a newer Fairway.
     #[error("the store {} has schema {found}; this fairway knows up to {known}", .path.display())]
     Newer { path: PathBuf, found: i64, known: i64 },
-    /// Not Fairway's file.
     #[error("{} is not a Fairway store: {why}", .path.display())]
     Foreign { path: PathBuf, why: String },
-    /// Damaged content.
     #[error("the store {}is damaged: {why}", .path.as_ref().map(|path| format!("{} ", path.display())).unwrap_or_default())]
     Damaged { path: Option<PathBuf>, why: String },
-    /// Records that were written are gone.
     #[error(
         "the store {} is damaged: it has lost {} (event {} was written, the newest one here is {})",
         .path.display(), plural::count(.loss.known_event - .loss.found_event, "event"), .loss.known_event, .loss.found_event
     )]
     Lost { path: PathBuf, loss: Loss },
-    /// A store that was seen here before.
     #[error("the store {} is gone; it was here before", .path.display())]
     Gone { path: PathBuf },
-    /// Another user's file.
     #[error("the store {} belongs to another user (uid {uid})", .path.display())]
     NotOwned { path: PathBuf, uid: u32 },
     /// A file system on which locks cannot be trusted.
@@ -53,28 +46,22 @@ pub enum StoreError {
     /// Another file lies where the store was when it was opened.
     #[error("the store was replaced while it was in use; nothing was written")]
     Replaced,
-    /// No room on the disk.
     #[error("the store cannot be written: the disk is full")]
     Full,
     /// The file system, the permissions or a sandbox forbid writing. With the store's directory, where it is known.
     #[error("the store cannot be written: {why}")]
     ReadOnly { dir: Option<PathBuf>, why: String },
-    /// The linked SQLite is too old.
     #[error("SQLite {found} is linked; {needed} or newer is needed")]
     OldSqlite { found: String, needed: &'static str },
     /// A value in the store that the program does not know.
     #[error("the store holds '{value}' where {what} is due")]
     Unreadable { what: &'static str, value: String },
-    /// A value in the store of another type than its column has.
     #[error("the store holds {value} in the column '{column}'")]
     ColumnType { column: String, value: String },
-    /// A migration that failed.
     #[error("the store cannot be brought up to date: {0}")]
     Migration(Box<refinery::Error>),
-    /// A migration of a store on a server that failed.
     #[error("the store {address} cannot be brought up to date: {why}; nothing was changed")]
     ServerMigration { address: String, why: String },
-    /// A file operation that failed.
     #[error("{what}: {source}")]
     Io { what: String, source: io::Error },
     /// Anything else from SQLite.
@@ -83,53 +70,40 @@ pub enum StoreError {
     /// An address of a store that cannot be used. Without the address: it may hold a password.
     #[error("the address of the store cannot be used: {why}")]
     Address { why: String },
-    /// The configuration demands a server, and nothing says where it is.
     #[error("the store of this project is on a PostgreSQL server, and its address is not known here")]
     NoAddress,
-    /// A store on a server, in a build without that engine.
     #[error("a store on a PostgreSQL server needs a fairway that is built with PostgreSQL, and this one is not")]
     NoPostgres,
-    /// A password where every process of the machine can read it.
     #[error("the address has a password, which every user of this machine could read on a command line")]
     PasswordOnCommandLine,
-    /// A server that does not answer.
     #[error("the store's server {address} cannot be reached: {why}")]
     Unreachable { address: String, why: String },
     /// A server that has no connection to give, for too long.
     #[error("the store's server {address} takes no connection now: {why}")]
     ServerBusy { address: String, why: String },
-    /// A role without the rights that a store needs.
     #[error("the login may not use the store {address}: {why}")]
     NoRights { address: String, why: String },
-    /// A server that takes no writes now.
     #[error("the store {address} cannot be written: {why}")]
     ServerReadOnly { address: String, why: String },
-    /// A server that refuses the login.
     #[error("the store's server {address} refuses the login: {why}")]
     Denied { address: String, why: String },
-    /// A server whose identity cannot be verified, or that offers no encryption.
     #[error("no encrypted connection to the store's server {address}: {why}")]
     Tls { address: String, why: String },
-    /// A server without the database.
     #[error("the store's server has no such database ({address}): {why}")]
     NoDatabase { address: String, why: String },
-    /// A server that answers, but is not fit for a store.
     #[error("the store's server {address} cannot be used: {why}")]
     Server { address: String, why: String },
-    /// A connection that broke before a change was committed.
     #[error("the connection to the store's server {address} broke: {why}; nothing was written")]
     NotWritten { address: String, why: String },
     /// A connection that broke while a change was committed, on a server that does not tell what became of it. With whether
     /// the change has a request id, so that it is done once however often it is sent.
     #[error("the connection to the store's server {address} broke during a write, which may be done or not: {why}")]
     OutcomeUnknown { address: String, why: String, has_request_id: bool },
-    /// A database without a store.
     #[error("there is no store at {address}")]
     NotThere { address: String },
     /// A store that `store copy` moved from the server to a file.
     #[error("there is no store at {address}: it was moved to a file, and what it had is kept as the schema {left}")]
     MovedAway { address: String, schema: String, left: String },
-    /// A store on a server that an older Fairway made.
     #[error("the store {address} has schema {found}; this fairway needs {known}")]
     Older { address: String, found: i64, known: i64 },
     /// A write by a host whose id another machine uses: both have been copied from one disk or image.
@@ -142,10 +116,8 @@ pub enum StoreError {
         "the store has no event {seen}: its newest is {newest}. It was restored, or its server failed over, to an older state"
     )]
     Rewound { seen: i64, newest: i64 },
-    /// Something that only a store in a file can do.
     #[error("the store {address} is on a server, not in a file")]
     NoFile { address: String },
-    /// A target of a copy that has records already.
     #[error("there is a store at {target} already")]
     NotEmpty { target: String },
     /// A copy that lacks rows.

@@ -11,22 +11,17 @@ use crate::{
     env::Timestamp,
 };
 
-/// An event of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedEvent {
     /// The sequence number. It grows by one and is never reused.
     pub seq: i64,
-    /// The time of the change.
     pub at: Timestamp,
     /// The kind as text: an older binary may read the log of a newer one.
     pub kind: String,
-    /// The task it is about.
     pub task: Option<String>,
     /// The session it is about, or the acting session.
     pub session: Option<String>,
-    /// That session's run id.
     pub run_id: Option<String>,
-    /// The lane it is about.
     pub lane: Option<String>,
     pub actor: String,
     /// The details: a JSON object.
@@ -78,15 +73,12 @@ fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
 /// The events to read. An absent condition holds for every event.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
-    /// Only events about this task.
     pub task: Option<TaskId>,
     /// Only events about or by this session.
     pub session: Option<SessionId>,
-    /// Only events about this lane.
     pub lane: Option<LaneName>,
     /// Only events of one of these kinds; empty for all kinds.
     pub kinds: Vec<EventKindPattern>,
-    /// Only events of this time or later.
     pub since: Option<Timestamp>,
 }
 
@@ -133,7 +125,6 @@ pub fn for_each_matching(
     Ok(last)
 }
 
-/// The time of an event.
 pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), TIME, &[&seq], |row| row.get::<Timestamp>(0))
 }
@@ -200,14 +191,10 @@ pub fn for_each_since(
     sql::for_each(tx.conn(), SINCE, &[&seq], |row| see(read(row)?))
 }
 
-/// The subjects of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventSubjects {
-    /// The sequence number.
     pub seq: i64,
-    /// The kind as text.
     pub kind: String,
-    /// The task it is about.
     pub task: Option<String>,
     /// The session it is about, or the acting session.
     pub session: Option<String>,

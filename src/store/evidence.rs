@@ -36,7 +36,6 @@ pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError
     Ok(Evidence { id: id.unwrap_or_default(), ..record })
 }
 
-/// The record of this number.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Evidence>, StoreError> {
     sql::first(tx.conn(), BY_ID, &[&id], read)
 }

@@ -2,26 +2,29 @@
 
 use super::{
     ReadTx, StoreError, WriteTx,
-    sql::{self, Row},
+    sql::{
+        self, Row,
+        columns::{columns, text},
+    },
 };
 use crate::env::Timestamp;
 
 /// How long a decision is kept, in milliseconds: 30 days.
 const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
+columns!(LoggedDecision {
+    id, at;
+    entry_point, session_id, run_id, role, tool, input, allowed, rule, reason, context,
+});
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason, context ",
-            "FROM guard_decisions ",
-            $rest
-        )
+        text!("SELECT ", COLUMNS, " FROM guard_decisions ", $rest)
     };
 }
 
-const INSERT: &str = "INSERT INTO guard_decisions \
-     (at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason, context) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+const INSERT: &str =
+    text!("INSERT INTO guard_decisions (", WRITTEN, ", at) VALUES (", PLACEHOLDERS, ", $11) RETURNING id");
 const DELETE_OLD: &str = "DELETE FROM guard_decisions WHERE id IN \
      (SELECT id FROM guard_decisions INDEXED BY guard_decisions_at WHERE at < $1 ORDER BY at LIMIT 20)";
 const NEWEST: &str = select!("WHERE allowed <= $2 ORDER BY id DESC LIMIT $1");
@@ -44,64 +47,26 @@ pub struct LoggedDecision {
     pub at: Timestamp,
     /// `hook`, `api` or `cli`.
     pub entry_point: String,
-    /// The session of the tool call.
     pub session_id: Option<String>,
-    /// The session's run id.
     pub run_id: Option<String>,
-    /// The session's role.
     pub role: Option<String>,
-    /// The tool's name.
     pub tool: String,
     /// The tool's input, masked and shortened.
     pub input: String,
-    /// Whether it was allowed.
     pub allowed: bool,
-    /// The rule that decided, by name.
     pub rule: Option<String>,
-    /// The reason of the decision.
     pub reason: String,
     /// The caller's own facts about the call: a JSON object.
     pub context: Option<String>,
 }
 
-fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
-    Ok(LoggedDecision {
-        id: row.get(0)?,
-        at: row.get(1)?,
-        entry_point: row.get(2)?,
-        session_id: row.get(3)?,
-        run_id: row.get(4)?,
-        role: row.get(5)?,
-        tool: row.get(6)?,
-        input: row.get(7)?,
-        allowed: row.get(8)?,
-        rule: row.get(9)?,
-        reason: row.get(10)?,
-        context: row.get(11)?,
-    })
-}
-
 /// Inserts a decision; returns its id. Deletes some decisions older than 30 days.
 pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
-    let id = sql::first(
-        tx.conn(),
-        INSERT,
-        &[
-            &tx.now(),
-            &decision.entry_point,
-            &decision.session_id,
-            &decision.run_id,
-            &decision.role,
-            &decision.tool,
-            &decision.input,
-            &decision.allowed,
-            &decision.rule,
-            &decision.reason,
-            &decision.context,
-        ],
-        |row| row.get(0),
-    )?;
+    let mut values = values(decision);
+    let at = tx.now();
+    values.push(&at);
+    let id = sql::first(tx.conn(), INSERT, &values, |row| row.get(0))?;
     Ok(id.unwrap_or_default())
 }
 

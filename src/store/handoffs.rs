@@ -31,9 +31,7 @@ const OPEN_FOR_LANE: &str =
 const OF_TASK: &str = text!(SELECT, "WHERE task_id = $1 ORDER BY id");
 
 /// Adds an open handoff; the store sets its id and time.
-///
-/// # Errors
-/// As the store fails, also when its lane is unknown.
+/// Fails when its lane is unknown.
 pub fn insert(tx: &WriteTx<'_>, handoff: Handoff) -> Result<Handoff, StoreError> {
     let handoff = Handoff { status: HandoffStatus::Open, created_at: tx.now(), ..handoff };
     let id = sql::first(tx.conn(), INSERT, &values(&handoff), |row| row.get(0))?;
@@ -51,7 +49,6 @@ pub fn answer(
     Ok(Handoff { status, answered_at: Some(tx.now()), answered_by: Some(tx.actor().to_owned()), ..handoff })
 }
 
-/// The handoff of this id.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Handoff>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

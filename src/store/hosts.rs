@@ -57,9 +57,7 @@ const OTHER_HOLDER: Statement<'_> = Statement {
 pub struct HostUse {
     /// The host's id; `None` in records of an earlier version.
     pub id: Option<String>,
-    /// The host's name and pid namespace, as the records have it.
     pub name: String,
-    /// The number of live sessions.
     pub sessions: i64,
     /// The number of starting and running jobs.
     pub jobs: i64,
@@ -99,7 +97,6 @@ pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
     })
 }
 
-/// The host of this id.
 pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Host>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

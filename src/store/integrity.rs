@@ -4,7 +4,7 @@ use super::{
     ReadTx, StoreError, WriteTx,
     sql::{self, Connection, Row, Statement},
 };
-use crate::domain::plural;
+use crate::{domain::plural, env::Timestamp};
 
 /// A derived column with a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,7 +191,30 @@ pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// The number of tasks.
 pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
+}
+
+/// Commands that run at once read the clock at different times.
+const TOLERANCE_MS: i64 = 60_000;
+
+const FUTURE_TIMES: &str = "SELECT \
+     EXISTS (SELECT 1 FROM tasks WHERE claimant IS NOT NULL AND lease_until > $1 + lease_ms) \
+     OR EXISTS (SELECT 1 FROM agent_sessions WHERE ended_at IS NULL AND last_heartbeat_at > $1)";
+const SHORTEN_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
+     WHERE claimant IS NOT NULL AND lease_until > $1 + lease_ms";
+const SHORTEN_HEARTBEATS: &str =
+    "UPDATE agent_sessions SET last_heartbeat_at = $2 WHERE ended_at IS NULL AND last_heartbeat_at > $1";
+
+/// Whether a clock that was ahead has written a lease or a heartbeat.
+pub fn has_future_times(tx: &ReadTx<'_>, now: Timestamp) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), FUTURE_TIMES, &[&(now.millis() + TOLERANCE_MS)], |row| row.get(0))?.unwrap_or(false))
+}
+
+/// Counts leases and heartbeats of the future from now.
+pub fn count_future_times_from_now(tx: &WriteTx<'_>) -> Result<(), StoreError> {
+    let now = tx.now().millis();
+    sql::execute(tx.conn(), SHORTEN_LEASES, &[&(now + TOLERANCE_MS), &now])?;
+    sql::execute(tx.conn(), SHORTEN_HEARTBEATS, &[&(now + TOLERANCE_MS), &now])?;
+    Ok(())
 }

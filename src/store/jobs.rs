@@ -124,7 +124,6 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
     })
 }
 
-/// The job of this id.
 pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
@@ -193,7 +192,6 @@ pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), Store
     Ok((count, first))
 }
 
-/// The id and status of every job.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], |row| {
         let id = row.get::<JobId>(0)?;
@@ -201,7 +199,6 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
     })
 }
 
-/// The ids of the jobs of other hosts.
 pub fn elsewhere(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<BTreeSet<JobId>, StoreError> {
     let ids = sql::rows(tx.conn(), ELSEWHERE, &[&host.name, &host.id], |row| row.get::<JobId>(0))?;
     Ok(ids.into_iter().collect())

@@ -125,10 +125,8 @@ pub fn newest_elsewhere(tx: &ReadTx<'_>, host_id: &str, limit: i64) -> Result<Ve
     sql::rows(tx.conn(), NEWEST_ELSEWHERE, &[&host_id, &limit], read)
 }
 
-/// The landing of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandedDependency {
-    /// The task that has the dependency.
     pub task: TaskId,
     pub depends_on: TaskId,
     /// The commit of the base that has its work.

@@ -63,9 +63,7 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
 }
 
 /// Deletes a lane that no other row refers to.
-///
-/// # Errors
-/// As the store fails, also if a row refers to the lane.
+/// Fails if a row refers to the lane.
 pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE, &[&name])?;
     Ok(())
@@ -83,16 +81,12 @@ pub fn forget_host(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// The rows that refer to a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaneUsage {
-    /// The number of claimed tasks.
     pub claimed_tasks: i64,
-    /// The number of sessions that have not ended.
     pub live_sessions: i64,
     /// The number of tasks that are neither done nor cancelled, claimed or not.
     pub open_tasks: i64,
-    /// The number of handoffs to it without an answer.
     pub open_handoffs: i64,
     /// The number of messages to it that are not settled.
     pub open_messages: i64,

@@ -141,9 +141,7 @@ pub fn has_any_to(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool, StoreError>
 }
 
 /// Queues a message; the store gives its number and time. Deletes some messages whose retention is over.
-///
-/// # Errors
-/// As the store fails, also when its lane is unknown.
+/// Fails when its lane is unknown.
 pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     let (session, lane, role) = recipient_columns(&message.to);
@@ -203,7 +201,6 @@ pub fn answer(tx: &WriteTx<'_>, id: i64, stop_reason: &str) -> Result<bool, Stor
     Ok(sql::execute(tx.conn(), ANSWER, &[&id, &tx.now(), &stop_reason])? == 1)
 }
 
-/// The message of this number.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Message>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

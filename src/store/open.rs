@@ -18,13 +18,18 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{
     StoreError,
     schema::{self, Schema},
-    write_queue::sibling_path,
 };
 use crate::{
     config::project::STATE_DIR,
-    os::{file_system, files, lock::FileLock, user},
+    os::{
+        file_system, files,
+        lock::FileLock,
+        lock_queue::{self, QueuedLock},
+        user,
+    },
 };
-
+/// How long to wait in the queue by default.
+pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the WAL in bytes above which a closing writer writes it back.
 const MAX_WAL_BYTES: u64 = 1 << 20;
 /// The age of the last write after which a reader writes the WAL back.
@@ -130,7 +135,6 @@ pub(super) fn open_unlocked(path: &Path, schema: &Schema) -> Result<(Connection,
     Ok((conn, stamp))
 }
 
-/// An empty store in memory.
 pub(super) fn in_memory() -> Result<Connection, StoreError> {
     #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
     let mut conn = Connection::open_in_memory()?;
@@ -389,6 +393,19 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
 fn resolve_dir(path: &Path) -> PathBuf {
     let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
     dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name))
+}
+
+/// Waits for a turn in the queue in front of every write; `None` after the timeout. The queue is for fairness only: SQLite's own lock
+/// serializes writes, and a write proceeds without a turn.
+pub(super) fn acquire_turn(store: &Path, timeout: Duration) -> io::Result<Option<QueuedLock>> {
+    lock_queue::acquire(&sibling_path(store, "-turn"), timeout)
+}
+
+/// A file beside the store: its name plus a suffix.
+pub fn sibling_path(store: &Path, suffix: &str) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 #[cfg(test)]

@@ -18,11 +18,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDiffstat {
     pub lane: LaneName,
-    /// The number of changed paths.
     pub files: u64,
-    /// The number of added lines.
     pub added: u64,
-    /// The number of deleted lines.
     pub deleted: u64,
     /// When it was looked at.
     pub taken_at: Timestamp,
@@ -170,7 +167,6 @@ fn told_text(told: &ToldFiles) -> String {
     Value::Array(told.iter().map(|(path, level)| json!([path, level.as_str()])).collect()).to_string()
 }
 
-/// The snapshots of all lanes, by lane.
 pub fn snapshots(tx: &ReadTx<'_>) -> Result<Vec<LaneSnapshot>, StoreError> {
     sql::rows(tx.conn(), SNAPSHOTS, &[], read_snapshot)
 }
@@ -231,7 +227,6 @@ pub fn all_with_gone(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), ALL_OVERLAPS, &[], read_overlap)
 }
 
-/// Inserts or replaces an overlap.
 pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
     let values: &[&dyn sql::ToValue] = &[
         &overlap.lane,
@@ -246,7 +241,6 @@ pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes everything about a lane.
 pub fn forget_lane(tx: &WriteTx<'_>, lane: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), REMOVE_LANE, &[&lane])?;
     sql::execute(tx.conn(), REMOVE_OVERLAPS, &[&lane])?;

@@ -9,8 +9,12 @@ use super::{
 };
 use crate::{
     domain::{
-        LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, review::Verdict,
-        session::is_ended_by_person, session_facts::HeldTask,
+        LaneName, SessionId, TaskId,
+        checkpoint::CheckpointState,
+        job::JobId,
+        job::JobStatus,
+        review::Verdict,
+        session_facts::{HeldTask, is_ended_by_person},
     },
     env::Timestamp,
 };
@@ -84,14 +88,10 @@ pub fn held(tx: &ReadTx<'_>) -> Result<Vec<HeldTask>, StoreError> {
 /// A checkpoint that an agent or a person wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenCheckpoint {
-    /// Its number.
     pub id: i64,
-    /// The session that wrote it.
     pub session: Option<SessionId>,
-    /// The state of the work.
     pub state: CheckpointState,
     pub summary: String,
-    /// The time.
     pub at: Timestamp,
 }
 
@@ -158,7 +158,6 @@ pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, Stor
     })
 }
 
-/// Numbers of tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskCounts {
     /// Claimable now.
@@ -200,7 +199,6 @@ pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreE
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionStamp {
     pub id: SessionId,
-    /// The version of its row.
     pub version: i64,
     /// Its last heartbeat, which is put right after a step of the clock without a new version.
     pub last_heartbeat_at: Option<Timestamp>,
@@ -223,12 +221,9 @@ pub fn session_stamps(tx: &ReadTx<'_>) -> Result<Vec<SessionStamp>, StoreError> 
 /// A message to a session that expired without being acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpiredMessage {
-    /// Its number.
     pub id: i64,
     pub to: SessionId,
-    /// Where it came from.
     pub source: String,
-    /// When it expired.
     pub at: Timestamp,
     /// Whether a person has ended that session on purpose.
     pub is_given_up: bool,
@@ -246,20 +241,16 @@ pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<Expired
     Ok(found.into_iter().flatten().collect())
 }
 
-/// A job that did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedJob {
     pub id: JobId,
-    /// The session that started it.
     pub session: Option<String>,
     /// The command, not masked.
     pub command: String,
-    /// How it ended.
     pub status: JobStatus,
     pub exit_code: Option<i64>,
     /// Why it failed, in a sentence, not masked.
     pub error_message: Option<String>,
-    /// The time of its end.
     pub finished_at: Timestamp,
 }
 
@@ -268,17 +259,12 @@ pub struct FailedJob {
 pub struct RefusedTask {
     pub task: TaskId,
     pub lane: Option<LaneName>,
-    /// The number of the review.
     pub review: i64,
-    /// The domain of the review.
     pub domain: String,
     /// The verdict, which is no approval.
     pub verdict: Verdict,
-    /// Who gave it.
     pub reviewer: String,
-    /// The particulars.
     pub notes: Option<String>,
-    /// When it was given.
     pub at: Timestamp,
 }
 

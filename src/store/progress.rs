@@ -29,7 +29,6 @@ use crate::{
 /// The first and the last line of a complete file.
 const HEADER: &str = "fairway store 1";
 const END: &str = "end";
-/// The ending of the files' names.
 const SUFFIX: &str = ".progress";
 /// The largest file that is read, in bytes, and the number of prefixes of task ids in it.
 const MAX_BYTES: u64 = 16 << 10;
@@ -50,7 +49,6 @@ const KEEP_USED_ID: &str = "INSERT OR IGNORE INTO removed_tasks (id, removed_at)
 /// How far a store has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The number of the newest event.
     pub event: i64,
     /// The highest number of the task ids that were given out, by prefix.
     pub task_numbers: BTreeMap<String, u64>,
@@ -126,9 +124,7 @@ impl ProgressFile {
     }
 
     /// Compares a store with what is remembered of it.
-    ///
-    /// # Errors
-    /// [`StoreError::Lost`] when the store lacks records; as the store fails.
+    /// [`StoreError::Lost`] when the store lacks records.
     pub(super) fn check<'c>(conn: impl Into<Connection<'c>>, path: &Path, dir: &Path) -> Result<Self, StoreError> {
         let conn = conn.into();
         let (file, found) = Self::of(conn, dir)?;

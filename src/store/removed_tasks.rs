@@ -35,7 +35,6 @@ const RECORDS: [(&str, &str); 9] = [
     ("tool call", "SELECT count(*) FROM tool_calls WHERE task_id = $1"),
 ];
 
-/// The records that refer to a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskUses {
     /// The tasks that depend on it, by id.
@@ -46,7 +45,6 @@ pub struct TaskUses {
     pub records: Vec<(&'static str, i64)>,
 }
 
-/// The records that refer to a task.
 pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
     let ids = |query: &str| sql::rows(tx.conn(), query, &[&id], |row| row.get::<TaskId>(0));
     let mut records = Vec::new();
@@ -60,9 +58,7 @@ pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
 }
 
 /// Deletes a task with its lists, and keeps its id from being given out again.
-///
-/// # Errors
-/// As the store fails, also when a record refers to the task.
+/// Fails when a record refers to the task.
 pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
     for query in DELETE {
         sql::execute(tx.conn(), query, &[&id])?;

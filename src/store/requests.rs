@@ -6,10 +6,8 @@ use crate::env::Timestamp;
 /// How long a request is kept, in milliseconds: a week.
 const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// A stored request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// The fingerprint of the command.
     pub fingerprint: String,
     /// The answer, as JSON text; `None` for an intent without an answer.
     pub answer: Option<String>,
@@ -18,11 +16,9 @@ pub struct StoredResponse {
 /// An intent without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenIntent {
-    /// The request's id.
     pub id: String,
     /// The fingerprint of the command, or the plan of a worktree.
     pub fingerprint: String,
-    /// The time of the intent.
     pub since: Timestamp,
 }
 
@@ -34,7 +30,6 @@ const DELETE_OLD: &str = "DELETE FROM requests WHERE created_at < $1";
 const DELETE_OPEN: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL";
 const DELETE: &str = "DELETE FROM requests WHERE id = $1";
 
-/// The stored request of this id.
 pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<StoredResponse>, StoreError> {
     sql::first(tx.conn(), FIND, &[&id], |row| Ok(StoredResponse { fingerprint: row.get(0)?, answer: row.get(1)? }))
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     domain::{
         TaskId,
-        review_comment::{LinePlace, ReviewComment},
+        review::{LinePlace, ReviewComment},
     },
     env::Timestamp,
 };
@@ -50,7 +50,6 @@ pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ReviewComment>, Sto
     sql::rows(tx.conn(), OF_TASK, &[&task], read)
 }
 
-/// The comment of this id.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<ReviewComment>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

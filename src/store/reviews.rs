@@ -40,7 +40,6 @@ pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Re
     Ok(Review { id: id.unwrap_or_default(), ..review })
 }
 
-/// The review of this id.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Review>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

@@ -30,7 +30,6 @@ pub struct SearchRow {
     pub lane: Option<String>,
     /// The author.
     pub actor: Option<String>,
-    /// The time.
     pub at: Timestamp,
     /// The texts by the names of their fields.
     pub texts: Vec<(String, String)>,
@@ -43,7 +42,6 @@ pub struct TranscriptRow {
     pub lane: Option<String>,
     /// The task that it was launched for.
     pub task: Option<String>,
-    /// The path of the file.
     pub path: String,
 }
 

@@ -38,7 +38,6 @@ pub struct SessionReports {
 pub struct ProtocolState {
     /// Its name and version, and the version of the protocol.
     pub agent: String,
-    /// The mode that it reports.
     pub mode: Option<String>,
     /// Why it may run a tool without asking; `None` when it asks.
     pub unguarded: Option<String>,
@@ -50,7 +49,6 @@ pub struct ProtocolState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenScreen {
     pub digest: String,
-    /// The time since which it is that.
     pub since: Timestamp,
 }
 

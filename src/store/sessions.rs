@@ -70,7 +70,6 @@ const UPDATE: &str = text!(
      WHERE id = $38 AND version = $39"
 );
 
-/// The session of this id.
 pub fn find(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
@@ -110,7 +109,6 @@ pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> R
 pub struct Endpoint<'a> {
     pub host: &'a HostIdentity,
     pub backend: &'a str,
-    /// The multiplexer's socket.
     pub socket: Option<&'a str>,
     /// The pane; it has precedence over the name.
     pub pane: Option<&'a str>,
@@ -129,9 +127,7 @@ pub fn by_run_id(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Option<Session>, Sto
 }
 
 /// Adds a session.
-///
-/// # Errors
-/// As the store fails, also when its id, run or external id is taken.
+/// Fails when its id, run or external id is taken.
 pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
     let mut values = values(session);
     values.push(&session.id);

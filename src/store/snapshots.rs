@@ -36,13 +36,11 @@ const ABANDONED_AGE: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its file.
     pub path: PathBuf,
     /// When it was made.
     pub at: Timestamp,
     /// The newest event in it.
     pub event: i64,
-    /// Its length in bytes.
     pub bytes: u64,
 }
 
@@ -60,7 +58,6 @@ pub fn list(outside: &Path) -> Vec<Snapshot> {
     found
 }
 
-/// Whether there is a snapshot.
 pub fn exist(outside: &Path) -> bool {
     newest(outside).is_some()
 }
@@ -96,9 +93,6 @@ pub enum When {
 
 /// Makes a snapshot and removes the surplus. `None` when none was needed, another process makes one, or the store is too large for
 /// one.
-///
-/// # Errors
-/// As the store or the files fail; [`StoreError::Damaged`] when the store is damaged.
 pub fn make(store: &Store, outside: &Path, now: Timestamp, when: When) -> Result<Option<Snapshot>, StoreError> {
     let Some(path) = store.path() else { return Ok(None) };
     // Of most writes this is all.

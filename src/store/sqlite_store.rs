@@ -14,7 +14,6 @@ use super::{
     progress::{self, ProgressFile},
     schema,
     transaction::{ReadTx, ScratchTx, WriteTx},
-    write_queue,
 };
 use crate::{env::Timestamp, os::lock_queue::QueuedLock};
 
@@ -52,7 +51,7 @@ impl SqliteStore {
                 wal_was_there: false,
                 file: None,
                 progress: None,
-                lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+                lock_timeout: Cell::new(open::QUEUE_TIMEOUT),
                 unlocked: None,
             });
         }
@@ -84,7 +83,7 @@ impl SqliteStore {
             wal_was_there,
             file,
             progress,
-            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            lock_timeout: Cell::new(open::QUEUE_TIMEOUT),
             unlocked: None,
         })
     }
@@ -98,7 +97,7 @@ impl SqliteStore {
             wal_was_there: false,
             file: open::file_identity(path),
             progress: None,
-            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            lock_timeout: Cell::new(open::QUEUE_TIMEOUT),
             unlocked: Some(stamp),
         })
     }
@@ -106,7 +105,7 @@ impl SqliteStore {
     /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
     /// have other work and retry.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
-        self.lock_timeout.set(timeout.unwrap_or(write_queue::DEFAULT_TIMEOUT));
+        self.lock_timeout.set(timeout.unwrap_or(open::QUEUE_TIMEOUT));
         Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
     }
 
@@ -132,9 +131,6 @@ impl SqliteStore {
     }
 
     /// Takes the write lock for a read; `None` if another process holds it now. Writes nothing and does not wait.
-    ///
-    /// # Errors
-    /// As SQLite fails, also when the store cannot be written.
     pub fn begin_scratch(&self) -> Result<Option<ScratchTx<'_>>, StoreError> {
         self.check_path_unchanged()?;
         self.set_busy_timeout(Some(Duration::ZERO))?;
@@ -154,9 +150,7 @@ impl SqliteStore {
             None => error,
         };
         let turn = match &self.path {
-            Some(path) => {
-                write_queue::acquire(path, self.lock_timeout.get()).map_err(|error| with_path(error.into()))?
-            }
+            Some(path) => open::acquire_turn(path, self.lock_timeout.get()).map_err(|error| with_path(error.into()))?,
             None => None,
         };
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
@@ -174,7 +168,6 @@ impl SqliteStore {
     }
 }
 
-/// A read that has begun.
 #[derive(Debug)]
 pub(super) struct SqliteRead<'a> {
     store: &'a SqliteStore,
@@ -188,9 +181,7 @@ impl<'a> SqliteRead<'a> {
     }
 
     /// Frees the snapshot.
-    ///
-    /// # Errors
-    /// As SQLite fails, and when the file that was read without locks has changed meanwhile.
+    /// Fails when the file that was read without locks has changed meanwhile.
     pub fn end(self) -> Result<(), StoreError> {
         // Nothing was written. Commit and rollback both free the snapshot.
         self.transaction.finish()?;
@@ -218,9 +209,7 @@ impl<'a> SqliteWrite<'a> {
     }
 
     /// Commits it.
-    ///
-    /// # Errors
-    /// As SQLite fails; nothing is written then.
+    /// After an error nothing is written.
     pub fn commit(self) -> Result<(), StoreError> {
         let progress = self.change.into_progress();
         if let Some(turn) = &self.turn {

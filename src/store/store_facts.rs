@@ -7,20 +7,33 @@ use std::{
 };
 
 use super::{Store, StoreError, open, schema::STATE, sqlite_store::SqliteStore};
+#[cfg(feature = "postgres")]
+use super::{TlsMode, postgres::PostgresStore, sql};
 use crate::env::Timestamp;
 
 /// The measured exchange.
-pub(super) const SELECT_ONE: &str = "SELECT 1";
+const SELECT_ONE: &str = "SELECT 1";
 /// The number of measured exchanges; the fastest counts.
 const MEASUREMENTS: usize = 3;
 
-/// Where a store is.
+// The row of this connection may be read by every user.
+#[cfg(feature = "postgres")]
+const ENCRYPTION: &str = "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
+#[cfg(feature = "postgres")]
+const CONNECTIONS: &str = "SELECT coalesce(sum(numbackends), 0)::bigint, current_setting('max_connections')::bigint, \
+     current_setting('server_version') FROM pg_stat_database";
+// The session's own default: each transaction says itself whether it writes.
+#[cfg(feature = "postgres")]
+const STATE_NOW: &str = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')::boolean, \
+     (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+#[cfg(feature = "postgres")]
+const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'project')";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorePlace {
     File {
         /// Its path; `None` when it is not there yet.
         path: Option<PathBuf>,
-        /// Its length in bytes.
         bytes: u64,
         /// The length of its log in bytes.
         wal_bytes: u64,
@@ -55,7 +68,6 @@ pub enum ReadOnlyCause {
 /// Facts about a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreFacts {
-    /// Where it is.
     pub place: StorePlace,
     /// The version of SQLite, or of the server.
     pub engine_version: String,
@@ -71,7 +83,7 @@ pub struct StoreFacts {
 pub fn facts(store: &Store) -> Result<StoreFacts, StoreError> {
     #[cfg(feature = "postgres")]
     if let Some(server) = store.server() {
-        return server.facts();
+        return of_server(server);
     }
     of_file(store.file()?)
 }
@@ -94,8 +106,50 @@ fn of_file(file: &SqliteStore) -> Result<StoreFacts, StoreError> {
     })
 }
 
+#[cfg(feature = "postgres")]
+fn of_server(server: &PostgresStore) -> Result<StoreFacts, StoreError> {
+    server.check()?;
+    let (connection, schema) = (server.connection(), &server.address().schema);
+    let found = sql::first(connection, CONNECTIONS, &[], |row| {
+        Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, row.get::<String>(2)?))
+    })?;
+    let (connections, max_connections, engine_version) = found.unwrap_or_default();
+    let version = format!("SELECT schema_version FROM \"{schema}\".project");
+    let schema_version = match sql::first(connection, IS_THERE, &[schema], |row| row.get::<bool>(0))? {
+        Some(true) => sql::first(connection, &version, &[], |row| row.get(0))?,
+        _ => None,
+    };
+    let latency = fastest(|| sql::execute(connection, SELECT_ONE, &[]).map(drop))?;
+    let encryption = sql::first(connection, ENCRYPTION, &[], |row| row.get(0))?;
+    // Last: the caller compares the time with its own.
+    let state = sql::first(connection, STATE_NOW, &[], |row| {
+        Ok((row.get::<bool>(0)?, row.get::<bool>(1)?, row.get::<i64>(2)?))
+    })?;
+    let (is_replica, is_read_only, millis) = state.unwrap_or_default();
+    let read_only = match (is_replica, is_read_only) {
+        (true, _) => Some(ReadOnlyCause::Replica),
+        (false, true) => Some(ReadOnlyCause::Setting),
+        (false, false) => None,
+    };
+    Ok(StoreFacts {
+        place: StorePlace::Server {
+            address: server.address().to_string(),
+            encryption,
+            is_verified: server.address().tls_mode() == TlsMode::Verified,
+            connections,
+            max_connections,
+            read_only,
+            time: Timestamp::from_millis(millis),
+        },
+        engine_version,
+        schema_version,
+        needed_schema: STATE.newest,
+        latency,
+    })
+}
+
 /// The time of the fastest of some exchanges.
-pub(super) fn fastest(mut exchange: impl FnMut() -> Result<(), StoreError>) -> Result<Duration, StoreError> {
+fn fastest(mut exchange: impl FnMut() -> Result<(), StoreError>) -> Result<Duration, StoreError> {
     let mut fastest = Duration::MAX;
     for _ in 0..MEASUREMENTS {
         let start = Instant::now();

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::domain::failure_kind::FailureKind;
+pub use crate::domain::refusal::FailureKind;
 
 /// A classified failure: what happened, whose turn it is, and what to type next.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{MessageView, values::time};
-use crate::domain::{message::Message, prompt_wait::PromptWait, secrets};
+use crate::domain::{message::Message, message::PromptWait, secrets};
 
 /// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct OutboxView {
     /// When it is too late to read it.
     pub expires_at: Option<String>,
     /// The code of why it waits, as `state_unknown`.
-    #[cfg_attr(test, schemars(with = "Option<crate::domain::prompt_wait::WaitReason>"))]
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::message::WaitReason>"))]
     pub reason: Option<&'static str>,
     /// The command that delivers it now, with its purpose.
     pub hint: Option<String>,

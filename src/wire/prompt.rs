@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::MessageView;
 use crate::domain::{
+    message::PromptWait,
     message::{Message, MessageStatus},
-    prompt_wait::PromptWait,
 };
 
 /// A prompt that was sent, or was not accepted.

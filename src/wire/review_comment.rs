@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::review_comment::{CommentStatus, LinePlace, ReviewComment};
+use crate::domain::review::{CommentStatus, LinePlace, ReviewComment};
 
 /// A comment of a reviewer on a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,7 +15,7 @@ pub struct ReviewCommentView {
     /// Who wrote it.
     pub reviewer: String,
     /// open, answered (a commit of the author changed the line), resolved (the reviewer closed it).
-    #[cfg_attr(test, schemars(with = "crate::domain::review_comment::CommentStatus"))]
+    #[cfg_attr(test, schemars(with = "crate::domain::review::CommentStatus"))]
     pub status: &'static str,
     /// The path of the file, in the commit of the work now; in `commit` when the line is gone.
     pub path: String,

@@ -121,7 +121,7 @@ fn every_code_is_documented() {
     differ_in_nothing(&in_errors, &errors.into_keys().collect());
     let in_documents = of(&[
         ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
-        ("src/domain/not_ready.rs", &["=> (", "code:"]),
+        ("src/domain/blocker.rs", &["=> (", "code:"]),
         ("src/actions/land/readiness.rs", &["code:"]),
         ("src/actions/queue/task/ready.rs", &["code:", "held("]),
         ("src/actions/upkeep/doctor/mod.rs", &["Finding::new(", "error("]),

@@ -12,7 +12,7 @@ use crate::{
         usage::UsageBy,
     },
     env::Timestamp,
-    store::{task_changes, tool_calls, usage_turns},
+    store::{event_facts, usage},
     wire::{UsageRowView, UsageView},
 };
 
@@ -36,7 +36,7 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
         let each: Vec<Option<&SessionId>> =
             if filter.is_empty() { vec![None] } else { filter.into_iter().map(Some).collect() };
         for session in each {
-            for sum in usage_turns::totals(tx, by, from, session)? {
+            for sum in usage::turn_totals(tx, by, from, session)? {
                 let row = UsageRowView {
                     key: sum.key.clone(),
                     turns: sum.turns,
@@ -50,13 +50,13 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
                 };
                 rows.entry(sum.key).or_default().add(&row);
             }
-            for sum in tool_calls::totals(tx, by, from, session)? {
+            for sum in usage::tool_call_totals(tx, by, from, session)? {
                 let row = UsageRowView { tools: sum.calls, tool_failures: sum.failures, ..UsageRowView::default() };
                 rows.entry(sum.key).or_default().add(&row);
             }
         }
         let names: Vec<&str> = sessions.iter().map(SessionId::as_str).collect();
-        let changes = if by == UsageBy::Day { task_changes::all(tx, from, &names)? } else { Vec::new() };
+        let changes = if by == UsageBy::Day { event_facts::task_changes(tx, from, &names)? } else { Vec::new() };
         let days = task_times::by_day(changes);
         for day in days.keys() {
             rows.entry(Some(day.to_string())).or_default();

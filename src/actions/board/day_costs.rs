@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     domain::SessionId,
     env::Timestamp,
-    store::{ReadTx, usage_turns},
+    store::{ReadTx, usage},
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -30,17 +30,17 @@ impl DayCosts {
         let day = now.start_of_day();
         let Some(sessions) = sessions.filter(|_| self.day == Some(day)) else {
             *self = Self { day: Some(day), of: BTreeMap::new() };
-            self.add(usage_turns::known_costs(tx, day, None)?);
+            self.add(usage::known_costs(tx, day, None)?);
             return Ok(());
         };
         for session in sessions {
             self.of.retain(|(id, _), _| id != session.as_str());
-            self.add(usage_turns::known_costs(tx, day, Some(session))?);
+            self.add(usage::known_costs(tx, day, Some(session))?);
         }
         Ok(())
     }
 
-    fn add(&mut self, costs: Vec<usage_turns::KnownCost>) {
+    fn add(&mut self, costs: Vec<usage::KnownCost>) {
         self.of.extend(costs.into_iter().map(|cost| ((cost.session, cost.lane), cost.nano_usd)));
     }
 

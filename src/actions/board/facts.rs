@@ -43,12 +43,13 @@ use crate::{
     env::Timestamp,
     os::host,
     store::{
-        ReadTx, approvals, handoffs,
+        ReadTx, approvals,
+        event_facts::{self, RefusedHostRow},
+        handoffs,
         hosts::{self, Host},
         jobs, landings, lanes, messages,
         overlaps::{self, LaneDiffstat},
         overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
-        refused_hosts::{self, RefusedHostRow},
         session_reports, tasks,
     },
 };
@@ -233,7 +234,7 @@ impl Facts {
         if inside.peek().is_none() {
             self.refused_hosts.clear();
         } else if inside.any(|one| changed.contains(&one.session.id)) {
-            self.refused_hosts = refused_hosts::of_live_sessions(tx)?;
+            self.refused_hosts = event_facts::refused_hosts(tx)?;
         }
         Ok(())
     }

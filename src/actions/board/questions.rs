@@ -15,8 +15,8 @@ use crate::{
         need::NeedKind,
         question::QuestionId,
         rules::{
-            answering::{self, AnswerWay},
             dialog,
+            open_question::{AnswerWay, answer_way},
         },
         session::HOOK_SOURCE,
         session_facts::SessionOverview,
@@ -83,7 +83,7 @@ pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
 fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let question = one.waiting_for()?;
     let session = &one.session;
-    let way = answering::way(session);
+    let way = answer_way(session);
     if way == AnswerWay::Approval {
         return None;
     }

@@ -12,7 +12,7 @@ use crate::{
         need::NeedKind,
         rules::open_hosts::{self, HostPort},
     },
-    store::refused_hosts::RefusedHostRow,
+    store::event_facts::RefusedHostRow,
 };
 
 /// Longer lists are shortened in the line that would open a host.

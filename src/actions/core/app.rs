@@ -14,7 +14,7 @@ use crate::{
     domain::Actor,
     env::Env,
     os::{digest, files, host, notify::ChangeWaiter},
-    store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
+    store::{ReadTx, Store, StoreError, WriteTx, integrity, tasks},
 };
 
 type Change<'c> = Box<dyn FnOnce(&WriteTx<'_>) -> Result<Answer> + 'c>;
@@ -273,8 +273,8 @@ impl App {
     /// are any.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;
-        if self.read(|tx| Ok(future_times::exist(tx, now)?))? {
-            self.transaction(|tx| Ok(future_times::count_from_now(tx)?))?;
+        if self.read(|tx| Ok(integrity::has_future_times(tx, now)?))? {
+            self.transaction(|tx| Ok(integrity::count_future_times_from_now(tx)?))?;
         }
         Ok(())
     }

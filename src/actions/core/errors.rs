@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
-    domain::{Refusal, SessionId, invalid_value::InvalidValue},
+    domain::{Refusal, SessionId, id::InvalidValue},
     os::{git::GitError, package_manager::install_command, run_streaming::StreamError},
     render::{OutError, escape_line},
     store::StoreError,

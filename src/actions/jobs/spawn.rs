@@ -19,8 +19,8 @@ use crate::{
     domain::{
         EventKind, Refusal, RoutingKey,
         job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize},
+        job_output::Watcher,
         secrets, text_limits,
-        watcher::Watcher,
     },
     env::{Timestamp, vars},
     os::{files, host, lock::InheritableLock},

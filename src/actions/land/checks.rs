@@ -26,7 +26,7 @@ use crate::{
     domain::{
         TaskId,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
-        landing_failure::{StopCause, StoppedLanding},
+        landing::{StopCause, StoppedLanding},
         sandbox::SandboxClass,
     },
     env::Timestamp,

@@ -18,8 +18,8 @@ use crate::{
     },
     domain::{
         Event, EventKind,
+        landing::StoppedLanding,
         landing::{Landing, LandingState},
-        landing_failure::StoppedLanding,
         rules::fencing::TaskWrite,
         task::{Task, TaskStatus},
     },

@@ -14,7 +14,7 @@ use crate::{
     domain::{
         LaneName, Refusal,
         landing::Landing,
-        landing_failure::{FailedLandCheck, FailsWith},
+        landing::{FailedLandCheck, FailsWith},
         rules::landing_pair::{PairSearch, PairStep},
     },
     os::git::{CandidateMaker, Integration},

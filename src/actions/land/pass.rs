@@ -18,7 +18,7 @@ use crate::{
     actions::core::errors,
     domain::{
         Refusal,
-        landing_failure::StoppedLanding,
+        landing::StoppedLanding,
         rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep},
     },
     wire::LandingView,

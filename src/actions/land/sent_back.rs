@@ -9,7 +9,7 @@ use crate::{
     domain::{
         SessionId, TaskId, commit_id,
         landing::Landing,
-        landing_failure::{FailedLandCheck, FailsWith},
+        landing::{FailedLandCheck, FailsWith},
         message::{Priority, Recipient},
     },
     store::{WriteTx, sessions},

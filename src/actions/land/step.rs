@@ -17,8 +17,8 @@ use crate::{
     actions::{App, core::errors, queue::lane::remove_landed::remove_landed},
     domain::{
         Refusal, TaskId,
+        landing::{FailedLandCheck, FailsWith},
         landing::{Landing, LandingState},
-        landing_failure::{FailedLandCheck, FailsWith},
     },
     os::{
         git::{CandidateMaker, Git, Integration},

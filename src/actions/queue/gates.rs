@@ -21,7 +21,7 @@ use crate::{
         evidence::EvidenceResult,
         id::Label,
         review::Review,
-        review_comment::{CommentStatus, LinePlace, OpenComment, ReviewComment},
+        review::{CommentStatus, LinePlace, OpenComment, ReviewComment},
         rules::{
             gate::{self, Blocker, Gate, GateFacts, GateReport, WorkFacts},
             globs,

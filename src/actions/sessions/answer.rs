@@ -26,8 +26,8 @@ use crate::{
         excerpt::excerpt,
         question::{QuestionId, QuestionNumber},
         rules::{
-            answering::{self, AnswerWay},
             dialog::Dialog,
+            open_question::{AnswerWay, answer_way},
         },
         secrets,
         session::{ANSWER_SOURCE, Activity, HOOK_SOURCE},
@@ -147,7 +147,7 @@ fn way(app: &App, item: &QuestionId, open: &OpenQuestion) -> Result<Way> {
         return Err(approve());
     }
     if open.task.is_none() {
-        match answering::way(session) {
+        match answer_way(session) {
             AnswerWay::Text => {}
             AnswerWay::Window => {
                 let recorded = RecordedDialogs::of(app, session).choice;

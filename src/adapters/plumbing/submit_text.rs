@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 
 use super::sanitize_paste as texts;
 use crate::{
-    domain::{ansi, rules::screen_question},
+    domain::{ansi, rules::screen},
     os::poll_until,
 };
 
@@ -77,7 +77,7 @@ pub fn submit_text(
 ) -> io::Result<Submission> {
     let question = |shown: &[u8], questions: &[String]| {
         let shown = ansi::strip_escapes(&String::from_utf8_lossy(shown));
-        screen_question::find(&shown, questions).map(|sign| Submission::Question(sign.to_owned()))
+        screen::find_question(&shown, questions).map(|sign| Submission::Question(sign.to_owned()))
     };
     let clean = texts::sanitize_paste(text);
     if clean.is_empty() && questions.is_empty() {
@@ -119,7 +119,7 @@ pub fn submit_text(
     // The text may quote a question, and is on the screen by now.
     let typed = String::from_utf8_lossy(&clean).into_owned();
     let others: Vec<String> =
-        questions.iter().filter(|sign| screen_question::find(&typed, &[(*sign).clone()]).is_none()).cloned().collect();
+        questions.iter().filter(|sign| screen::find_question(&typed, &[(*sign).clone()]).is_none()).cloned().collect();
     if let Some(asks) = question(&shown, &others) {
         return Ok(asks);
     }

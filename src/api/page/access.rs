@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use crate::domain::{constant_time::constant_time_eq, device::DeviceAccess};
+use crate::domain::{device::DeviceAccess, secrets::constant_time_eq};
 
 /// How long a code can be exchanged.
 pub(super) const CODE_LIFETIME: Duration = Duration::from_secs(2 * 60);

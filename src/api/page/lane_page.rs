@@ -24,7 +24,7 @@ use crate::{
             control::peek::{self, Peek},
         },
     },
-    domain::{LaneName, SessionId, TaskId, evidence::Evidence, review_comment::LinePlace},
+    domain::{LaneName, SessionId, TaskId, evidence::Evidence, review::LinePlace},
     os::git::DiffFormat,
     wire::{JobView, LaneDetailView, OutboxView, TimelineEntryView, short_job_id},
 };

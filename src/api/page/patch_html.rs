@@ -1,7 +1,7 @@
 //! A patch of git as HTML: a table for each file, with the numbers of the lines in the new commit.
 
 use super::html::Html;
-use crate::domain::review_comment::LinePlace;
+use crate::domain::review::LinePlace;
 
 /// The most lines that are drawn.
 const MAX_LINES: usize = 4_000;

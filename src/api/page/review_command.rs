@@ -15,7 +15,7 @@ use crate::{
             next::{self, NextRequest},
         },
     },
-    domain::{Refusal, TaskId, id::Label, review::Verdict, review_comment::LinePlace},
+    domain::{Refusal, TaskId, id::Label, review::LinePlace, review::Verdict},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::{
             task::list::{self, Filter},
         },
     },
-    domain::{TaskId, review_comment::LinePlace, task::TaskStatus},
+    domain::{TaskId, review::LinePlace, task::TaskStatus},
     wire::{CommandView, ReviewCardView, ReviewCommentView, ReviewNextView, TaskView},
 };
 

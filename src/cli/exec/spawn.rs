@@ -24,8 +24,8 @@ use crate::{
     domain::{
         RoutingKey,
         job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize},
+        job_output::Watcher,
         terminal_input,
-        watcher::Watcher,
     },
     render::{OutError, escape_controls},
     wire::FailureKind,

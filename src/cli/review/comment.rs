@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::queue::review::comments,
     cli::{context::Context, exit::Exit, values},
-    domain::{Refusal, TaskId, review_comment::LinePlace},
+    domain::{Refusal, TaskId, review::LinePlace},
 };
 
 /// Comment on a line of a task's work

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::domain::{
     LaneName, TaskId,
-    blocker::GateReport,
+    blocker::{GateReport, NotReadyReason},
     commit_id,
-    landing_failure::{FailedLandCheck, FailsWith, StoppedLanding},
-    not_ready::NotReadyReason,
+    landing::{FailedLandCheck, FailsWith, StoppedLanding},
     status::TaskStatus,
 };
 

@@ -9,30 +9,59 @@ use thiserror::Error;
 
 use super::{
     LaneName, Role, SessionId, TaskId,
-    blocker::GateReport,
+    blocker::{GateReport, NotReadyReason},
     commit_id,
     excerpt::excerpt,
-    failure_kind::FailureKind,
-    invalid_value::InvalidValue,
-    landing_failure::{FailedLandCheck, FailsWith, StopCause, StoppedLanding, landed_with},
-    not_ready::NotReadyReason,
+    id::InvalidValue,
+    landing::{FailedLandCheck, FailsWith, StopCause, StoppedLanding, landed_with},
+    message::{Channel, MessageStatus, PromptWait},
     plural,
-    prompt_wait::PromptWait,
     review::{OpenReview, summary},
     sandbox::SandboxClass,
-    status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
+    status::{JobStatus, SessionStatus, TaskStatus},
 };
 use crate::env::Timestamp;
 use hints::{GH_ISSUE_LIST, git_in};
 pub use hints::{SAME_COMMAND, SNAPSHOT};
 use table::refusals;
 
+/// The kind of a failure; its number is the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum FailureKind {
+    /// An internal error or an error of the machine.
+    Failure = 1,
+    /// Invalid arguments or values.
+    Usage = 2,
+    /// The object does not exist, or the id is ambiguous.
+    NotFound = 3,
+    /// Already claimed, stale, an illegal transition.
+    Conflict = 4,
+    /// Refused by a rule or gate.
+    Refused = 5,
+    /// No task is ready, or a wait timed out.
+    Empty = 6,
+    /// An adapter or program failed or timed out, or a sandbox forbids to write the store.
+    External = 7,
+    /// The store is locked or full.
+    Busy = 8,
+    /// The project's configuration has not been trusted here.
+    Untrusted = 9,
+}
+
+impl FailureKind {
+    pub const fn exit_code(self) -> u8 {
+        self as u8
+    }
+}
+
 /// A ready task that `claim` without an id skipped, and the code of the rule that excluded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkippedTask {
     #[serde(rename = "task_id")]
     pub task: TaskId,
-    /// The rule's code.
     pub code: &'static str,
 }
 
@@ -1009,7 +1038,6 @@ impl Refusal {
         Self::NotFound { noun, id: id.into(), near: Vec::new() }
     }
 
-    /// [`Refusal::Invalid`].
     pub fn invalid(what: &'static str, why: impl Into<String>) -> Self {
         Self::Invalid { what, why: why.into() }
     }

@@ -11,7 +11,6 @@ macro_rules! refusals {
         $(#[details_of($details_of:expr)])?
         $name:ident $({ $($field:ident: $type:ty),+ $(,)? })?
     ),+ $(,)?) => {
-        /// A command refused by a rule.
         #[derive(Debug, Clone, PartialEq, Eq, Error)]
         #[non_exhaustive]
         pub enum Refusal {

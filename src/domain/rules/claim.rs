@@ -16,9 +16,7 @@ use crate::{
 /// The facts about the claimer and its request.
 #[derive(Debug, Clone)]
 pub struct ClaimantFacts<'a> {
-    /// The actor that claims.
     pub actor: &'a Actor,
-    /// In which role.
     pub role: Option<&'a Role>,
     /// In which lane; `None` takes from any.
     pub lane: Option<&'a LaneName>,
@@ -34,9 +32,7 @@ pub struct ClaimantFacts<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldPaths {
     pub task: TaskId,
-    /// Its holder.
     pub claimant: String,
-    /// Its globs.
     pub paths: Vec<String>,
 }
 
@@ -51,11 +47,9 @@ string_enum! {
 pub struct ClaimFacts<'a> {
     /// The lane in which the task would be, and how many *other* tasks are held in it.
     pub lane: Option<(&'a Lane, i64)>,
-    /// The reasons for which it waits.
     pub waiting: &'a [NotReadyReason],
     /// The paths of all tasks of other claimants.
     pub held_paths: &'a [HeldPaths],
-    /// The policy for an overlap.
     pub path_policy: PathPolicy,
 }
 
@@ -101,9 +95,7 @@ pub fn decide(
 
 /// How a claim would come to its claimant. `continues` says whether the claimant's session is proven to be dead, and the
 /// actor's session is of the lane in which that claim was made.
-///
-/// # Errors
-/// `wrong_state`, `already_claimed`, `already_yours`.
+/// Fails with `wrong_state`, `already_claimed`, `already_yours`.
 pub fn takeover(
     task: &Task,
     claimer: &ClaimantFacts<'_>,
@@ -138,9 +130,7 @@ pub fn takeover(
 
 /// Whether a task's role and lane fit the claimer's. A task without them fits all; a claimer without a role fits tasks
 /// without one, a claimer without a lane fits all.
-///
-/// # Errors
-/// `role_mismatch`, `lane_mismatch`.
+/// Fails with `role_mismatch`, `lane_mismatch`.
 pub fn check_role_and_lane(
     task: &Task,
     task_lane: Option<&LaneName>,
@@ -162,9 +152,7 @@ pub fn check_role_and_lane(
 }
 
 /// Whether a lane takes one more held task besides `held`.
-///
-/// # Errors
-/// `lane_paused`, `lane_closed`, `lane_full`.
+/// Fails with `lane_paused`, `lane_closed`, `lane_full`.
 pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     match lane.status {
         LaneStatus::Paused => return Err(Refusal::LanePaused { lane: lane.name.clone() }),

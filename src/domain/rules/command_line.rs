@@ -1,6 +1,5 @@
 //! Which program a command line starts, as far as that can be told without running a shell.
 
-/// The first word of shell text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeadingWord {
     /// A program of this name or path.

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use crate::{
     domain::{
+        message::WaitReason,
         message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority},
-        prompt_wait::WaitReason,
         session::Activity,
     },
     env::Timestamp,
 };
 
-/// The plan of one reading.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ReadPlan {
     /// These were printed to this reader before, and it came back in time: it has read them.

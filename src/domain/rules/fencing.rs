@@ -21,9 +21,7 @@ pub enum TaskWrite {
 /// `latest` is the epoch of the actor's newest claim on this task, when it ever had one. Without `--epoch` a session is
 /// fenced by it: once another claimant has the task, its writes are stale. A person is told so too when they would move
 /// the task, but may always add a record: a coordinator that once held a task can still review it.
-///
-/// # Errors
-/// `stale_claim` for one whose claim was superseded, `not_claimant` for one who never had it.
+/// Fails with `stale_claim` for one whose claim was superseded, `not_claimant` for one who never had it.
 pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite) -> Result<(), Refusal> {
     let holder = task.state.claim();
     let stale = |yours: i64| Refusal::StaleClaim {

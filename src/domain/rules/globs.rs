@@ -3,9 +3,7 @@
 use crate::domain::Refusal;
 
 /// Checks a glob that a task or route may have: relative, `/` between segments, no `..`, at most 512 bytes.
-///
-/// # Errors
-/// [`Refusal::Invalid`] naming the glob.
+/// Fails with [`Refusal::Invalid`] naming the glob.
 pub fn check(glob: &str) -> Result<(), Refusal> {
     let bad = |why: &str| Err(Refusal::invalid("path", format!("'{}' {why}", glob.escape_debug())));
     if glob.is_empty() || glob.len() > 512 {
@@ -28,7 +26,6 @@ pub fn check(glob: &str) -> Result<(), Refusal> {
 enum Token {
     /// `*`: any run of characters.
     AnyRun,
-    /// `?`: any character.
     AnyChar,
     /// This character.
     Char(char),

@@ -8,9 +8,7 @@ use crate::domain::{
 };
 
 /// Whether a handoff is open and addressed to the answering actor, by its declared role and lane.
-///
-/// # Errors
-/// `already_answered`, `role_mismatch`, `lane_mismatch`.
+/// Fails with `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName>) -> Result<(), Refusal> {
     if handoff.status != HandoffStatus::Open {
         return Err(Refusal::AlreadyAnswered { noun: "handoff", id: handoff.id, status: handoff.status.as_str() });

@@ -11,7 +11,6 @@ use crate::{
 };
 
 string_enum! {
-    /// How it fares.
     HealthStatus {
         Healthy => "healthy",
         Degraded => "degraded",
@@ -19,7 +18,6 @@ string_enum! {
     }
 }
 
-/// The known facts.
 #[derive(Debug, Clone, Copy)]
 pub struct HealthFacts<'a> {
     pub session: &'a Session,
@@ -31,10 +29,8 @@ pub struct HealthFacts<'a> {
     pub context_threshold: f64,
 }
 
-/// A verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// How it fares.
     pub status: HealthStatus,
     /// Why it does not fare well.
     pub why: Option<String>,

@@ -31,9 +31,7 @@ pub struct Program {
 
 /// The program with the prompt as its last word: of exact words, or of text that no shell would change. Other text says
 /// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`PROMPT_VAR`].
-///
-/// # Errors
-/// `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
+/// Fails with `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
 pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
     check_length(prompt)?;
     let text = &program.shell_text;
@@ -56,9 +54,7 @@ pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refu
 
 /// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`PROMPT_VAR`], which
 /// the program does not get.
-///
-/// # Errors
-/// `invalid_value` when the prompt is too long for a variable.
+/// Fails with `invalid_value` when the prompt is too long for a variable.
 pub fn pass_on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
     check_length(prompt)?;
     let feed = format!("printf %s \"${PROMPT_VAR}\" | (unset {PROMPT_VAR}\n");

@@ -34,7 +34,6 @@ pub enum BatchStep {
     Land(usize),
     /// The item of this place, the lowest, breaks the base. Then comes [`BatchQueue::decided`].
     SendBack(usize),
-    /// Everything is decided.
     Done,
 }
 

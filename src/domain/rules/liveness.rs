@@ -61,7 +61,6 @@ pub enum StaleCause {
     NoHeartbeat,
 }
 
-/// The judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
     /// It lives: what was starting or stale runs.

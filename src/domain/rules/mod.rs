@@ -1,10 +1,8 @@
 //! Rules: pure functions from facts to a decision.
 
 pub mod aliveness;
-pub mod answering;
 pub mod claim;
 pub mod command_line;
-pub mod consequences;
 pub mod cycle;
 pub mod delivery;
 pub mod dialog;
@@ -25,10 +23,8 @@ pub mod overlap;
 pub mod proxy_request;
 pub mod recovery;
 pub mod retention;
-pub mod review_capacity;
-pub mod sandbox_mounts;
-pub mod sandbox_prefix;
+pub mod review;
+pub mod sandbox_command;
 pub mod screen;
-pub mod screen_question;
 pub mod task_times;
 pub mod waiting;

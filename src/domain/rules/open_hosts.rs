@@ -20,7 +20,6 @@ pub enum Host {
     Address(IpAddr),
 }
 
-/// A host and its port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPort {
     pub host: Host,
@@ -148,9 +147,6 @@ fn parse_name(text: &str) -> Result<Host, &'static str> {
 
 impl OpenHost {
     /// Reads `name:port`, `*.name:port` or `address:port`.
-    ///
-    /// # Errors
-    /// The reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         let shown = || text.escape_debug();
         let wrong = |why: &str| format!("'{}' is no host with a port, such as api.model.example:443: {why}", shown());
@@ -185,9 +181,6 @@ impl OpenHost {
 }
 
 /// Whether a host is open by its name.
-///
-/// # Errors
-/// The reason why it is not.
 pub fn check_name(open: &[OpenHost], asked: &HostPort) -> Result<(), HostRefusal> {
     match asked.host {
         _ if open.iter().any(|one| one.is_for(asked)) => Ok(()),

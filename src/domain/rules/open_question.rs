@@ -1,12 +1,10 @@
-//! The question about a task that is still to be answered.
+//! The question about a task that is still to be answered, and the way in which the question of a session is answered.
 
 use crate::domain::{
     SessionId,
     checkpoint::{Checkpoint, CheckpointState},
-    session::{Activity, Session},
+    session::{ANSWERED_IN_WINDOW, APPROVAL_SOURCE, Activity, Session},
 };
-
-/// An unanswered question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenQuestion {
     /// The newest written checkpoint awaits input.
@@ -33,6 +31,25 @@ pub fn find(
         !session.status.is_final() && session.activity == Activity::RequiresAction && actor != Some(&session.id)
     })?;
     Some(OpenQuestion::Session { id: waiting.id.clone(), waiting_for: waiting.waiting_for.clone() })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerWay {
+    /// A text to the session.
+    Text,
+    /// In the program's own window: a dialog of the provider, in which a typed text means something else.
+    Window,
+    /// By the permission request that the session waits for.
+    Approval,
+}
+
+/// The way in which the question is answered that a session asks by its activity: by who reported it.
+pub fn answer_way(session: &Session) -> AnswerWay {
+    match session.activity_source.as_deref() {
+        Some(APPROVAL_SOURCE) => AnswerWay::Approval,
+        Some(source) if ANSWERED_IN_WINDOW.contains(&source) => AnswerWay::Window,
+        _ => AnswerWay::Text,
+    }
 }
 
 #[cfg(test)]
@@ -73,5 +90,22 @@ mod tests {
         assert_eq!(find(Some(&works), Some(&live), Some(&live.id)), None);
         assert_eq!(find(Some(&works), Some(&ended), None), None);
         assert_eq!(find(Some(&works), Some(&session(SessionStatus::Running)), None), None);
+    }
+
+    #[test]
+    fn question_is_answered_where_it_was_asked() {
+        for (source, expected) in [
+            ("heartbeat", AnswerWay::Text),
+            ("lifecycle", AnswerWay::Text),
+            ("upsert", AnswerWay::Text),
+            ("provider", AnswerWay::Text),
+            ("hook", AnswerWay::Window),
+            ("screen", AnswerWay::Window),
+            ("approval", AnswerWay::Approval),
+        ] {
+            let at = Timestamp::from_millis(1);
+            let asks = session(SessionStatus::Running).with_activity(Activity::RequiresAction, None, source, at);
+            assert_eq!(answer_way(&asks), expected, "{source}");
+        }
     }
 }

@@ -1,13 +1,10 @@
 //! The head of a request to a proxy: which host it asks for, and what of it goes on. A head that two readers could read
 //! differently is none.
 
-/// The longest head, in bytes.
 pub const MAX_HEAD_BYTES: usize = 32 << 10;
 const END: &[u8] = b"\r\n\r\n";
-/// The port of a request without one.
 const HTTP_PORT: u16 = 80;
 
-/// A request to the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyRequest {
     /// A tunnel to `host:port`.
@@ -47,9 +44,6 @@ pub fn head_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads a complete head.
-///
-/// # Errors
-/// The reason.
 pub fn parse(head: &[u8]) -> Result<ProxyRequest, BadRequest> {
     let lines = head.strip_suffix(END).ok_or(BadRequest("the head of the request has no end"))?;
     let mut lines = split_lines(lines)?.into_iter();

@@ -12,9 +12,7 @@ pub struct RecoveryFacts {
     pub was_started: bool,
     /// The store says that it is starting. It says otherwise, for good, before the first instruction.
     pub is_starting: bool,
-    /// It was begun in this boot.
     pub same_boot: bool,
-    /// Its session is over.
     pub session_ended: bool,
     /// The document of its start can still be read.
     pub is_startable: bool,
@@ -24,7 +22,6 @@ pub struct RecoveryFacts {
     pub policy: RecoveryPolicy,
 }
 
-/// The action of the recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryAction {
     /// It ended as it was noted.
@@ -37,7 +34,6 @@ pub enum RecoveryAction {
     MarkLost(&'static str),
 }
 
-/// Judges a run.
 pub const fn decide(facts: &RecoveryFacts) -> RecoveryAction {
     if facts.has_result {
         return RecoveryAction::RecordResult;

@@ -9,16 +9,13 @@ use crate::env::Timestamp;
 pub struct Limits {
     /// How long; `None` for ever.
     pub age: Option<Duration>,
-    /// How many.
     pub count: usize,
     /// How many bytes on the disk; `None` for any number.
     pub bytes: Option<u64>,
 }
 
-/// A finished run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// When it ended.
     pub at: Timestamp,
     /// How many bytes it takes on the disk.
     pub bytes: u64,

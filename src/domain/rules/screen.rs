@@ -1,5 +1,5 @@
 //! The state that a session's screen shows, by the texts of its provider's profile. A screen never says that work goes on: only that a
-//! question is open, or that nothing moves.
+//! question is open, or that nothing moves. What is typed into a question is its answer.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use crate::{
     domain::session::{Activity, Session, SessionStatus},
     env::Timestamp,
 };
-
 /// How long a screen must have stood still before it says anything, and how long after the last hook.
 pub const STILL_FOR: Duration = Duration::from_secs(10);
 
@@ -20,7 +19,6 @@ pub fn shows_any(screen: &str, texts: &[String]) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct IdleFacts<'a> {
     pub session: &'a Session,
-    /// The time of its last hook.
     pub last_hook_at: Option<Timestamp>,
     /// How many of its tool calls have begun and not ended.
     pub open_calls: u32,
@@ -49,13 +47,46 @@ impl IdleFacts<'_> {
     }
 }
 
+/// How many of the last lines with text an open question can be in. A program asks at the end of its screen; a question that
+/// was answered may stay above.
+const MAX_LINES: usize = 14;
+
+/// The first of `signs` that stands on a screen, as text without control sequences. Runs of blanks and the lines of boxes do
+/// not count, and a sign may be broken over lines.
+pub fn find_question<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
+    let shown = unframed(&last_lines(screen).join(" "));
+    signs.iter().map(String::as_str).find(|sign| {
+        let sign = unframed(sign);
+        !sign.is_empty() && shown.contains(&sign)
+    })
+}
+
+/// The line of a screen that holds a sign, without the frame and the cursor around its text. A sign that is broken over lines
+/// stands for itself.
+pub fn question_line<'a>(screen: &'a str, sign: &'a str) -> &'a str {
+    let is_frame = |character: char| {
+        character.is_whitespace() || ('\u{2500}'..='\u{25ff}').contains(&character) || "❯›>|".contains(character)
+    };
+    let lines = last_lines(screen);
+    lines.iter().rev().find(|line| line.contains(sign)).map_or(sign, |line| line.trim_matches(is_frame))
+}
+
+/// The last lines with text.
+fn last_lines(screen: &str) -> Vec<&str> {
+    let lines: Vec<&str> = screen.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default().to_vec()
+}
+
+/// Text with single blanks, without the lines of boxes.
+fn unframed(text: &str) -> String {
+    let text = text.replace(|character: char| matches!(character, '\u{2500}'..='\u{257f}'), " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::built_in_profiles,
-        domain::{rules::screen_question, session::tests::session},
-    };
+    use crate::{config::built_in_profiles, domain::session::tests::session};
 
     /// The recorded screens: each is of a provider, in a state, as wide as its last part.
     fn screens() -> Vec<(String, String, String)> {
@@ -78,8 +109,8 @@ mod tests {
             let profile = &profiles[provider.as_str()];
             let of = |texts: &Option<Vec<String>>| texts.clone().unwrap_or_default();
             let works = shows_any(screen, &of(&profile.working_sign));
-            let trust = screen_question::find(screen, &of(&profile.trust_question)).is_some();
-            let permission = screen_question::find(screen, &of(&profile.permission_question)).is_some();
+            let trust = find_question(screen, &of(&profile.trust_question)).is_some();
+            let permission = find_question(screen, &of(&profile.permission_question)).is_some();
             let expected = match state.as_str() {
                 "working" | "working_tool" => (true, false, false),
                 "trust" | "hooks_review" | "login" | "login_way" | "login_key" => (false, true, false),
@@ -117,5 +148,36 @@ mod tests {
         }
         let stale = Session { status: SessionStatus::Stale, ..busy.clone() };
         assert_eq!(IdleFacts { session: &stale, ..facts }.judged_from(false), None);
+    }
+
+    fn signs() -> Vec<String> {
+        ["", "Do you trust the files in this directory?", "Yes, allow once"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn sign_is_found_inside_a_box_and_over_broken_lines() {
+        for screen in [
+            "Do you trust the files in this directory?\n❯ 1. Yes",
+            "╭────╮\n│ Do you trust the   │\n│ files in this directory? │\n╰────╯",
+            "$ agent\n\n   Do you trust   the files in this directory?\n\n\n",
+        ] {
+            assert_eq!(find_question(screen, &signs()), Some("Do you trust the files in this directory?"), "{screen}");
+        }
+        assert_eq!(find_question("  2. Yes, allow once", &signs()), Some("Yes, allow once"));
+    }
+
+    #[test]
+    fn screen_without_a_question_at_its_end_is_none() {
+        assert_eq!(find_question("", &signs()), None);
+        assert_eq!(find_question("❯ \n  ? for shortcuts", &signs()), None);
+        let answered = format!("Do you trust the files in this directory?\n{}❯ ", "a line\n".repeat(MAX_LINES - 1));
+        assert_eq!(find_question(&answered, &signs()), None);
+        assert_eq!(find_question("Do you trust the files in this directory?", &[]), None);
+    }
+
+    #[test]
+    fn line_of_a_sign_has_no_frame_and_a_broken_sign_stands_for_itself() {
+        assert_eq!(question_line("\n│ ❯ 2. Yes, allow once │\n\n", "Yes, allow"), "2. Yes, allow once");
+        assert_eq!(question_line("│ Yes, │\n│ allow │", "Yes, allow"), "Yes, allow");
     }
 }

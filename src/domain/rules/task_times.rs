@@ -7,21 +7,15 @@ use crate::{
     env::Timestamp,
 };
 
-/// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The states whose times are told.
 const STATES: [TaskStatus; 4] = [TaskStatus::Todo, TaskStatus::InProgress, TaskStatus::Blocked, TaskStatus::Review];
 
-/// A change of a task's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskChange {
     pub task: String,
-    /// The time.
     pub at: Timestamp,
-    /// The kind of the event.
     pub kind: EventKind,
-    /// The state afterwards.
     pub to: TaskStatus,
     /// Whether it is counted: events outside of the asked period or sessions give only the times.
     pub is_counted: bool,

@@ -4,11 +4,11 @@ use crate::{
     domain::{
         age,
         message::{Message, MessageStatus},
-        prompt_wait::{PromptWait, WaitReason},
+        message::{PromptWait, WaitReason},
         question::QuestionId,
         rules::{
-            answering::{self, AnswerWay},
             delivery::{self, Urgency},
+            open_question::{AnswerWay, answer_way},
         },
         secrets,
         session::{Session, SessionStatus},
@@ -50,7 +50,7 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
             Some(format!("interrupt the turn: fairway send {id} TEXT --priority urgent"))
         }
         WaitReason::StateUnknown if has_backend => Some(format!("say it at once: fairway send {id} TEXT --now")),
-        WaitReason::SessionAsks if has_backend && answering::way(session) == AnswerWay::Text => {
+        WaitReason::SessionAsks if has_backend && answer_way(session) == AnswerWay::Text => {
             let question = QuestionId::activity(id.clone(), session.questions);
             Some(format!("answer the question: fairway answer {question} TEXT"))
         }

@@ -9,9 +9,10 @@ use tokio_postgres::{
 
 use super::password;
 use crate::{
+    config::check_scheme,
     env::Env,
     os::{command_words, host},
-    store::{StoreError, server_scheme, sql::reason},
+    store::{StoreError, sql::reason},
 };
 
 /// The schema of a project whose address names none.
@@ -59,11 +60,8 @@ pub struct StoreAddress {
 
 impl StoreAddress {
     /// Reads an address.
-    ///
-    /// # Errors
-    /// [`StoreError::Address`] when it is none, or cannot be used.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
-        server_scheme::check(text)?;
+        check_scheme(text).map_err(refuse)?;
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
         let mut schema = DEFAULT_SCHEMA.to_owned();
         let (mut mode, mut root_certificates) = (None, None);

@@ -94,8 +94,6 @@ impl Writer {
     }
 
     /// The row after a write by this host now; `None` when it stays.
-    ///
-    /// # Errors
     /// [`StoreError::HostCloned`] when another machine has written with the id since this boot did.
     fn row_after(&self, found: Option<&HostRow>, now: Timestamp) -> Result<Option<HostRow>, StoreError> {
         let new = HostRow {
@@ -152,7 +150,6 @@ impl Writer {
     }
 }
 
-/// The row of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HostRow {
     name: String,

@@ -9,7 +9,6 @@ mod outcome;
 mod password;
 mod postgres_store;
 mod schema;
-mod server_facts;
 mod tls;
 
 pub use address::{StoreAddress, TlsMode};

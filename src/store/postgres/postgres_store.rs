@@ -219,7 +219,7 @@ impl PostgresStore {
     }
 
     /// Checks the server, unless that was done.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub fn check(&self) -> Result<(), StoreError> {
         if !self.is_checked() {
             let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), FACTS))?;
             if !self.is_checked() {
@@ -368,9 +368,7 @@ impl<'a> PostgresWrite<'a> {
     }
 
     /// Commits it. When the connection breaks during the commit, the server is asked what became of it.
-    ///
-    /// # Errors
-    /// As the server fails; nothing is written then, unless the error says that the outcome is unknown.
+    /// After an error nothing is written, unless the error says that the outcome is unknown.
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { store, open, transaction, change } = self;
         let now = change.now();

@@ -13,6 +13,7 @@ use crate::{
         handoff::HandoffStatus,
         id::{Label, SinkName},
         job::{ItemType, JobId, JobStatus, RecoveryPolicy},
+        job_output::WatchScope,
         landing::{LandStyle, LandingState},
         lane::LaneStatus,
         message::{Channel, MessageStatus, Priority},
@@ -22,7 +23,6 @@ use crate::{
         sandbox::SandboxClass,
         session::{Activity, SessionStatus},
         task::TaskStatus,
-        watcher::WatchScope,
     },
     env::Timestamp,
 };

@@ -12,9 +12,6 @@ mod postgres_error;
 #[cfg(feature = "postgres")]
 mod postgres_value;
 mod row;
-mod sqlite;
-mod sqlite_value;
-mod statement;
 mod value;
 
 #[cfg(feature = "postgres")]
@@ -24,7 +21,6 @@ pub(super) use postgres_client::{CallError, PostgresClient};
 #[cfg(feature = "postgres")]
 pub(super) use postgres_error::{is_garbled, reason, store_error};
 pub(super) use row::Row;
-pub(super) use statement::{Statement, json_rows, json_texts};
 pub(super) use value::ToValue;
 #[cfg(feature = "postgres")]
 pub(super) use value::Value;
@@ -32,6 +28,47 @@ pub(super) use value::Value;
 use serde::Serialize;
 
 use super::StoreError;
+
+/// The text of a statement: the same for both engines, or one for each where they differ.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement<'s> {
+    pub sqlite: &'s str,
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "read by the engine alone"))]
+    pub postgres: &'s str,
+}
+
+impl<'s> From<&'s str> for Statement<'s> {
+    fn from(text: &'s str) -> Self {
+        Self { sqlite: text, postgres: text }
+    }
+}
+
+impl<'s> From<&'s String> for Statement<'s> {
+    fn from(text: &'s String) -> Self {
+        text.as_str().into()
+    }
+}
+
+/// A statement that reads the texts of the JSON array `$n`: `json_texts!(before, "$n", after)`. They are its column `value`.
+macro_rules! json_texts {
+    ($before:expr, $parameter:literal, $after:expr) => {
+        $crate::store::sql::Statement {
+            sqlite: concat!($before, "json_each(", $parameter, ")", $after),
+            postgres: concat!($before, "json_array_elements_text(", $parameter, "::json)", $after),
+        }
+    };
+}
+/// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the items
+/// `value ->> 0` and so on. The type is `jsonb`, which is parsed once: `json` is parsed again for each item.
+macro_rules! json_rows {
+    ($before:expr, $after:expr) => {
+        $crate::store::sql::Statement {
+            sqlite: concat!($before, "json_each($1)", $after),
+            postgres: concat!($before, "jsonb_array_elements($1::jsonb)", $after),
+        }
+    };
+}
+pub(super) use {json_rows, json_texts};
 
 /// The connection that runs a statement.
 #[derive(Debug, Clone, Copy)]
@@ -144,7 +181,7 @@ fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue])
     match conn {
         Connection::Sqlite(conn) => {
             tracing::trace!(sql = sql.sqlite);
-            sqlite::execute(conn, sql.sqlite, values)
+            execute_sqlite(conn, sql.sqlite, values)
         }
         #[cfg(feature = "postgres")]
         Connection::Postgres(connection) => connection.execute(sql.postgres, values),
@@ -174,7 +211,7 @@ fn for_each_on(
     match (conn, fetch) {
         (Connection::Sqlite(conn), _) => {
             tracing::trace!(sql = sql.sqlite);
-            sqlite::for_each(conn, sql.sqlite, values, see)
+            for_each_sqlite(conn, sql.sqlite, values, see)
         }
         #[cfg(feature = "postgres")]
         (Connection::Postgres(connection), Fetch::All) => connection.each_of_all(sql.postgres, values, see),
@@ -183,6 +220,40 @@ fn for_each_on(
             connection.for_each(sql.postgres, values, first, see)
         }
     }
+}
+
+fn bind_sqlite(statement: &mut rusqlite::Statement<'_>, values: &[&dyn ToValue]) -> Result<(), StoreError> {
+    for index in 1..=statement.parameter_count() {
+        // SQLite numbers `$n` by appearance, so a parameter's name tells its value. An unused value is not bound.
+        let place = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        if let Some(value) = place.and_then(|place| values.get(place.checked_sub(1)?)) {
+            statement.raw_bind_parameter(index, value.to_value())?;
+        }
+    }
+    Ok(())
+}
+
+fn execute_sqlite(conn: &rusqlite::Connection, sql: &str, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    bind_sqlite(&mut statement, values)?;
+    Ok(statement.raw_execute()?)
+}
+
+fn for_each_sqlite(
+    conn: &rusqlite::Connection,
+    sql: &str,
+    values: &[&dyn ToValue],
+    see: &mut SeeRow<'_>,
+) -> Result<(), StoreError> {
+    let mut statement = conn.prepare_cached(sql)?;
+    bind_sqlite(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        if !see(&Row::Sqlite(row))? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// A value as the JSON text of a parameter: texts for a statement of `json_texts!`, and tuples for one of `json_rows!`.
@@ -200,7 +271,6 @@ pub(super) fn parse_value<T>(
     parse(text).ok_or_else(|| StoreError::Unreadable { what, value: text.chars().take(64).collect() })
 }
 
-/// Parses a stored id.
 pub(super) fn parse_id<T, E>(
     what: &'static str,
     text: &str,

@@ -39,7 +39,6 @@ pub(in crate::store) fn store_error(error: CallError, address: &str) -> StoreErr
     }
 }
 
-/// The error of a migration.
 pub(super) fn migration_error(error: &refinery::Error, address: &str) -> StoreError {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(at) = cause {

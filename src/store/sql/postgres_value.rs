@@ -11,7 +11,6 @@ use tokio_postgres::{
 use super::value::{ToValue, Value, ValueType};
 use crate::store::StoreError;
 
-/// The value of a row's column.
 pub(super) fn value(row: &ServerRow, column: usize) -> Result<Value<'_>, StoreError> {
     Ok(row.try_get(column)?)
 }

@@ -1,11 +1,13 @@
 //! Rows, the same for every engine.
 
+use rusqlite::{
+    ToSql,
+    types::{ToSqlOutput, ValueRef},
+};
+
 #[cfg(feature = "postgres")]
 use super::postgres_value;
-use super::{
-    sqlite_value,
-    value::{FromValue, Value},
-};
+use super::value::{FromValue, Value};
 use crate::store::StoreError;
 
 /// A row of a result.
@@ -36,7 +38,7 @@ impl Row<'_> {
     /// The value of a column, of whatever type it is.
     pub fn value(&self, column: usize) -> Result<Value<'_>, StoreError> {
         match self {
-            Self::Sqlite(row) => sqlite_value::value(row, column),
+            Self::Sqlite(row) => sqlite_value(row, column),
             #[cfg(feature = "postgres")]
             Self::Postgres(row) => postgres_value::value(row, column),
         }
@@ -50,4 +52,27 @@ impl Row<'_> {
             Self::Postgres(row) => row.columns().get(column).map(tokio_postgres::Column::name),
         }
     }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match *self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(number) => ValueRef::Integer(number),
+            Self::Real(number) => ValueRef::Real(number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+fn sqlite_value<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<Value<'r>, StoreError> {
+    let found = row.get_ref(column)?;
+    Ok(match found {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(_) => Value::Text(found.as_str().map_err(rusqlite::Error::from)?),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes),
+    })
 }

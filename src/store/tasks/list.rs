@@ -1,11 +1,16 @@
-//! Lists of whole tasks.
+//! Lists of tasks: whole ones, ready ones in claim order, and claimed ones with their leases.
 
 use super::row::{self, FIELD_SEPARATOR, ITEM_SEPARATOR, select};
 use crate::{
-    domain::{TaskId, task::Task},
+    domain::{
+        LaneName, Role, TaskId,
+        rules::claim::HeldPaths,
+        task::{Task, TaskStatus, TaskSummary},
+    },
+    env::Timestamp,
     store::{
-        ReadTx, StoreError,
-        sql::{self, Statement},
+        ReadTx, StoreError, WriteTx,
+        sql::{self, Row, Statement, ToValue},
     },
 };
 
@@ -45,7 +50,151 @@ pub fn for_each(
     sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR], |row| see(row::read(row)?))
 }
 
-/// The children of a task.
 pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
     sql::rows(tx.conn(), CHILDREN, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id], row::read)
+}
+
+// $3 is the role and $4 the lane; $1 and $2 are bound as for whole tasks.
+macro_rules! ready {
+    () => {
+        "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 \
+         AND ($3 IS NULL OR t.role IS NULL OR t.role = $3) AND ($4 IS NULL OR t.lane IS NULL OR t.lane = $4) \
+         ORDER BY t.priority, t.created_at, t.id"
+    };
+}
+pub(super) const READY: Statement<'_> = select!(ready!());
+pub(super) const READY_SUMMARIES: &str = concat!("SELECT t.id, t.title, t.role, t.lane, t.priority ", ready!());
+pub(super) const READY_IN_LANE: Statement<'_> = select!(
+    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane IS NOT DISTINCT FROM $3 \
+     ORDER BY t.priority, t.created_at, t.id"
+);
+const READY_ELSEWHERE: Statement<'_> = select!(
+    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane <> $3 \
+     ORDER BY t.priority, t.created_at, t.id"
+);
+
+/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably after so many.
+pub fn for_each_ready(
+    tx: &ReadTx<'_>,
+    role: Option<&Role>,
+    lane: Option<&LaneName>,
+    expected: usize,
+    mut see: impl FnMut(Task) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    for_each_row(tx, READY, role, lane, expected, |row| see(row::read(row)?))
+}
+
+/// Passes the summaries of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably
+/// after so many. It reads one table, where whole tasks need five.
+pub fn for_each_ready_summary(
+    tx: &ReadTx<'_>,
+    role: Option<&Role>,
+    lane: Option<&LaneName>,
+    expected: usize,
+    mut see: impl FnMut(TaskSummary) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    for_each_row(tx, READY_SUMMARIES.into(), role, lane, expected, |row| {
+        see(TaskSummary {
+            id: row.get(0)?,
+            title: row.get(1)?,
+            status: TaskStatus::Todo,
+            role: row.get(2)?,
+            lane: row.get(3)?,
+            priority: row.get(4)?,
+        })
+    })
+}
+
+fn for_each_row(
+    tx: &ReadTx<'_>,
+    query: Statement<'_>,
+    role: Option<&Role>,
+    lane: Option<&LaneName>,
+    expected: usize,
+    see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let (role, lane) = (role.map(Role::as_str), lane.map(LaneName::as_str));
+    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &role, &lane];
+    sql::for_each_expecting(tx.conn(), query, &values, expected, see)
+}
+
+/// The lanes of ready tasks.
+#[derive(Debug, Clone, Copy)]
+pub enum ReadyScope<'a> {
+    In(&'a LaneName),
+    /// No lane.
+    WithoutLane,
+    /// Every other lane than this one.
+    Elsewhere(&'a LaneName),
+    /// All tasks.
+    Everywhere,
+}
+
+/// The ready tasks that a claim probably looks at: most claims take the first.
+const CANDIDATES: usize = 2;
+
+/// Passes the ready tasks of some lanes to `see`, in claim order, until `see` returns `false`.
+pub fn for_each_ready_in(
+    tx: &ReadTx<'_>,
+    scope: ReadyScope<'_>,
+    mut see: impl FnMut(Task) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let (query, lane) = match scope {
+        ReadyScope::In(lane) => (READY_IN_LANE, Some(lane.as_str())),
+        ReadyScope::WithoutLane => (READY_IN_LANE, None),
+        ReadyScope::Elsewhere(lane) => (READY_ELSEWHERE, Some(lane.as_str())),
+        ReadyScope::Everywhere => return for_each_ready(tx, None, None, CANDIDATES, see),
+    };
+    let values: [&dyn ToValue; 3] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane];
+    sql::for_each_expecting(tx.conn(), query, &values, CANDIDATES, |row| see(row::read(row)?))
+}
+
+const EXPIRED: Statement<'_> = select!(
+    "FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL AND t.lease_until <= $3 \
+     ORDER BY t.priority, t.created_at, t.id"
+);
+const HELD_PATHS: &str = "SELECT t.id, t.claimant, string_agg(p.glob, $1) FROM tasks t INDEXED BY tasks_held \
+     JOIN task_paths p ON p.task_id = t.id WHERE t.claimant IS NOT NULL AND t.claimant <> $2 GROUP BY t.id, t.claimant";
+const COUNT_HELD_IN_LANE: &str =
+    "SELECT count(*) FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND lane = $1 AND id <> $2";
+const HELD_BY: &str = "SELECT id, lane FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND claimant = $1 \
+     ORDER BY claimed_at DESC, id LIMIT 1";
+const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
+     WHERE claimant = $1 AND claimant IS NOT NULL AND lease_until IS NOT NULL AND ($3 IS NULL OR id = $3)";
+
+/// The claimed tasks with an expired lease, in claim order.
+pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
+    sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now], row::read)
+}
+
+/// The path globs of all tasks that others than `claimant` have claimed.
+pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
+    sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
+        Ok(HeldPaths {
+            task: row.get(0)?,
+            claimant: row.get(1)?,
+            paths: row.get::<String>(2)?.split(ITEM_SEPARATOR).map(str::to_owned).collect(),
+        })
+    })
+}
+
+/// The claimant's most recently claimed task that is still theirs, and its lane.
+pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
+    sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
+        let id = row.get::<TaskId>(0)?;
+        Ok((id, row.get::<Option<LaneName>>(1)?))
+    })
+}
+
+/// The number of claimed tasks in a lane, without `except`.
+pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -> Result<i64, StoreError> {
+    let except = except.map_or("", TaskId::as_str);
+    let count = sql::first(tx.conn(), COUNT_HELD_IN_LANE, &[&lane, &except], |row| row.get(0))?;
+    Ok(count.unwrap_or_default())
+}
+
+/// Renews the lease of one of the claimant's tasks, or of all.
+pub fn renew_leases(tx: &WriteTx<'_>, claimant: &str, only: Option<&TaskId>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), RENEW_LEASES, &[&claimant, &tx.now(), &only])?;
+    Ok(())
 }

@@ -90,9 +90,7 @@ fn among(tx: &ReadTx<'_>, query: Statement<'_>, ids: &[&TaskId]) -> Result<BTree
 }
 
 /// Adds tasks with their lists, as [`super::insert`] adds one.
-///
-/// # Errors
-/// As the store fails, also when an id is taken.
+/// Fails when an id is taken.
 pub fn insert_all(tx: &WriteTx<'_>, tasks: &[&Task]) -> Result<(), StoreError> {
     tasks.chunks(AT_ONCE).try_for_each(|tasks| insert_some(tx, tasks))
 }

@@ -1,6 +1,5 @@
 //! Changes of a task's row and its lists.
 
-use super::dependencies::{recount_open_deps, shift_open_deps};
 use crate::{
     domain::{
         LaneName, Role, SessionId, TaskId,
@@ -10,7 +9,6 @@ use crate::{
     env::Timestamp,
     store::{StoreError, WriteTx, sql},
 };
-
 const INSERT: &str = "INSERT INTO tasks (id, title, body, status, role, lane, parent, priority, review_domains, branch, \
      commit_id, epoch, open_deps, created_at, updated_at, closed_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT coalesce(max(epoch), 0) FROM restores), 0, \
@@ -22,12 +20,15 @@ const UPDATE_STATE: &str = "UPDATE tasks SET status = $2, blocked_reason = $3, c
      WHERE id = $1";
 const UPDATE_LANE: &str = "UPDATE tasks SET lane = $2, updated_at = $3 WHERE id = $1";
 const UPDATE_WORK: &str = "UPDATE tasks SET branch = $2, commit_id = $3, updated_at = $4 WHERE id = $1";
+const COUNT_OPEN_DEPS: &str = "SELECT count(*) FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
+     WHERE d.task_id = $1 AND coalesce(t.status, 'absent') <> 'done'";
+const SHIFT_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = open_deps + $2 \
+     WHERE id IN (SELECT task_id FROM task_deps WHERE depends_on = $1)";
+const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
 
 /// Adds a task with its lists. Its state may be todo, done or cancelled; [`set_state`] makes a claim. `open_deps`
 /// is computed, also for existing tasks that depend on the new one.
-///
-/// # Errors
-/// As the store fails, also when the id is taken.
+/// Fails when the id is taken.
 pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
     let fields = &task.fields;
     sql::execute(
@@ -144,8 +145,20 @@ pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Resul
     Ok(())
 }
 
-/// Writes the branch and commit of the work.
 pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), UPDATE_WORK, &[&id, &branch, &commit, &tx.now()])?;
+    Ok(())
+}
+
+/// Changes the number of open dependencies of the tasks that depend on a task.
+fn shift_open_deps(tx: &WriteTx<'_>, id: &TaskId, by: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SHIFT_OPEN_DEPS, &[&id, &by])?;
+    Ok(())
+}
+
+/// Counts the open dependencies of a task again.
+fn recount_open_deps(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
+    let open: i64 = sql::first(tx.conn(), COUNT_OPEN_DEPS, &[&id], |row| row.get(0))?.unwrap_or_default();
+    sql::execute(tx.conn(), SET_OPEN_DEPS, &[&id, &open])?;
     Ok(())
 }

@@ -22,8 +22,8 @@ use crate::domain::{
     Refusal,
     job::ItemType,
     job_output::WatcherState,
+    job_output::{WatchScope, Watcher},
     secrets,
-    watcher::{WatchScope, Watcher},
 };
 
 /// How much of a line an item holds, in characters.

@@ -5,7 +5,7 @@ use regex_syntax::hir::{Hir, HirKind};
 
 use crate::domain::{
     Refusal,
-    watcher::{MAX_REGEX_BYTES, MAX_WATCHERS, Watcher},
+    job_output::{MAX_REGEX_BYTES, MAX_WATCHERS, Watcher},
 };
 
 /// How large a compiled expression may be, and what it may remember while it matches, in bytes.
@@ -66,7 +66,7 @@ fn requires_newline(expression: &Hir) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{id::Label, watcher::WatchScope};
+    use crate::domain::{id::Label, job_output::WatchScope};
 
     fn watcher(regex: &str) -> Watcher {
         Watcher { regex: regex.into(), event: Label::parse("e").unwrap(), once: false, scope: WatchScope::Both }

@@ -14,8 +14,8 @@ use crate::domain::{
     Refusal,
     excerpt::excerpt,
     job::{ItemType, RecoveryPolicy},
+    job_output::WatchScope,
     string_enum::string_enum,
-    watcher::WatchScope,
 };
 
 /// The longest document, in bytes.

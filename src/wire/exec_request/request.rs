@@ -195,7 +195,7 @@ fn keys(keys: Option<&Value>) -> Result<Vec<TerminalInput>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::watcher::WatchScope;
+    use crate::domain::job_output::WatchScope;
 
     #[test]
     fn request_with_every_field_is_read() {

@@ -10,8 +10,8 @@ use crate::domain::{
     Refusal, RoutingKey,
     id::Label,
     job::{DEFAULT_TERMINAL_SIZE, RecoveryPolicy, TerminalSize},
+    job_output::{WatchScope, Watcher},
     terminal_input::MAX_TERMINAL_DIMENSION,
-    watcher::{WatchScope, Watcher},
 };
 
 /// A command.

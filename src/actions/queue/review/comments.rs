@@ -11,7 +11,7 @@ use crate::{
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId, commit_id,
-        review_comment::{CommentStatus, LinePlace, ReviewComment},
+        review::{CommentStatus, LinePlace, ReviewComment},
         rules::fencing::TaskWrite,
         text_limits,
     },

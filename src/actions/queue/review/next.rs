@@ -17,7 +17,7 @@ use crate::{
         commit_id,
         id::Label,
         review::Review,
-        rules::consequences,
+        rules::review,
         seen_work::{SeenCommit, seen_before},
         task::{Task, TaskStatus},
         usage::UsageBy,
@@ -27,7 +27,7 @@ use crate::{
     store::{
         ReadTx, claims, events, evidence, reviews, seen_work,
         tasks::{self, ListScope},
-        usage_turns,
+        usage,
     },
     wire::{
         CommandView, ConsequenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView, ReviewView,
@@ -169,7 +169,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
         worktree.as_ref().and_then(|dir| Git::new(app.env.vars(), dir.as_ref()).is_clean()).map(|clean| !clean);
     let built_in = built_in_consequences();
     let rules = built_in.iter().chain(&app.settings.review.consequences);
-    let consequences = consequences::of(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
+    let consequences = review::consequences(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
     let commit = changes.as_ref().map(|changes| changes.commit.clone());
     let comments = comments::list(app, id, false)?;
     app.read(|tx| {
@@ -178,7 +178,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             evidence::of_task(tx, id)?.into_iter().partition(|one| one.commit.is_some() && one.commit == commit);
         let since = Timestamp::from_millis(0);
-        let costs = usage_turns::totals(tx, UsageBy::Task, since, None)?;
+        let costs = usage::turn_totals(tx, UsageBy::Task, since, None)?;
         let is_submitted = task.state.status() == TaskStatus::Review;
         Ok(ReviewCardView {
             submitted_at: is_submitted.then(|| submitted_at(tx, &task)).transpose()?.map(|at| at.to_string()),

@@ -27,7 +27,7 @@ use crate::{
     os::digest::sha256_hex,
     store::{
         ReadTx,
-        issue_links::{self, IssueLink},
+        event_facts::{self, IssueLink},
         removed_tasks, tasks,
     },
     wire::import::{IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, parse_issues},
@@ -224,7 +224,7 @@ fn is_redundant(key: &str) -> bool {
 /// The tasks of issues, by the key of the issue's address: from the event log, else from the link at the end of a
 /// task's body.
 fn known_links(tx: &ReadTx<'_>, issues: &[Issue]) -> Result<BTreeMap<String, IssueLink>> {
-    let mut links = issue_links::all(tx)?;
+    let mut links = event_facts::issue_links(tx)?;
     let wanted: BTreeSet<String> = issues.iter().map(|issue| issue.url.key()).collect();
     if wanted.iter().all(|key| links.contains_key(key)) {
         return Ok(links);

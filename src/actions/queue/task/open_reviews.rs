@@ -10,7 +10,7 @@ use crate::{
         Refusal,
         claim::Takeover,
         review::{OpenReview, Verdict},
-        rules::review_capacity::Capacity,
+        rules::review::Capacity,
         task::{Task, TaskStatus},
     },
     store::{

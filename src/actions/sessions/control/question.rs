@@ -10,7 +10,7 @@ use crate::{
     config::ProviderProfile,
     domain::{
         Refusal,
-        rules::screen_question,
+        rules::screen,
         session::{Activity, Session},
     },
     store::sessions,
@@ -91,7 +91,7 @@ fn on_screen(live: &RunningSession, signs: &[String]) -> Result<Option<String>> 
         Err(AdapterError::Unsupported { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    Ok(screen_question::find(&shown, signs).map(str::to_owned))
+    Ok(screen::find_question(&shown, signs).map(str::to_owned))
 }
 
 fn asks(live: &RunningSession, question: &str, typing: bool) -> anyhow::Error {

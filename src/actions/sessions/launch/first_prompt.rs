@@ -19,7 +19,7 @@ use crate::{
     domain::{
         EventKind, Refusal,
         message::MessageStatus,
-        rules::screen_question,
+        rules::screen,
         secrets,
         session::{Activity, Session},
         string_enum::string_enum,
@@ -169,6 +169,6 @@ fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<S
     let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();
     let adapter = adapter_endpoint::adapter(app, session, &["session", "peek", session.id.as_str()]).ok()?;
     let screen = adapter.visible_screen(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
-    let sign = screen_question::find(&screen, &texts)?;
-    Some(secrets::mask(screen_question::line_of(&screen, sign)))
+    let sign = screen::find_question(&screen, &texts)?;
+    Some(secrets::mask(screen::question_line(&screen, sign)))
 }

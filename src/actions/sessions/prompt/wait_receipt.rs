@@ -15,8 +15,8 @@ use crate::{
     config::show_duration,
     domain::{
         Refusal, SessionId,
+        message::PromptWait,
         message::{Channel, FAILED_TURN, Message, MessageStatus, Recipient},
-        prompt_wait::PromptWait,
         session::Session,
     },
     os::notify::ChangeWaiter,

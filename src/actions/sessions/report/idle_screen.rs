@@ -14,10 +14,7 @@ use crate::{
     },
     domain::{
         SessionId,
-        rules::{
-            screen::{IdleFacts, STILL_FOR, shows_any},
-            screen_question,
-        },
+        rules::screen::{IdleFacts, STILL_FOR, find_question, shows_any},
         session::{Activity, SCREEN_SOURCE, Session},
     },
     env::Timestamp,
@@ -84,10 +81,10 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     if shows_any(&screen, &working_sign) {
         return Ok(ScreenVerdict::LookAgain(STILL_FOR));
     }
-    if screen_question::find(&screen, &questions).is_some() {
+    if find_question(&screen, &questions).is_some() {
         return Ok(ScreenVerdict::Nothing);
     }
-    let is_interrupted = screen_question::find(&screen, &interrupted_sign).is_some();
+    let is_interrupted = find_question(&screen, &interrupted_sign).is_some();
     record(app, &session, is_interrupted, &sha256_hex(screen.as_bytes()), last_output)
 }
 
@@ -98,7 +95,7 @@ fn look_for_dialog(app: &App, asked: &Session) -> Result<ScreenVerdict> {
     // What was scrolled away is no dialog any more.
     let shown = adapter.visible_screen(adapter_endpoint::backend_name(asked), LINES);
     let Ok(screen) = shown else { return Ok(ScreenVerdict::Nothing) };
-    if screen_question::find(&screen, &question::signs(app, asked)).is_some() {
+    if find_question(&screen, &question::signs(app, asked)).is_some() {
         return Ok(ScreenVerdict::LookAgain(STILL_FOR));
     }
     screen_dialog::record(app, asked, None)?;

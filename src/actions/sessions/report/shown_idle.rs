@@ -14,10 +14,7 @@ use crate::{
     },
     config::ProviderProfile,
     domain::{
-        rules::{
-            screen::{STILL_FOR, shows_any},
-            screen_question,
-        },
+        rules::screen::{STILL_FOR, find_question, shows_any},
         session::{Activity, SCREEN_SOURCE, Session},
         session_facts::SessionOverview,
     },
@@ -91,7 +88,7 @@ fn is_interrupted(session: &Session, profile: &ProviderProfile) -> bool {
     let screen = transcript_screen::of_text(&bytes, PrintedBy::Terminal, lines);
     let questions = [&profile.trust_question, &profile.permission_question];
     let questions: Vec<String> = questions.into_iter().flatten().flatten().cloned().collect();
-    screen_question::find(&screen, signs).is_some()
+    find_question(&screen, signs).is_some()
         && !shows_any(&screen, profile.working_sign.as_deref().unwrap_or_default())
-        && screen_question::find(&screen, &questions).is_none()
+        && find_question(&screen, &questions).is_none()
 }

@@ -11,7 +11,7 @@ use crate::{
     },
     domain::{Event, EventKind, Refusal, RunId, plural, session::Session, usage::MAX_REPORTED_ITEMS},
     os::digest::sha256_hex,
-    store::{WriteTx, tasks, tool_calls, usage_turns},
+    store::{WriteTx, tasks, usage},
     wire::TelemetryView,
 };
 
@@ -55,11 +55,11 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
     for turn in turns {
         let key = sha256_hex(turn_key(turn).as_bytes());
         if let Some(usage) = &turn.usage {
-            let count = if usage_turns::insert(tx, session, turn.at, &key, usage)? {
+            let count = if usage::insert_turn(tx, session, turn.at, &key, usage)? {
                 &mut counts.turns
             } else {
                 if turn.key.is_some() {
-                    usage_turns::update(tx, session, turn.at, &key, usage)?;
+                    usage::update_turn(tx, session, turn.at, &key, usage)?;
                 }
                 &mut counts.turns_known
             };
@@ -68,7 +68,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
         let model = turn.usage.as_ref().and_then(|usage| usage.model.as_deref());
         for (place, tool) in turn.tools.iter().enumerate() {
             let key = sha256_hex(tool_key(&key, place, tool).as_bytes());
-            let count = if tool_calls::insert(tx, session, turn.at, &key, model, tool)? {
+            let count = if usage::insert_tool_call(tx, session, turn.at, &key, model, tool)? {
                 &mut counts.tools
             } else {
                 &mut counts.tools_known

@@ -15,7 +15,7 @@ use crate::{
     config::Project,
     domain::{Actor, Event, EventKind, LaneName, rules::open_hosts::OpenHost},
     env::Env,
-    store::{refused_hosts, sessions},
+    store::{event_facts, sessions},
 };
 
 /// How many hosts of one sandbox are recorded.
@@ -66,7 +66,7 @@ impl ProjectGate {
         app.transaction(|tx| {
             let session = self.actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
             let Some(session) = session else { return Ok(()) };
-            if refused_hosts::is_recorded(tx, &session.id, &host.host)? {
+            if event_facts::is_refusal_recorded(tx, &session.id, &host.host)? {
                 return Ok(());
             }
             let event = Event::new(EventKind::SandboxHostRefused)

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     config::{SandboxSettings, sandbox_defaults},
-    domain::rules::{sandbox_mounts::Shown, sandbox_prefix::Mount},
+    domain::rules::sandbox_command::{Mount, Shown},
     os::git::LaneClone,
 };
 

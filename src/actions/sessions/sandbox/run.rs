@@ -31,10 +31,7 @@ use crate::{
     domain::{
         LaneName,
         id::Label,
-        rules::{
-            sandbox_mounts::{self, SandboxFacts, Shown},
-            sandbox_prefix::{self, PrefixFacts},
-        },
+        rules::sandbox_command::{self, PrefixFacts, SandboxFacts, Shown},
         sandbox::{SandboxClass, SandboxNetwork},
     },
     env::vars,
@@ -176,7 +173,7 @@ pub(super) fn inside(
         directory: here.unwrap_or_else(|| program.worktree.to_path_buf()),
         filter: Some(filter.descriptor()),
     };
-    let mut args = sandbox_mounts::arguments(&facts);
+    let mut args = sandbox_command::arguments(&facts);
     if gate.is_some() {
         args.extend(forward_words(&executable::current_executable().map_err(errors::internal)?));
         let exceptions = forward::exceptions(&app.settings.sandbox);
@@ -199,7 +196,7 @@ pub fn prefix_words(
         mounts: openings::mounts(opened),
         env: env.keys().filter_map(|name| name.to_str()).map(str::to_owned).collect(),
     };
-    sandbox_prefix::expand(prefix, &facts)
+    sandbox_command::expand_prefix(prefix, &facts)
 }
 
 /// The way of a sandbox to the proxy, whose socket is in this directory.

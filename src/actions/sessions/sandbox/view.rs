@@ -12,7 +12,7 @@ use crate::{
         },
     },
     domain::{
-        rules::{open_hosts::OpenHost, sandbox_mounts::Shown},
+        rules::{open_hosts::OpenHost, sandbox_command::Shown},
         sandbox::{SandboxClass, SandboxNetwork},
     },
     wire::{SandboxPathView, SandboxView},

@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     actions::core::trust,
     config::{
-        CONFIG_FILE, Project, has_password, load_in_force, local_file, set_key,
+        CONFIG_FILE, Project, check_scheme, has_password, load_in_force, local_file, set_key,
         trust::{Trust, check},
         without_password,
     },
     env::Env,
     os::files,
-    store::{StoreError, server_scheme},
+    store::StoreError,
 };
 
 /// The section of the lines.
@@ -30,7 +30,7 @@ pub fn check_argument(url: &str) -> Result<(), StoreError> {
     if has_password(url) {
         return Err(StoreError::PasswordOnCommandLine);
     }
-    server_scheme::check(url)?;
+    check_scheme(url).map_err(|why| StoreError::Address { why: why.into() })?;
     if cfg!(feature = "postgres") { Ok(()) } else { Err(StoreError::NoPostgres) }
 }
 

@@ -35,7 +35,7 @@ use crate::{
     },
     config::SandboxSettings,
     domain::{
-        rules::sandbox_mounts::{self, SandboxFacts},
+        rules::sandbox_command::{self, SandboxFacts},
         sandbox::{SandboxClass, SandboxNetwork},
     },
     os::{
@@ -107,7 +107,7 @@ fn in_namespaces(
         directory: world.targets.lane.clone(),
         filter: Some(filter.descriptor()),
     };
-    let mut args = sandbox_mounts::arguments(&facts);
+    let mut args = sandbox_command::arguments(&facts);
     if network == SandboxNetwork::Proxy {
         args.extend(forward_words(&executable::current_executable().map_err(errors::internal)?));
     }

@@ -1,9 +1,9 @@
-//! Back-pressure: whether more work may be claimed while reviews are open.
+//! Rules of reviews: whether more work may be claimed while reviews are open, and what a change would do beside the files that it
+//! changes.
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Refusal, review::OpenReview, task::Task};
-
+use crate::domain::{Refusal, review::OpenReview, rules::globs, task::Task};
 /// The numbers of open reviews at which no fresh work is claimed.
 #[derive(Debug, Clone, Copy)]
 pub struct Capacity<'a> {
@@ -14,15 +14,12 @@ pub struct Capacity<'a> {
 }
 
 impl Capacity<'_> {
-    /// Whether there is a limit.
     pub fn is_limited(&self) -> bool {
         self.all > 0 || self.per_role.values().any(|limit| *limit > 0)
     }
 
     /// Whether fresh work on a task may be claimed while these reviews are open.
-    ///
-    /// # Errors
-    /// `review_full`.
+    /// Fails with `review_full`.
     pub fn check(&self, task: &Task, open: &[OpenReview]) -> Result<(), Refusal> {
         let role = task.fields.role.as_ref();
         let of_role = role.and_then(|role| self.per_role.get(role.as_str()).map(|limit| (Some(role.clone()), *limit)));
@@ -36,6 +33,29 @@ impl Capacity<'_> {
         }
         Ok(())
     }
+}
+
+/// A kind of consequence that a change has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consequence {
+    pub kind: String,
+    /// The files that have it, in the order of the change.
+    pub paths: Vec<String>,
+}
+
+/// The consequences of a change of these files, by rules of a kind and globs.
+pub fn consequences<'a>(files: &[String], rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Vec<Consequence> {
+    let mut found: Vec<Consequence> = Vec::new();
+    for (kind, globs) in rules {
+        for path in files.iter().filter(|path| globs.iter().any(|glob| globs::matches(glob, path))) {
+            match found.iter_mut().find(|one| one.kind == kind) {
+                Some(one) if one.paths.contains(path) => {}
+                Some(one) => one.paths.push(path.clone()),
+                None => found.push(Consequence { kind: kind.to_owned(), paths: vec![path.clone()] }),
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

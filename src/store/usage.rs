@@ -1,18 +1,51 @@
-//! Token usage of turns as rows, append-only. Role, lane and task are the session's at the time of the report.
+//! Turns and tool calls that sessions report, as rows, append-only. Role, lane and task are the session's at the time of the report.
 
-use super::{
-    ReadTx, StoreError, WriteTx,
-    report_sums::{self, sums},
-    sql,
-};
+use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         SessionId,
         session::Session,
-        usage::{Usage, UsageBy},
+        usage::{ToolUse, Usage, UsageBy},
     },
     env::Timestamp,
 };
+
+/// The statements that group a table by a key: for all sessions, and for one. The key comes first, as text.
+macro_rules! sums {
+    ($by:expr, $table:literal, $sums:literal) => {
+        match $by {
+            UsageBy::Session => sums!(@both $table, $sums, "session_id"),
+            UsageBy::Lane => sums!(@both $table, $sums, "lane"),
+            UsageBy::Task => sums!(@both $table, $sums, "task_id"),
+            UsageBy::Role => sums!(@both $table, $sums, "role"),
+            UsageBy::Model => sums!(@both $table, $sums, "model"),
+            UsageBy::Day => sums!(@both $table, $sums, "at / 86400000"),
+        }
+    };
+    (@both $table:literal, $sums:literal, $key:literal) => {
+        [
+            sums!(@one $table, $sums, $key, "_at WHERE at >= $1"),
+            sums!(@one $table, $sums, $key, "_session WHERE session_id = $2 AND at >= $1"),
+        ]
+    };
+    (@one $table:literal, $sums:literal, $key:literal, $which:literal) => {
+        concat!(
+            "SELECT CAST(", $key, " AS TEXT), ", $sums, " FROM ", $table, " INDEXED BY ", $table, $which, " GROUP BY ", $key
+        )
+    };
+}
+
+/// The sums since a time, of one session or of all. A day is the number of days since 1970.
+fn read_sums<T>(
+    tx: &ReadTx<'_>,
+    [all, one]: [&'static str; 2],
+    since: Timestamp,
+    session: Option<&SessionId>,
+    row: impl FnMut(&sql::Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let query = if session.is_some() { one } else { all };
+    sql::rows(tx.conn(), query, &[&since, &session], row)
+}
 
 /// A sum over turns.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,11 +66,11 @@ pub struct TurnTotals {
     pub turns_without_cost: i64,
 }
 
-const INSERT: &str = "INSERT INTO usage_turns (run_id, session_id, role, lane, task_id, at, digest, model, input_tokens, \
+const INSERT_TURN: &str = "INSERT INTO usage_turns (run_id, session_id, role, lane, task_id, at, digest, model, input_tokens, \
      output_tokens, cache_read_tokens, cache_creation_tokens, cost_usd) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (run_id, digest) DO NOTHING";
 
-const UPDATE: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, model), input_tokens = $5, output_tokens = $6, \
+const UPDATE_TURN: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, model), input_tokens = $5, output_tokens = $6, \
      cache_read_tokens = $7, cache_creation_tokens = $8, cost_usd = coalesce($9, cost_usd) \
      WHERE run_id = $1 AND digest = $2 AND output_tokens < $6";
 
@@ -55,7 +88,7 @@ const COSTS: &str = costs!("INDEXED BY usage_turns_at WHERE at >= $1");
 const COSTS_OF_SESSION: &str = costs!("INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1");
 
 /// Adds a turn of a session, unless its run has one of this digest. Returns whether it was new.
-pub fn insert(
+pub fn insert_turn(
     tx: &WriteTx<'_>,
     session: &Session,
     at: Timestamp,
@@ -64,7 +97,7 @@ pub fn insert(
 ) -> Result<bool, StoreError> {
     let added = sql::execute(
         tx.conn(),
-        INSERT,
+        INSERT_TURN,
         &[
             &session.run_id,
             &session.id,
@@ -85,7 +118,7 @@ pub fn insert(
 }
 
 /// Updates a stored turn from a newer report of the same turn.
-pub fn update(
+pub fn update_turn(
     tx: &WriteTx<'_>,
     session: &Session,
     at: Timestamp,
@@ -94,7 +127,7 @@ pub fn update(
 ) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
-        UPDATE,
+        UPDATE_TURN,
         &[
             &session.run_id,
             &digest,
@@ -138,7 +171,7 @@ pub fn known_costs(
 }
 
 /// The sums of the turns since a time, of one session or of all. A day is the number of days since 1970.
-pub fn totals(
+pub fn turn_totals(
     tx: &ReadTx<'_>,
     by: UsageBy,
     since: Timestamp,
@@ -151,7 +184,7 @@ pub fn totals(
              CAST(sum(cache_read_tokens) AS BIGINT), CAST(sum(cache_creation_tokens) AS BIGINT), sum(cost_usd), \
              count(*) - count(cost_usd)"
     );
-    report_sums::read(tx, statements, since, session, |row| {
+    read_sums(tx, statements, since, session, |row| {
         Ok(TurnTotals {
             key: row.get(0)?,
             turns: row.get(1)?,
@@ -162,5 +195,62 @@ pub fn totals(
             cost_usd: row.get(6)?,
             turns_without_cost: row.get(7)?,
         })
+    })
+}
+
+/// A sum over calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolCallTotals {
+    /// The group's key; `None` for rows without one.
+    pub key: Option<String>,
+    /// The number of calls.
+    pub calls: i64,
+    /// The number of failed calls.
+    pub failures: i64,
+}
+
+const INSERT_TOOL_CALL: &str = "INSERT INTO tool_calls (run_id, session_id, role, lane, task_id, at, digest, model, name, success, \
+     duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (run_id, digest) DO NOTHING";
+
+/// Adds a session's tool call, with its model if known, unless its session run has one of this digest. Returns whether it
+/// was new.
+pub fn insert_tool_call(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    at: Timestamp,
+    digest: &str,
+    model: Option<&str>,
+    tool: &ToolUse,
+) -> Result<bool, StoreError> {
+    let added = sql::execute(
+        tx.conn(),
+        INSERT_TOOL_CALL,
+        &[
+            &session.run_id,
+            &session.id,
+            &session.role,
+            &session.lane,
+            &session.task,
+            &at,
+            &digest,
+            &model,
+            &tool.name,
+            &tool.success,
+            &tool.duration_ms.map(|span| i64::try_from(span).unwrap_or(i64::MAX)),
+        ],
+    )?;
+    Ok(added == 1)
+}
+
+/// The sums of the calls since a time, of one session or of all. A day is the number of days since 1970.
+pub fn tool_call_totals(
+    tx: &ReadTx<'_>,
+    by: UsageBy,
+    since: Timestamp,
+    session: Option<&SessionId>,
+) -> Result<Vec<ToolCallTotals>, StoreError> {
+    let statements = sums!(by, "tool_calls", "count(*), count(*) FILTER (WHERE success = 0)");
+    read_sums(tx, statements, since, session, |row| {
+        Ok(ToolCallTotals { key: row.get(0)?, calls: row.get(1)?, failures: row.get(2)? })
     })
 }
