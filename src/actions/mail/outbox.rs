@@ -9,8 +9,7 @@ use crate::{
     },
     domain::{
         EventKind, Refusal, SessionId,
-        message::{Message, MessageStatus, Recipient},
-        prompt_wait::PromptWait,
+        message::{Message, MessageStatus, PromptWait, Recipient},
         rules::waiting,
         text_limits,
     },

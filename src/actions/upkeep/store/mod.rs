@@ -8,7 +8,7 @@ use crate::{
     actions::{Answer, App},
     domain::Refusal,
     store::{
-        restored,
+        backup,
         store_facts::{self, StorePlace},
     },
     wire::{StoreMigrationView, StoreRestoredView, StoreView},
@@ -87,7 +87,7 @@ pub fn restored(app: &App) -> Result<Answer> {
     if store.is_missing() {
         return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
     }
-    let leap = restored::leap(store, app.env.now(), &app.actor.name)?;
+    let leap = backup::leap(store, app.env.now(), &app.actor.name)?;
     let document = StoreRestoredView { epoch: leap.epoch, event: leap.event };
     let line = format!("lifted: claims have epoch {}, and events go on at {}", leap.epoch, leap.event);
     let answer = Answer::new(&document, leap.epoch, line)?;
