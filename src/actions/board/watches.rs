@@ -14,7 +14,7 @@ use crate::{
         session::Session,
         session_facts::{AliveSource, SessionOverview},
     },
-    os::{process, readable},
+    os::{poll, process},
 };
 
 /// A process by its number, and a descriptor that becomes readable when it ends.
@@ -61,7 +61,7 @@ impl Watches {
 
     /// Looks which processes have ended.
     pub(super) fn look(&mut self) {
-        let ended = readable::wait(&self.fds(), Some(Duration::ZERO));
+        let ended = poll::wait_readable(&self.fds(), Some(Duration::ZERO));
         if ended.contains(&true) {
             self.note(&ended);
         }

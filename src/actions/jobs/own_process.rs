@@ -10,7 +10,7 @@ use std::{
 use crate::{
     actions::App,
     env::vars,
-    os::{process::ProcessKey, spawn_detached},
+    os::{executable, process::ProcessKey},
     store::jobs::PidAndStart,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn launch_detached(
         // A relative path would be wrong: the new process has another working directory.
         env.insert(OsString::from(vars::FAIRWAY_DB), app.project.store.clone().into_os_string());
     }
-    spawn_detached::spawn_self(args, &env, stdin)
+    executable::spawn_self(args, &env, stdin)
 }
 
 /// The arguments of a call in the same project.

@@ -10,7 +10,7 @@ use tokio_postgres::{
 use super::password;
 use crate::{
     env::Env,
-    os::{command_words, host},
+    os::{host, this_process},
     store::{StoreError, server_scheme, sql::reason},
 };
 
@@ -157,7 +157,7 @@ fn refuse(why: impl Into<String>) -> StoreError {
 fn own_name() -> String {
     const MAX_HOST: usize = 24;
     let host: String = host::name().chars().filter(char::is_ascii_graphic).take(MAX_HOST).collect();
-    format!("fairway {host} {} {}", std::process::id(), command_words::get()).trim_end().to_owned()
+    format!("fairway {host} {} {}", std::process::id(), this_process::command_words()).trim_end().to_owned()
 }
 
 fn check_schema(schema: &str) -> Result<(), StoreError> {

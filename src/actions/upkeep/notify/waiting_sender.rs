@@ -20,7 +20,7 @@ use crate::{
     config::load_in_force,
     domain::rules::liveness::ProcessObservation,
     env::Timestamp,
-    os::{notify::ChangeWaiter, poll_timeout::poll_timeout, poll_until::sleep, process},
+    os::{notify::ChangeWaiter, poll::poll_timeout, poll_until::sleep, process},
     store::sessions,
 };
 
