@@ -14,7 +14,7 @@ use nix::{
 
 use super::{
     JobDir, OutputRecorder, SinkError,
-    sink::{JobHost, SuperviseError},
+    host::{JobHost, SuperviseError},
     watchers::{WatchEvent, Watchers},
 };
 use crate::{

@@ -3,6 +3,7 @@
 
 mod child;
 pub mod control_socket;
+pub mod host;
 mod input_queue;
 pub mod job_dir;
 mod journal;

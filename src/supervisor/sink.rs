@@ -1,10 +1,7 @@
-//! The interface through which a supervisor reports to the store, and the errors of both.
-
-use std::io;
+//! The interface through which a supervisor reports to the store.
 
 use thiserror::Error;
 
-use super::{OutputRecorder, Watchers};
 use crate::{
     domain::{job::JobResult, job_output::Batch},
     os::process::ProcessKey,
@@ -48,24 +45,4 @@ pub trait Sink {
     /// # Errors
     /// When it was not written; the supervisor retries.
     fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError>;
-}
-
-/// A [`Sink`] that also knows the output which earlier attempts of the job have stored.
-pub trait JobHost: Sink {
-    /// The recorder, which continues the stored output, and the watchers of the job.
-    ///
-    /// The supervisor calls this once, when the program was released or could not be started. It must not block.
-    fn open_output(&mut self) -> (OutputRecorder, Watchers);
-}
-
-/// Why a job was not supervised to its end.
-#[derive(Debug, Error)]
-pub enum SuperviseError {
-    /// The start or the result was not written to the store. Either the program was not started, or the result is in the
-    /// job's directory, where recovery finds it.
-    #[error("cannot record the job: {0}")]
-    Sink(#[from] SinkError),
-    /// A system call failed before the program was started.
-    #[error("cannot supervise the job: {0}")]
-    System(#[from] io::Error),
 }

@@ -20,9 +20,9 @@ use super::{
     JobDir,
     child::{Child, ChildSpec},
     control_socket::{ControlSocket, Reply, Request},
+    host::{JobHost, SuperviseError},
     input_queue::InputQueue,
     journal::{Journal, StartJournal},
-    sink::{JobHost, SuperviseError},
     state_machine::{Effect, Event, Exit, StateMachine},
 };
 use crate::{

@@ -19,8 +19,8 @@ use crate::{
     store::{StoreError, job_output::OutputStore, jobs},
     supervisor::{
         JobDir, OutputRecorder, Sink, SinkError, Watchers,
+        host::{JobHost, SuperviseError},
         job_dir::StartSpec,
-        sink::{JobHost, SuperviseError},
         supervise::{self, JobSpec},
     },
 };
