@@ -35,7 +35,7 @@ use crate::{
     },
     api_client::server_files::ShownPage,
     domain::{Actor, RunId, SessionId},
-    os::{core_dumps, notify::ChangeWaiter},
+    os::{notify::ChangeWaiter, this_process},
     store::snapshots,
 };
 
@@ -95,7 +95,7 @@ pub struct ListenAddress {
 /// # Errors
 /// `serve_running` when another server runs; `exists` when the path of the socket is taken.
 pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
-    core_dumps::disable().context("cannot disable core dumps")?;
+    this_process::disable_core_dumps().context("cannot disable core dumps")?;
     if options.page.open.is_some() {
         // The page acts as the person who starts the server.
         inside_session::refuse(app, "serve --open")?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::context::Context;
-use crate::{domain::Refusal, os::confirm::confirm};
+use crate::{domain::Refusal, os::terminal::confirm};
 
 /// Whether a person can be asked and wants to be.
 pub fn can_ask(ctx: &Context, yes: bool) -> bool {

@@ -25,7 +25,7 @@ use crate::{
         Env,
         debug_log::{self, WithoutFile},
     },
-    os::command_words,
+    os::this_process,
     render::{Out, OutError, Style},
 };
 
@@ -47,7 +47,7 @@ pub fn main(env: Env) -> Exit {
         out.note(&format!("warning: {why}"));
     }
     let _span = tracing::debug_span!("command", path).entered();
-    command_words::set(&path);
+    this_process::set_command_words(&path);
     let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
     let result = match cli.verb {
         Some(verb) => verb.run(&ctx),

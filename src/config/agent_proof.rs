@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     env::{Env, Timestamp},
-    os::{digest::sha256_hex, executable, files, program_version},
+    os::{digest::sha256_hex, executable, files, packages},
 };
 
 /// The directory of the files, below the state directory.
@@ -59,7 +59,7 @@ impl AgentSetup {
             command: command.to_vec(),
             mode: mode.map(str::to_owned),
             env,
-            version: file.as_deref().and_then(program_version::recorded),
+            version: file.as_deref().and_then(packages::recorded_version),
         };
         (setup, file)
     }

@@ -24,8 +24,8 @@ use crate::{
     domain::{SessionId, message::Recipient},
     env::{Env, vars},
     os::{
+        executable,
         exit_on_signal::{self, ExitPlan},
-        spawn_detached,
     },
     store::messages,
 };
@@ -92,7 +92,7 @@ pub(super) fn start_delivery(app: &App, provider: Provider) {
         let mut env = app.env.vars().clone();
         env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
         let args = ["hook", provider.label(), DELIVER_EVENT].map(OsString::from);
-        let _ = spawn_detached::spawn_self(&args, &env, None);
+        let _ = executable::spawn_self(&args, &env, None);
     }
 }
 

@@ -10,21 +10,29 @@ use std::{
         unix::process::CommandExt,
     },
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
     time::{Duration, Instant},
 };
 
 use nix::{
     errno::Errno,
-    fcntl::{FcntlArg, OFlag, fcntl},
-    poll::{PollFd, PollFlags, poll},
-    sys::signal::{Signal, killpg},
+    poll::{PollFd, PollFlags},
+    sys::{
+        signal::{Signal, killpg},
+        wait::{Id, WaitPidFlag, WaitStatus, waitid},
+    },
     unistd::Pid,
 };
-
 use tracing::field::Empty;
 
-use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process, signal_mask};
+use super::{
+    command::command,
+    exit_reason::ExitReason,
+    pipe::{read_available, set_nonblocking},
+    poll::poll,
+    poll_until::poll_until,
+    process, signals,
+};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;
@@ -32,7 +40,7 @@ pub const CAPTURE_LIMIT: usize = 1 << 20;
 /// The time between TERM and KILL.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// A command.
+/// A command to run.
 #[derive(Debug)]
 pub struct Call<'a> {
     /// The program's path.
@@ -41,27 +49,24 @@ pub struct Call<'a> {
     pub args: &'a [OsString],
     /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// The working directory.
     pub cwd: &'a Path,
     pub stdin: &'a [u8],
-    /// The time limit.
     pub limit: Duration,
-    /// Whether the rest of its process group is ended when it fails.
+    /// Whether the processes that the command left in its group are ended when it fails.
     pub ends_group: bool,
 }
 
 /// The captured output and the exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// How it ended.
     pub exit: ExitReason,
-    /// The beginning of its stdout.
+    /// The output up to the limit; the rest is dropped.
     pub stdout: Vec<u8>,
-    /// The beginning of its stderr.
+    /// As for stdout.
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end and keeps at most [`CAPTURE_LIMIT`] of each stream.
 pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
     capture_with_limit(call, CAPTURE_LIMIT)
 }
@@ -82,7 +87,7 @@ pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i
     let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
     let mut pipes = Pipes::of(&mut child, call.stdin, most)?;
     let mut deadline = Instant::now() + call.limit;
-    let mut told = None;
+    let mut sent = None;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if pipes.wait(done.as_fd(), left)? {
@@ -92,35 +97,35 @@ pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i
             continue;
         }
         // The child is not reaped yet, so its process group id cannot be reused.
-        let next = match told {
+        let next = match sent {
             None => Signal::SIGTERM,
             Some(Signal::SIGTERM) => Signal::SIGKILL,
             Some(_) => return Err(io::Error::other("the command cannot be killed")),
         };
         signal_group(pid, next)?;
-        told = Some(next);
+        sent = Some(next);
         deadline = Instant::now() + GRACE;
     }
     pipes.drain();
-    if told.is_some() {
+    if sent.is_some() {
         signal_group(pid, Signal::SIGKILL)?;
     }
-    let failed = told.is_some() || !has_exited_ok(pid)?;
+    let failed = sent.is_some() || !has_exited_ok(pid)?;
     if failed && call.ends_group {
         end_group(pid)?;
     }
     let status = child.wait()?;
-    let exit = if told.is_some() { ExitReason::TimedOut } else { status.into() };
+    let exit = if sent.is_some() { ExitReason::TimedOut } else { status.into() };
     span.record("exit", tracing::field::debug(exit));
     Ok(Captured { exit, stdout: pipes.stdout.captured, stderr: pipes.stderr.captured })
 }
 
 impl Call<'_> {
-    /// Starts it with pipes for stdin and stdout, as the leader of a process group.
+    /// Starts the command with pipes for stdin and stdout, as the leader of a process group.
     pub(super) fn spawn(&self, stderr: Stdio) -> io::Result<Child> {
         let mut command = command(self.program, self.args);
-        if signal_mask::are_ends_deferred() {
-            signal_mask::with_empty_mask(&mut command);
+        if signals::are_ends_deferred() {
+            signals::with_empty_mask(&mut command);
         }
         command
             .env_clear()
@@ -134,7 +139,7 @@ impl Call<'_> {
     }
 }
 
-/// Asks a process group to end: for commands of [`capture_and_announce`] that still run.
+/// Sends TERM to a process group: for commands of [`capture_and_announce`] that still run.
 pub fn terminate_group(group: i32) {
     let _ = signal_group(group, Signal::SIGTERM);
 }
@@ -149,7 +154,6 @@ fn signal_group(group: i32, signal: Signal) -> io::Result<()> {
 
 /// Whether a child that has ended and is not reaped yet exited with 0.
 fn has_exited_ok(pid: i32) -> io::Result<bool> {
-    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let status = waitid(Id::Pid(Pid::from_raw(pid)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
     Ok(matches!(status, WaitStatus::Exited(_, 0)))
 }
@@ -163,19 +167,19 @@ fn end_group(group: i32) -> io::Result<()> {
         return Ok(());
     }
     signal_group(group, Signal::SIGTERM)?;
-    if poll_until::poll_until(GRACE, Duration::from_millis(20), empty).is_none() {
+    if poll_until(GRACE, Duration::from_millis(20), empty).is_none() {
         signal_group(group, Signal::SIGKILL)?;
-        let _ = poll_until::poll_until(GRACE, Duration::from_millis(20), empty);
+        let _ = poll_until(GRACE, Duration::from_millis(20), empty);
     }
     Ok(())
 }
 
 /// This process's ends of a command's three pipes.
 struct Pipes<'a> {
-    stdin: Option<std::process::ChildStdin>,
+    stdin: Option<ChildStdin>,
     unsent: &'a [u8],
-    stdout: Stream<std::process::ChildStdout>,
-    stderr: Stream<std::process::ChildStderr>,
+    stdout: Stream<ChildStdout>,
+    stderr: Stream<ChildStderr>,
 }
 
 struct Stream<T> {
@@ -186,21 +190,19 @@ struct Stream<T> {
 }
 
 impl<'a> Pipes<'a> {
-    fn of(child: &mut Child, unsaid: &'a [u8], most: usize) -> io::Result<Self> {
-        let stdin = child.stdin.take().filter(|_| !unsaid.is_empty());
+    fn of(child: &mut Child, unsent: &'a [u8], limit: usize) -> io::Result<Self> {
+        let stdin = child.stdin.take().filter(|_| !unsent.is_empty());
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        for pipe in
-            [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)]
-                .into_iter()
-                .flatten()
-        {
+        let pipes =
+            [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
+        for pipe in pipes.into_iter().flatten() {
             set_nonblocking(pipe)?;
         }
         Ok(Self {
             stdin,
-            unsent: unsaid,
-            stdout: Stream { pipe: stdout, captured: Vec::new(), limit: most },
-            stderr: Stream { pipe: stderr, captured: Vec::new(), limit: most },
+            unsent,
+            stdout: Stream { pipe: stdout, captured: Vec::new(), limit },
+            stderr: Stream { pipe: stderr, captured: Vec::new(), limit },
         })
     }
 
@@ -211,10 +213,7 @@ impl<'a> Pipes<'a> {
             ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)));
             ready.extend(self.stdout.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
             ready.extend(self.stderr.pipe.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut ready, poll_timeout(Some(left))) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            poll(&mut ready, Some(left))?;
             ready.first().and_then(PollFd::any).unwrap_or(false)
         };
         self.write_stdin();
@@ -247,33 +246,13 @@ impl<'a> Pipes<'a> {
 }
 
 impl<T: Read> Stream<T> {
-    /// Reads what is available, at most `most` bytes: a child that prints without end must not block the loop.
+    /// Reads what is available, at most about `most` bytes, and drops what is above the limit.
     fn read_some(&mut self, most: usize) {
-        let (mut buffer, mut total) = ([0; 16 * 1024], 0);
-        while let Some(pipe) = &mut self.pipe {
-            match pipe.read(&mut buffer) {
-                Ok(0) => self.pipe = None,
-                Ok(read) => {
-                    let room = self.limit.saturating_sub(self.captured.len()).min(read);
-                    self.captured.extend_from_slice(buffer.get(..room).unwrap_or_default());
-                    total += read;
-                    if total >= most {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.pipe = None,
-            }
-        }
+        read_available(&mut self.pipe, most, |bytes| {
+            let room = self.limit.saturating_sub(self.captured.len()).min(bytes.len());
+            self.captured.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        });
     }
-}
-
-/// Sets a descriptor to non-blocking mode.
-pub(super) fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
-    let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
-    fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -324,7 +303,7 @@ mod tests {
         assert_eq!(seen.exit, ExitReason::TimedOut);
         let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
         let gone = || process::ProcessKey::of(pid).is_none().then_some(());
-        assert!(poll_until::poll_until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
+        assert!(poll_until(Duration::from_secs(5), Duration::from_millis(5), gone).is_some());
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! A process that leads others: it starts a session, adopts orphans, and outlives signals until its program has ended.
 
 use std::{
-    collections::BTreeMap,
-    ffi::OsString,
     fs::File,
-    io::{self, Read},
+    io,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::process::CommandExt,
     },
-    process::{Child, Stdio},
+    process::Child,
     sync::atomic::{AtomicI32, Ordering},
     time::{Duration, Instant},
 };
@@ -17,7 +15,7 @@ use std::{
 use nix::{
     errno::Errno,
     libc,
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::{
         prctl,
         signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction},
@@ -27,11 +25,14 @@ use nix::{
 };
 
 use super::{
-    capture::set_nonblocking,
-    command::{Program, command},
-    poll_timeout::poll_timeout,
+    command::Program,
+    pipe::{read_available, set_nonblocking},
+    poll::poll,
     process::{self, ProcessKey},
 };
+
+/// How much output is read in one turn, in bytes: a flood must not delay the detection of the program's end.
+const MAX_READ_BYTES: usize = 1 << 20;
 
 /// Leaves the caller's session and process group. A process group leader stays in its own.
 pub fn setsid() {
@@ -157,34 +158,14 @@ impl Running {
             }
             let mut ready = vec![PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
             ready.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut ready, poll_timeout(left)) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            poll(&mut ready, left)?;
             self.read_output(see);
         }
     }
 
     /// Forwards the bytes that are in the pipe now.
     pub fn read_output(&mut self, see: &mut impl FnMut(&[u8])) {
-        const MOST: usize = 1 << 20;
-        let (mut buffer, mut total) = ([0; 16 * 1024], 0);
-        while let Some(pipe) = &mut self.output {
-            match pipe.read(&mut buffer) {
-                Ok(0) => self.output = None,
-                Ok(read) => {
-                    see(buffer.get(..read).unwrap_or_default());
-                    total += read;
-                    // A flood of output must not delay the detection of the program's end.
-                    if total >= MOST {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.output = None,
-            }
-        }
+        read_available(&mut self.output, MAX_READ_BYTES, see);
     }
 
     /// Reaps all exited children; returns the program's exit code once it is among them.
@@ -212,36 +193,33 @@ impl AsFd for Running {
     }
 }
 
-/// Starts this executable again, detached from the caller's streams, and waits for the first line of its output, which says
-/// that it is ready. `Err` holds its stderr instead, or how it ended where it said nothing.
-pub fn spawn_self_until_ready(
-    args: &[OsString],
-    env: &BTreeMap<OsString, OsString>,
-) -> io::Result<Result<String, String>> {
-    use std::io::BufRead;
-    // A lock that the caller has would otherwise be kept as long as the session lives.
-    super::exec::close_on_exec()?;
-    let mut child: Child = command(super::executable::current_executable()?, args)
-        .env_clear()
-        .envs(env)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut line = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        io::BufReader::new(stdout).read_line(&mut line)?;
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildExit {
+    Code(i32),
+    Signal(i32),
+}
+
+/// Reaps every exited child, adopted orphans too, and passes its pid and exit to `see`. Returns whether any child is left. Does
+/// not block.
+#[expect(unsafe_code, reason = "the crates used here lose how a child ended when a real-time signal did it")]
+pub fn reap_exited(see: &mut dyn FnMut(i32, ChildExit)) -> io::Result<bool> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the kernel writes one number, to where there is one.
+        match Errno::result(unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) }) {
+            Ok(0) => return Ok(true),
+            Ok(pid) if libc::WIFEXITED(status) => see(pid, ChildExit::Code(libc::WEXITSTATUS(status))),
+            Ok(pid) if libc::WIFSIGNALED(status) => see(pid, ChildExit::Signal(libc::WTERMSIG(status))),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(Errno::ECHILD) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
     }
-    if line.ends_with('\n') {
-        return Ok(Ok(line));
-    }
-    let mut said = String::new();
-    if let Some(stderr) = child.stderr.take() {
-        stderr.take(64 * 1024).read_to_string(&mut said)?;
-    }
-    let ended = child.wait()?;
-    if said.trim().is_empty() {
-        said = format!("its process ended before it was ready ({ended})");
-    }
-    Ok(Err(said))
+}
+
+/// Reaps all exited children and discards how they ended. Does not block.
+pub fn reap_children() {
+    // Without children, or when `waitpid` fails, there is nothing to reap.
+    let _ = reap_exited(&mut |_, _| {});
 }

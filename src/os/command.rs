@@ -1,5 +1,5 @@
-//! Programs to start. This is the one place that makes a `std::process::Command`; its callers say what becomes of the streams
-//! and of the process group.
+//! Programs to start. This is the one place that makes a `std::process::Command`; most callers choose the streams and the process
+//! group themselves.
 
 use std::{
     collections::BTreeMap,
@@ -7,12 +7,14 @@ use std::{
     io,
     os::unix::process::CommandExt,
     path::Path,
-    process::Command,
+    process::{Child, Command, Stdio},
 };
 
 use nix::{errno::Errno, libc, unistd};
 
-/// A program with all that it gets from its caller, its streams apart.
+use super::signals;
+
+/// A program with its arguments, environment and working directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Program<'a> {
     /// The program and its arguments.
@@ -53,7 +55,7 @@ pub(super) fn command(program: impl AsRef<OsStr>, args: &[OsString]) -> Command 
     command
 }
 
-/// Makes a command start in a session of its own, with its stdin as the controlling terminal where `stdin_is_terminal`.
+/// Makes a command start in a session of its own. With `stdin_is_terminal` its stdin becomes the controlling terminal.
 #[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
 pub(super) fn in_new_session(command: &mut Command, stdin_is_terminal: bool) -> &mut Command {
     // SAFETY: both calls are async-signal-safe and touch no memory of ours.
@@ -66,4 +68,12 @@ pub(super) fn in_new_session(command: &mut Command, stdin_is_terminal: bool) -> 
             Ok(())
         })
     }
+}
+
+/// Starts a program without streams, in `/`. The caller must end it and wait for it.
+pub fn spawn_silent(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Child> {
+    let mut command = command(program, args);
+    command.env_clear().envs(env).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    signals::with_empty_mask(&mut command).spawn()
 }

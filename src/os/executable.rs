@@ -1,14 +1,22 @@
-//! Executable files: lookup in PATH, and the file of this process.
+//! Executable files: lookup in PATH, and the file of this process, which can be started again.
 
 use std::{
-    ffi::OsStr,
-    io,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use nix::unistd::{AccessFlags, access};
 
-/// The PATH where none is set.
+use super::{
+    command::{command, in_new_session},
+    exec, signals,
+};
+
+/// The PATH that counts when the environment has none.
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The file of a program name: with a slash a path relative to `cwd`, else the first match in `path`.
@@ -42,6 +50,50 @@ pub fn current_executable() -> io::Result<PathBuf> {
         return Ok(own);
     }
     Err(io::Error::new(io::ErrorKind::NotFound, "the running program's file was replaced; start it again"))
+}
+
+/// Starts this executable again in a session of its own, without streams, in `/`, with this complete environment. `handed` becomes
+/// its stdin, so that it inherits a lock of that file without a gap. The process is not waited for.
+pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed: Option<File>) -> io::Result<()> {
+    // A lock that the caller has would otherwise be kept as long as this process lives.
+    exec::close_on_exec()?;
+    let mut command = command(current_executable()?, args);
+    command.env_clear().envs(env).current_dir("/");
+    command.stdin(handed.map_or_else(Stdio::null, Stdio::from)).stdout(Stdio::null()).stderr(Stdio::null());
+    signals::with_empty_mask(in_new_session(&mut command, false)).spawn().map(drop)
+}
+
+/// Starts this executable again without a stdin, and waits for the first line of its output, which means that it is ready.
+/// Returns that line. The inner `Err` holds its stderr instead, or how it ended when it printed no error.
+pub fn spawn_self_until_ready(
+    args: &[OsString],
+    env: &BTreeMap<OsString, OsString>,
+) -> io::Result<Result<String, String>> {
+    // A lock that the caller has would otherwise be kept as long as the session lives.
+    exec::close_on_exec()?;
+    let mut child = command(current_executable()?, args)
+        .env_clear()
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    if line.ends_with('\n') {
+        return Ok(Ok(line));
+    }
+    let mut stderr = String::new();
+    if let Some(pipe) = child.stderr.take() {
+        pipe.take(64 * 1024).read_to_string(&mut stderr)?;
+    }
+    let exit = child.wait()?;
+    if stderr.trim().is_empty() {
+        stderr = format!("its process ended before it was ready ({exit})");
+    }
+    Ok(Err(stderr))
 }
 
 #[cfg(test)]

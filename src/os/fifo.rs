@@ -15,12 +15,12 @@ use nix::{
     errno::Errno,
     fcntl::{FcntlArg, OFlag, fcntl},
     libc,
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::stat::Mode,
     unistd,
 };
 
-use super::{poll_timeout::poll_timeout, poll_until};
+use super::{poll::poll, poll_until::poll_until};
 
 /// The largest pipe capacity that an unprivileged user gets, in bytes.
 const MAX_PIPE_BYTES: usize = 1 << 20;
@@ -37,8 +37,8 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// longer text needs a reader.
 ///
 /// # Errors
-/// `NotConnected` when no process has the FIFO open; `TimedOut` when there was no room within the limit. Nothing was written
-/// then, or of a longer text a part.
+/// `NotConnected` when no process has the FIFO open; `TimedOut` when there was no room within the limit. Then nothing was written,
+/// or only the beginning of a longer text.
 pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
     let opened = OpenOptions::new().write(true).custom_flags(flags.bits()).open(path);
@@ -60,7 +60,7 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
             let size = if needed > size { grow(&fifo, needed).unwrap_or(size) } else { size };
             (needed <= size || (held == 0 && text.len() <= size)).then_some(())
         };
-        if poll_until::poll_until(limit, Duration::from_millis(50), has_room).is_none() {
+        if poll_until(limit, Duration::from_millis(50), has_room).is_none() {
             return Err(full("the program does not read its input, and there is no room for more"));
         }
     }
@@ -75,10 +75,7 @@ pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()>
                     return Err(full("the program stopped reading its input in the middle of the text"));
                 }
                 let mut ready = [PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)];
-                match poll(&mut ready, poll_timeout(Some(left))) {
-                    Ok(_) | Err(Errno::EINTR) => {}
-                    Err(error) => return Err(error.into()),
-                }
+                poll(&mut ready, Some(left))?;
             }
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! The file system that a path lies on, by the name of its type.
+//! The file system that a path lies on: its space, and whether it is a network file system.
 
 use std::{
     fs,
@@ -8,10 +8,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use nix::sys::stat::{major, minor};
+use nix::sys::{
+    stat::{major, minor},
+    statvfs::statvfs,
+};
 
-/// Types on which several machines, or several mounts, do not see each other's locks. After `fuse.` stand the names that
-/// the programs give to theirs.
+/// Types of file systems on which several machines, or several mounts, do not see each other's locks. The part behind `fuse.` is
+/// the name that a program gives to its file system.
 const NETWORK_TYPES: &[&str] = &[
     "9p",
     "acfs",
@@ -61,7 +64,7 @@ const NETWORK_TYPES: &[&str] = &[
 ];
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// Set when the user says that locks work on the network file system in use.
+/// Set when the user declares that locks work on the network file system in use.
 static NETWORK_ALLOWED: AtomicBool = AtomicBool::new(false);
 
 /// Allows network file systems in this process.
@@ -96,6 +99,18 @@ fn type_of_device(mounts: impl BufRead, device: &str) -> io::Result<Option<Strin
         }
     }
     Ok(None)
+}
+
+/// The bytes that an unprivileged user can still write on this path's file system.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let found = statvfs(path)?;
+    Ok(found.blocks_available().saturating_mul(found.fragment_size()))
+}
+
+/// The total size of this path's file system, in bytes.
+pub fn total_bytes(path: &Path) -> io::Result<u64> {
+    let found = statvfs(path)?;
+    Ok(found.blocks().saturating_mul(found.fragment_size()))
 }
 
 #[cfg(test)]

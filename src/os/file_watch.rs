@@ -8,24 +8,23 @@ use std::{
 };
 
 use nix::{
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::inotify::{AddWatchFlags, InitFlags, Inotify},
 };
 
-use super::poll_timeout::poll_timeout;
+use super::poll::poll;
 
 /// The poll interval without inotify.
 const FALLBACK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Watched files and directories. Check the condition once after adding a path, then after each wait, so that no change is
-/// missed.
+/// Watched files and directories. The caller checks its condition once after it has added a path, then after each wait, so that
+/// it misses no change.
 #[derive(Debug)]
 pub struct FileWatch {
     inotify: Option<Inotify>,
 }
 
 impl FileWatch {
-    /// Watches nothing yet.
     pub fn new() -> Self {
         Self { inotify: Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok() }
     }
@@ -60,7 +59,7 @@ impl FileWatch {
         // A hang-up is reported whatever is asked for.
         ready.extend(stream.map(|stream| PollFd::new(stream, PollFlags::empty())));
         // An interrupted wait ends early; the caller checks its condition again.
-        let _ = poll(&mut ready, poll_timeout(limit));
+        let _ = poll(&mut ready, limit);
         self.drain();
     }
 
@@ -69,7 +68,7 @@ impl FileWatch {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 
-    /// Discards what was noticed: one check of the condition answers it all. Returns whether there was anything.
+    /// Discards the recorded changes: one check of the condition answers them all. Returns whether there were any.
     pub fn drain(&self) -> bool {
         let mut has_news = false;
         while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))
@@ -78,12 +77,6 @@ impl FileWatch {
         }
         has_news
     }
-}
-
-/// Sleeps until one of these is readable, or the limit is over (`None`: no limit). An interrupt ends the wait early.
-pub fn wait_readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) {
-    let mut ready: Vec<PollFd<'_>> = these.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
-    let _ = poll(&mut ready, poll_timeout(limit));
 }
 
 impl Default for FileWatch {

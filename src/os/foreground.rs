@@ -1,21 +1,20 @@
 //! Running a command in the foreground: it shares this process's streams and process group, and gets the terminal's signals
 //! directly.
 
-use std::{collections::BTreeMap, ffi::OsString, io, os::fd::AsFd, path::Path, process::Child};
+use std::{collections::BTreeMap, ffi::OsString, io, os::fd::AsFd, path::Path};
 
 use nix::{
-    errno::Errno,
     libc,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::{PollFd, PollFlags},
     sys::{
         signal::{SigSet, SigmaskHow, Signal},
         signalfd::{SfdFlags, SignalFd},
     },
 };
 
-use super::{command::command, exit_reason::ExitReason, process, signals};
+use super::{command::command, exit_reason::ExitReason, poll::poll, process, signals};
 
-/// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
+/// Runs a command to its end, without a time limit. INT and QUIT from the terminal reach it directly and leave this process alone;
 /// a signal that another process sends to this process alone is forwarded.
 pub fn run(
     program: &Path,
@@ -23,10 +22,7 @@ pub fn run(
     env: &BTreeMap<OsString, OsString>,
     cwd: &Path,
 ) -> io::Result<ExitReason> {
-    let mut kept = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
-        kept.add(signal);
-    }
+    let kept: SigSet = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
     let before = kept.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let ran = run_forwarding_signals(program, args, env, cwd, &kept);
     let _ = before.thread_set_mask();
@@ -41,37 +37,29 @@ fn run_forwarding_signals(
     kept: &SigSet,
 ) -> io::Result<ExitReason> {
     let signals = SignalFd::with_flags(kept, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-    let mut child = spawn(program, args, env, cwd)?;
+    let mut child = signals::with_empty_mask(command(program, args).env_clear().envs(env).current_dir(cwd)).spawn()?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let key = process::ProcessKey::of(pid);
     let ended = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
     loop {
         let mut watched =
             [PollFd::new(ended.as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        poll(&mut watched, None)?;
         if watched.first().and_then(PollFd::any).unwrap_or(false) {
             break;
         }
-        while let Some(told) = signals.read_signal()? {
+        while let Some(received) = signals.read_signal()? {
             // Signals from the kernel come from the terminal and went to the whole group.
-            let is_terminals = told.ssi_code == libc::SI_KERNEL;
-            let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
-            if let (Some(key), Some(signal), false) = (&key, signal, is_terminals) {
+            let is_from_terminal = received.ssi_code == libc::SI_KERNEL;
+            let signal = i32::try_from(received.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
+            if let (Some(key), Some(signal), false) = (&key, signal, is_from_terminal) {
                 key.signal(signal)?;
             }
         }
     }
     // A signal that came with its end was meant for the command; unblocked, it would end this process.
     while signals.read_signal()?.is_some() {}
-    let status = child.wait()?;
-    Ok(status.into())
-}
-
-fn spawn(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
-    signals::with_empty_mask(command(program, args).env_clear().envs(env).current_dir(cwd)).spawn()
+    Ok(child.wait()?.into())
 }
 
 #[cfg(test)]

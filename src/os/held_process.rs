@@ -19,9 +19,9 @@ use nix::{
 };
 
 use super::{
-    capture::set_nonblocking,
     command::{Program, command, command_of_argv, in_new_session},
     exec,
+    pipe::set_nonblocking,
     process::ProcessKey,
     signals,
 };
@@ -52,9 +52,7 @@ pub struct HeldProcess {
 /// The state of a released process.
 #[derive(Debug)]
 pub enum ReleaseState {
-    /// The exec succeeded.
     Started,
-    /// The exec failed, for this reason.
     ExecFailed(io::Error),
     /// The exec is not done yet.
     Pending,
@@ -132,8 +130,8 @@ pub fn main_if_held() -> Option<u8> {
     let number = words.next().and_then(|word| std::str::from_utf8(word.as_bytes()).ok()?.parse().ok());
     let argv: Vec<OsString> = words.collect();
     if let Some(mut line) = number.and_then(inherited_socket) {
-        let mut said = [0];
-        if matches!(line.read(&mut said), Ok(1)) && said == [RELEASE_BYTE] {
+        let mut byte = [0];
+        if matches!(line.read(&mut byte), Ok(1)) && byte == [RELEASE_BYTE] {
             let error = exec_argv(&argv);
             let number = error.raw_os_error().unwrap_or(libc::EINVAL);
             let _ = line.write_all(&number.to_ne_bytes());

@@ -10,30 +10,27 @@ use std::{
 
 use nix::{
     errno::Errno,
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
 
-use super::{
-    capture::{Call, set_nonblocking},
-    poll_timeout::poll_timeout,
-};
+use super::{capture::Call, pipe::set_nonblocking, poll::poll};
 
 /// The longest output that is read, in bytes.
 const MAX_REPLY_BYTES: usize = 8 << 20;
 
-/// Returns the first value that `wanted` makes of an output line; `None` when there was none before the program's end or the
-/// call's limit. The program is killed afterwards, with its process group.
+/// Runs a program and returns the first value that `wanted` makes of a line of its output; `None` when there is none before the
+/// program's end or the call's limit. The program is killed afterwards, with its process group.
 pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
     let mut child = call.spawn(Stdio::null())?;
-    let heard = read_reply(&mut child, call, &mut wanted);
+    let reply = read_reply(&mut child, call, &mut wanted);
     // The child is not reaped yet, so its process group id cannot be reused.
     let killed = i32::try_from(child.id()).map(|pid| killpg(Pid::from_raw(pid), Signal::SIGKILL));
     child.wait()?;
     match killed {
-        Ok(Ok(()) | Err(Errno::ESRCH | Errno::EPERM)) | Err(_) => heard,
-        Ok(Err(error)) => heard.and(Err(error.into())),
+        Ok(Ok(()) | Err(Errno::ESRCH | Errno::EPERM)) | Err(_) => reply,
+        Ok(Err(error)) => reply.and(Err(error.into())),
     }
 }
 
@@ -49,28 +46,25 @@ fn read_reply<T>(
         _ => {}
     }
     set_nonblocking(stdout.as_fd())?;
-    let (deadline, mut said, mut total) = (Instant::now() + call.limit, Vec::new(), 0);
+    let (deadline, mut unread, mut total) = (Instant::now() + call.limit, Vec::new(), 0);
     let mut buffer = [0; 16 * 1024];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || total > MAX_REPLY_BYTES {
             return Ok(None);
         }
-        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], poll_timeout(Some(left))) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], Some(left))?;
         let is_over = match stdout.read(&mut buffer) {
             Ok(read) => {
-                said.extend_from_slice(buffer.get(..read).unwrap_or_default());
+                unread.extend_from_slice(buffer.get(..read).unwrap_or_default());
                 total += read;
                 read == 0
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => false,
             Err(error) => return Err(error),
         };
-        while let Some(end) = said.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = said.drain(..=end).collect();
+        while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = unread.drain(..=end).collect();
             if let Some(found) = wanted(String::from_utf8_lossy(&line).trim_end()) {
                 return Ok(Some(found));
             }

@@ -17,7 +17,7 @@ use nix::{
     libc, unistd,
 };
 
-use super::{files, interruptible};
+use super::{files, time_limit};
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -45,11 +45,11 @@ impl FileLock {
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let locked = interruptible::with_timeout(limit, || flock_interruptible(&file))?;
+        let locked = time_limit::with_timeout(limit, || flock_interruptible(&file))?;
         Ok(locked.map(|()| Self { file }))
     }
 
-    /// Calls `start` while programs that are started inherit the lock: it is free when the last of them has ended too.
+    /// Calls `start`; programs that it starts inherit the lock, which is then free when the last of them has ended too.
     pub fn shared_with_children<T>(&self, start: impl FnOnce() -> T) -> io::Result<T> {
         fcntl(&self.file, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let result = start();
@@ -88,14 +88,14 @@ pub struct SharedLock {
 }
 
 impl SharedLock {
-    /// Takes the shared lock.
+    /// Takes the shared lock, or fails while a process is in [`Self::wait_until_free`].
     pub fn acquire(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK)?))?;
         Ok(Self { _file: file })
     }
 
-    /// Takes the shared lock, after a process that has it alone for a moment ([`Self::wait_until_free`]).
+    /// Like [`Self::acquire`], but waits for a process that is in [`Self::wait_until_free`] and has the lock for a moment.
     pub fn acquire_waiting(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_RDLCK)?;
@@ -131,7 +131,10 @@ pub struct InheritableLock {
 impl InheritableLock {
     /// Takes the lock; `None` when another process has it.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
-        let file = files::private_file(path)?;
+        Self::try_lock(files::private_file(path)?)
+    }
+
+    fn try_lock(file: File) -> io::Result<Option<Self>> {
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
             Ok(_) => Ok(Some(Self { file })),
             Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
@@ -156,11 +159,7 @@ impl InheritableLock {
         // A child that inherits stdin would have the lock.
         unistd::dup2_stdin(&nothing)?;
         // Locking again is a no-op when this open file has the lock already.
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
-            Ok(_) => Ok(Some(Self { file })),
-            Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Self::try_lock(file)
     }
 
     /// The open file, to pass to a child process. The lock is kept as long as any process has it open.

@@ -20,7 +20,7 @@ use nix::{
     libc,
 };
 
-use super::{files, interruptible};
+use super::{files, time_limit};
 
 const TICKET_BYTE: i64 = 0;
 const MAIN_BYTE: i64 = 1;
@@ -31,7 +31,7 @@ const MAX_TICKET: i64 = i64::MAX - FIRST_WAITER_BYTE;
 /// How long the next waiter spins on the main byte before it sleeps.
 const SPIN_TIME: Duration = Duration::from_micros(300);
 
-/// The head of the queue, until it is dropped.
+/// The lock of the process at the head of the queue, held until it is dropped.
 #[derive(Debug)]
 pub struct QueuedLock {
     // Closing the descriptor frees every byte.
@@ -93,7 +93,7 @@ fn lock_with_timeout(file: &File, byte: i64, limit: Duration) -> io::Result<bool
     if try_lock(file, byte)? {
         return Ok(true);
     }
-    Ok(interruptible::with_timeout(limit, || set_lock(file, libc::F_WRLCK, byte, true))?.is_some())
+    Ok(time_limit::with_timeout(limit, || set_lock(file, libc::F_WRLCK, byte, true))?.is_some())
 }
 
 fn try_lock(file: &File, byte: i64) -> io::Result<bool> {

@@ -1,15 +1,16 @@
-//! A child in the background whose output is read as it comes, without a thread.
+//! Children whose pipes are read and written without a thread and without blocking. A [`PipedChild`] works in the background and
+//! is read to its end; with a [`DuplexChild`] this process exchanges messages.
 
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    io::{self, Read, Write as _},
+    io::{self, Write as _},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::process::CommandExt as _,
     },
     path::Path,
-    process::{Child, ChildStderr, ChildStdout, Stdio},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
 };
 
 use nix::{
@@ -17,9 +18,21 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{capture::set_nonblocking, command::command, exit_reason::ExitReason, process, signals};
+use super::{
+    child::Running,
+    command::{Program, command},
+    exit_reason::ExitReason,
+    pipe::{read_available, set_nonblocking},
+    process, signals,
+};
 
-/// A child in a process group of its own.
+/// How much of a [`PipedChild`]'s stream is read in one turn, in bytes.
+const MAX_READ_BYTES: usize = 1 << 20;
+/// How much of a [`DuplexChild`]'s stream is read in one turn, in bytes. More would delay requests, and all that is made of these
+/// bytes is in memory at once.
+const MAX_TURN_BYTES: usize = 64 << 10;
+
+/// A child in a process group of its own that works in the background.
 #[derive(Debug)]
 pub struct PipedChild {
     child: Child,
@@ -28,12 +41,12 @@ pub struct PipedChild {
     stderr: Option<ChildStderr>,
 }
 
-/// The output since the last look.
+/// The output since the last [`PipedChild::look`].
 #[derive(Debug, Default)]
 pub struct Arrived {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// How it ended, once it has.
+    /// How the child ended; `None` while it runs.
     pub exit: Option<ExitReason>,
 }
 
@@ -58,7 +71,7 @@ impl PipedChild {
         if let Some(mut pipe) = child.stdin.take() {
             set_nonblocking(pipe.as_fd())?;
             match pipe.write_all(stdin) {
-                // It has ended, or reads nothing; its exit tells.
+                // The child has ended or reads nothing; its exit tells.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 other => other?,
             }
@@ -70,27 +83,23 @@ impl PipedChild {
         Ok(Self { child, ended, stdout, stderr })
     }
 
-    /// Descriptors to wait for: its output and its end.
+    /// Descriptors to wait for: the output of the child and its end.
     pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
         let streams = [self.stdout.as_ref().map(AsFd::as_fd), self.stderr.as_ref().map(AsFd::as_fd)];
         streams.into_iter().flatten().chain([self.ended.as_fd()]).collect()
     }
 
-    /// Takes what has come. Does not block.
+    /// Returns the output that is ready now. Does not block.
     pub fn look(&mut self) -> io::Result<Arrived> {
         // The end is looked at first: what was written before it is then read for sure.
         let exit = self.child.try_wait()?.map(ExitReason::from);
         let mut arrived = Arrived { exit, ..Arrived::default() };
-        if drain(self.stdout.as_mut(), &mut arrived.stdout) {
-            self.stdout = None;
-        }
-        if drain(self.stderr.as_mut(), &mut arrived.stderr) {
-            self.stderr = None;
-        }
+        read_available(&mut self.stdout, MAX_READ_BYTES, |bytes| arrived.stdout.extend_from_slice(bytes));
+        read_available(&mut self.stderr, MAX_READ_BYTES, |bytes| arrived.stderr.extend_from_slice(bytes));
         Ok(arrived)
     }
 
-    /// Sends a signal to it alone.
+    /// Sends a signal to the child alone, not to its group.
     pub fn signal(&mut self, signal: Signal) {
         // It is not reaped yet, so that its number is not given to another process.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
@@ -98,7 +107,7 @@ impl PipedChild {
         }
     }
 
-    /// Ends it with its process group, and waits for that.
+    /// Kills the child with its process group, and waits for its end.
     pub fn kill(mut self) {
         // It is not reaped yet, so that its number is not given to another process.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
@@ -108,26 +117,90 @@ impl PipedChild {
     }
 }
 
-/// Reads what is there, at most a megabyte. Returns whether the stream has ended.
-fn drain(stream: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
-    const MOST: usize = 1 << 20;
-    let Some(stream) = stream else { return false };
-    let mut buffer = [0; 16 << 10];
-    while into.len() < MOST {
-        match stream.read(&mut buffer) {
-            Ok(0) => return true,
-            Ok(length) => into.extend_from_slice(buffer.get(..length).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
+/// A child in a process group of its own that is sent requests and sends replies.
+#[derive(Debug)]
+pub struct DuplexChild {
+    pub running: Running,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+}
+
+/// A stream of the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildStream {
+    Stdout,
+    Stderr,
+}
+
+impl DuplexChild {
+    pub fn spawn(program: &Program<'_>) -> io::Result<Self> {
+        let mut command = program.command()?;
+        command.process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let running = Running::from_child(&child)?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let pipes =
+            [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
+        for pipe in pipes.into_iter().flatten() {
+            set_nonblocking(pipe)?;
         }
+        Ok(Self { running, stdin, stdout, stderr })
     }
-    false
+
+    /// The open output streams, to poll for input.
+    pub fn outputs(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let streams = [self.stdout.as_ref().map(AsFd::as_fd), self.stderr.as_ref().map(AsFd::as_fd)];
+        streams.into_iter().flatten()
+    }
+
+    /// The stdin of the child, to poll for space.
+    pub fn input(&self) -> Option<BorrowedFd<'_>> {
+        self.stdin.as_ref().map(AsFd::as_fd)
+    }
+
+    pub const fn is_stdout_closed(&self) -> bool {
+        self.stdout.is_none()
+    }
+
+    /// Reads the output that is ready now and hands it to `see`. Returns the number of bytes.
+    pub fn read(&mut self, see: &mut dyn FnMut(ChildStream, &[u8])) -> usize {
+        let mut total = 0;
+        let mut hand_over = |stream, bytes: &[u8]| {
+            total += bytes.len();
+            see(stream, bytes);
+        };
+        read_available(&mut self.stdout, MAX_TURN_BYTES, |bytes| hand_over(ChildStream::Stdout, bytes));
+        read_available(&mut self.stderr, MAX_TURN_BYTES, |bytes| hand_over(ChildStream::Stderr, bytes));
+        total
+    }
+
+    /// Writes as much as the pipe takes now. Returns the number of bytes. When the child has closed its stdin, all bytes count as
+    /// written, because nothing reads them any more.
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
+        let mut written = 0;
+        while let (Some(stdin), Some(rest)) = (&mut self.stdin, bytes.get(written..).filter(|rest| !rest.is_empty())) {
+            match stdin.write(rest) {
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return written,
+                Err(_) => self.stdin = None,
+            }
+        }
+        bytes.len()
+    }
+
+    /// Closes the stdin of the child: an agent that waits for input then ends.
+    pub fn close_input(&mut self) {
+        self.stdin = None;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::readable;
+    use crate::os::poll::wait_readable;
 
     fn sh(text: &str, stdin: &[u8]) -> PipedChild {
         let args = ["-c".into(), text.into()];
@@ -139,7 +212,7 @@ mod tests {
         let mut child = sh("cat; echo no >&2; exit 3", b"text");
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let exit = loop {
-            let _ = readable::wait(&child.fds(), None);
+            let _ = wait_readable(&child.fds(), None);
             let arrived = child.look().unwrap();
             stdout.extend(arrived.stdout);
             stderr.extend(arrived.stderr);
@@ -153,7 +226,7 @@ mod tests {
     #[test]
     fn killed_child_leaves_no_process() {
         let child = sh("sleep 60 & echo $!; wait", b"");
-        let _ = readable::wait(&child.fds(), None);
+        let _ = wait_readable(&child.fds(), None);
         child.kill();
     }
 }

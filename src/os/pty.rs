@@ -4,20 +4,32 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::{Duration, Instant},
 };
 
 use nix::{
+    fcntl::{FcntlArg, FdFlag, fcntl},
     libc,
+    poll::{PollFd, PollFlags},
     pty::openpty,
-    sys::termios::{self, LocalFlags, SpecialCharacterIndices, Termios},
+    sys::{
+        signal::{Signal, killpg},
+        termios::{self, LocalFlags, SpecialCharacterIndices, Termios},
+    },
+    unistd::Pid,
 };
 
 use super::{
-    capture::set_nonblocking,
     child::Running,
     command::{Program, in_new_session},
+    head_tail_buffer::HeadTailBuffer,
+    pipe::{read_available, set_nonblocking},
+    poll::poll,
     terminal::{self, Size},
 };
+
+/// How much of an offscreen program's output is kept, in bytes.
+const CAPTURE_LIMIT: usize = 8 * 1024;
 
 /// The master end of a program's terminal: writes are its input, reads its output. Does not block.
 #[derive(Debug)]
@@ -44,27 +56,24 @@ pub fn open(size: Size) -> io::Result<(Pty, OwnedFd)> {
 fn open_pair(size: Size, like: Option<&Termios>) -> io::Result<(Pty, OwnedFd)> {
     let pty = openpty(None, like)?;
     terminal::resize(pty.master.as_fd(), size)?;
-    close_on_exec(&pty.master)?;
-    close_on_exec(&pty.slave)?;
+    for end in [&pty.master, &pty.slave] {
+        fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+    }
     set_nonblocking(pty.master.as_fd())?;
     Ok((Pty { controller: File::from(pty.master) }, pty.slave))
 }
 
-fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
-    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-    fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
-    Ok(())
-}
-
-impl Pty {
+impl Read for Pty {
     /// Reads available output: `WouldBlock` when there is none yet, 0 when no process has the terminal open.
-    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.controller.read(buffer) {
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
             done => done,
         }
     }
+}
 
+impl Pty {
     /// Writes as much input as the terminal takes now; `WouldBlock` when that is nothing.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.controller.write(bytes)
@@ -84,7 +93,6 @@ impl Pty {
         termios::tcgetattr(&self.controller).ok().and_then(chosen).filter(|byte| *byte != 0).unwrap_or(USUAL)
     }
 
-    /// Sets its size.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         terminal::resize(self.controller.as_fd(), size)
     }
@@ -102,11 +110,40 @@ impl AsRawFd for Pty {
     }
 }
 
+/// The result of a program that ran offscreen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffscreenResult {
+    /// The exit code; `None` when the program took too long and was killed.
+    pub code: Option<i32>,
+    pub output: Vec<u8>,
+}
+
+/// Runs a program in a terminal that nothing shows, until it ends, for at most `limit`: for programs that take their size from the
+/// first terminal.
+pub fn run_offscreen(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<OffscreenResult> {
+    let deadline = Instant::now() + limit;
+    let (pty, running) = spawn(program, size, None)?;
+    let (mut output, mut pty) = (HeadTailBuffer::new(CAPTURE_LIMIT), Some(pty));
+    loop {
+        read_available(&mut pty, usize::MAX, |bytes| output.push(bytes));
+        if let Some(code) = running.reap()? {
+            return Ok(OffscreenResult { code: Some(code), output: output.to_bytes() });
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            // The child is not reaped yet, so its pid is not reused.
+            let _ = killpg(Pid::from_raw(running.pid()), Signal::SIGKILL);
+            return Ok(OffscreenResult { code: None, output: output.to_bytes() });
+        }
+        let mut watched = vec![PollFd::new(running.as_fd(), PollFlags::POLLIN)];
+        watched.extend(pty.as_ref().map(|pty| PollFd::new(pty.as_fd(), PollFlags::POLLIN)));
+        poll(&mut watched, Some(left))?;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
-
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
     use super::*;
 
@@ -121,7 +158,8 @@ mod tests {
         loop {
             let mut buffer = [0; 4096];
             let mut ready = [PollFd::new(pty.as_fd(), PollFlags::POLLIN)];
-            assert_ne!(poll(&mut ready, PollTimeout::from(10_000_u16)).unwrap(), 0, "{seen}");
+            poll(&mut ready, Some(Duration::from_secs(10))).unwrap();
+            assert_eq!(ready[0].any(), Some(true), "{seen}");
             match pty.read(&mut buffer).unwrap() {
                 0 => break,
                 read => seen.push_str(&String::from_utf8_lossy(&buffer[..read])),
@@ -134,5 +172,23 @@ mod tests {
         assert!(seen.starts_with("33 44\r\npts/") && seen.ends_with("own\r\n5 6\r\n"), "{seen:?}");
         let code = running.wait_with_timeout(Some(Duration::from_secs(10)), &mut |_| {}).unwrap();
         assert_eq!(code, Some(7));
+    }
+
+    fn sh(script: &str, limit: Duration) -> OffscreenResult {
+        let argv = ["/bin/sh", "-c", script].map(OsString::from);
+        let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
+        run_offscreen(&Program { argv: &argv, env: &env, cwd: Path::new("/") }, Size { rows: 7, cols: 9 }, limit)
+            .unwrap()
+    }
+
+    #[test]
+    fn hidden_terminal_keeps_the_output_and_ends() {
+        let long = Duration::from_secs(30);
+        assert_eq!(sh("stty size; exit 3", long), OffscreenResult { code: Some(3), output: b"7 9\r\n".to_vec() });
+        let begun = Instant::now();
+        assert_eq!(sh("sleep 60", Duration::from_millis(50)).code, None);
+        // A child that keeps the terminal is not waited for.
+        assert_eq!(sh("trap '' HUP; sleep 2 & exit 0", long).code, Some(0));
+        assert!(begun.elapsed() < Duration::from_secs(20));
     }
 }

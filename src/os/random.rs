@@ -1,12 +1,13 @@
 //! Random bytes for secrets.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, Read},
 };
 
-/// Random bytes.
+use super::digest;
+
+/// Random bytes, good enough for secrets.
 pub fn bytes<const COUNT: usize>() -> io::Result<[u8; COUNT]> {
     let mut bytes = [0; COUNT];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -15,10 +16,7 @@ pub fn bytes<const COUNT: usize>() -> io::Result<[u8; COUNT]> {
 
 /// 32 random bytes as lowercase hexadecimal.
 pub fn hex() -> io::Result<String> {
-    Ok(bytes::<32>()?.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
+    Ok(digest::hex(&bytes::<32>()?))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::{
 };
 
 use nix::{
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::{
         prctl,
         signal::{SigSet, SigmaskHow, Signal, killpg},
@@ -26,21 +26,17 @@ use nix::{
 };
 use thiserror::Error;
 
-use super::{
-    command::command_of_argv, exit_reason::ExitReason, poll_timeout::poll_timeout, process, process_tree, signals,
-};
+use super::{command::command_of_argv, exit_reason::ExitReason, poll::poll, process, process_tree, signals};
 
 /// How long a program may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long its last output may take after its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Which stream something came from.
+/// A stream of the program, stdout or stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// stdout
     Out,
-    /// stderr
     Err,
 }
 
@@ -49,41 +45,34 @@ pub enum Stream {
 pub struct StreamedProgram<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// The working directory.
     pub dir: &'a Path,
-    /// The time after which it is ended.
+    /// The time after which the program is ended.
     pub timeout: Option<Duration>,
-    /// Both streams are one, which keeps what is written to them in its order; all of it comes as [`Stream::Out`].
+    /// Whether both streams share one pipe, which keeps the order of the output; all of it is then of [`Stream::Out`].
     pub merge_output: bool,
 }
 
 /// The result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamResult {
-    /// How it ended.
     pub exit: ExitReason,
-    /// How long it ran.
     pub elapsed: Duration,
-    /// Whether it left processes behind, which were ended.
+    /// Whether the program left processes behind, which were ended.
     pub left_processes: bool,
 }
 
 /// Why a program did not run to its end.
 #[derive(Debug, Error)]
 pub enum StreamError {
-    /// No such program.
     #[error("the program '{program}' was not found; nothing was run and nothing recorded")]
     NotFound { program: String },
-    /// No such directory.
     #[error("the directory {} is not there; nothing was run and nothing recorded", .dir.display())]
     NoDir { dir: PathBuf },
-    /// The kernel could not start it.
     #[error("the program '{program}' cannot be started: {source}")]
     Start { program: String, source: io::Error },
     /// This process got a signal and ended the program.
     #[error("interrupted by {signal}; the program was ended and nothing recorded")]
     Interrupted { signal: Signal },
-    /// It could not be waited for.
     #[error("the program cannot be watched: {0}")]
     Watch(io::Error),
 }
@@ -99,7 +88,7 @@ fn watch_error(error: impl Into<io::Error>) -> StreamError {
     StreamError::Watch(error.into())
 }
 
-/// Runs a program; `see` gets its output as it comes, from two threads.
+/// Runs a program and hands its output to `see` at once, from two threads.
 ///
 /// # Errors
 /// When it cannot be started, or this process gets INT, TERM or HUP before its end.
@@ -107,10 +96,7 @@ pub fn run(
     program: &StreamedProgram<'_>,
     see: impl Fn(Stream, &[u8]) + Send + Sync + 'static,
 ) -> Result<StreamResult, StreamError> {
-    let mut stops = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
-        stops.add(signal);
-    }
+    let stops: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD].into_iter().collect();
     // Threads inherit the mask; it is cleared for the program.
     let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(watch_error)?;
     let ran = run_watched(program, Arc::new(see), &stops);
@@ -245,9 +231,8 @@ fn spawn_reader(
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitOutcome {
-    /// The descriptor is readable.
+    /// The descriptor became readable.
     Ready,
-    /// The time is over.
     TimedOut,
     /// A signal asks this process to end.
     Stop(Signal),
@@ -262,8 +247,8 @@ struct Signals {
 impl Signals {
     /// The next signal that asks this process to end, if any. On SIGCHLD it reaps orphans.
     fn next_stop_signal(&self) -> io::Result<Option<Signal>> {
-        while let Some(told) = self.signals.read_signal()? {
-            let signal = i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
+        while let Some(received) = self.signals.read_signal()? {
+            let signal = i32::try_from(received.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
             match signal {
                 Some(Signal::SIGCHLD) => self.reap_orphans(),
                 signal => return Ok(Some(signal.unwrap_or(Signal::SIGTERM))),
@@ -288,10 +273,7 @@ fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io:
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
         let mut watched =
             [PollFd::new(signals.signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
-        match poll(&mut watched, poll_timeout(left)) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        poll(&mut watched, left)?;
         let happened = |at: usize| watched.get(at).and_then(PollFd::any).unwrap_or(false);
         if happened(0)
             && let Some(signal) = signals.next_stop_signal()?

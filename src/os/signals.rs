@@ -1,11 +1,15 @@
-//! Signals as events to read, for programs that clean up before they end.
+//! Signals: read as events, blocked until this process has finished its work, or set back to their defaults.
 
 use std::{
     fs::File,
     io::{self, Read},
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::Command,
     str::FromStr,
-    sync::atomic::{AtomicI32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed},
 };
 
 use nix::{
@@ -14,8 +18,9 @@ use nix::{
     sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
 };
 
-use super::capture::set_nonblocking;
-pub use super::signal_mask::{defer_ends, with_empty_mask};
+use super::pipe::set_nonblocking;
+
+static ARE_ENDS_DEFERRED: AtomicBool = AtomicBool::new(false);
 
 /// The pipe that the handler writes to; a handler takes no arguments.
 static WRITE_FD: AtomicI32 = AtomicI32::new(-1);
@@ -138,11 +143,29 @@ pub fn ignore_sigxfsz() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Blocks the signals that end a process in this thread, and in the threads that it starts from now on, until the process ends,
+/// because it has something to finish. Commands that it starts are not affected.
+pub fn defer_ends() -> io::Result<()> {
+    SigSet::from_iter([Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
+    ARE_ENDS_DEFERRED.store(true, Relaxed);
+    Ok(())
+}
+
+/// Whether [`defer_ends`] was called. A command must then be started with [`with_empty_mask`].
+pub(super) fn are_ends_deferred() -> bool {
+    ARE_ENDS_DEFERRED.load(Relaxed)
+}
+
+/// Makes a command start with an empty signal mask; the standard library would pass on the mask of this thread.
+#[expect(unsafe_code, reason = "the mask of another program can only be set between fork and exec")]
+pub fn with_empty_mask(command: &mut Command) -> &mut Command {
+    // SAFETY: the call is async-signal-safe and touches no memory of ours.
+    unsafe { command.pre_exec(|| Ok(SigSet::empty().thread_set_mask()?)) }
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test needs programs of its own")]
 mod tests {
-    use std::process::Command;
-
     use nix::sys::signal::{SigmaskHow, raise};
 
     use super::*;

@@ -1,7 +1,7 @@
-//! Terminals: their size, and their raw mode.
+//! Terminals: their size, their modes, and a yes-or-no question.
 
 use std::{
-    io,
+    io::{self, BufRead, Write},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
@@ -25,7 +25,6 @@ pub fn size() -> Option<(u16, u16)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub rows: u16,
-    /// The columns.
     pub cols: u16,
 }
 
@@ -66,7 +65,7 @@ impl RawMode {
         Ok(Some(Self { terminal: terminal.try_clone_to_owned()?, original: before }))
     }
 
-    /// How the terminal was before.
+    /// The settings of the terminal before it was put into raw mode.
     pub const fn original(&self) -> &Termios {
         &self.original
     }
@@ -86,4 +85,17 @@ pub fn enable_cbreak() -> io::Result<()> {
     mode.local_flags &= !(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::IEXTEN);
     mode.input_flags &= !(InputFlags::ICRNL | InputFlags::INLCR | InputFlags::IGNCR | InputFlags::IXON);
     Ok(termios::tcsetattr(stdin.as_fd(), SetArg::TCSANOW, &mode)?)
+}
+
+/// Asks on stderr and reads the answer from stdin. Only `y` and `yes` confirm.
+pub fn confirm(question: &str) -> io::Result<bool> {
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{question} [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    if !answer.ends_with('\n') {
+        writeln!(stderr)?;
+    }
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }

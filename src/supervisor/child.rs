@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs::File,
-    io::{self, Read, Write},
+    io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
     process::Stdio,
@@ -29,11 +29,9 @@ const DEFAULT_PIPE_BYTES: usize = 64 * 1024;
 /// The program to start.
 #[derive(Debug)]
 pub struct ChildSpec<'a> {
-    /// The program and its arguments.
     pub argv: &'a [OsString],
     /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// The working directory.
     pub cwd: &'a Path,
     /// The program's stdin; without it, stdin is empty.
     pub stdin: Option<Vec<u8>>,
@@ -59,7 +57,8 @@ pub struct Child {
 #[derive(Debug)]
 struct OutputPipe {
     stream: ItemType,
-    pipe: File,
+    /// `None` once it is closed.
+    pipe: Option<File>,
     is_large: bool,
 }
 
@@ -72,25 +71,25 @@ struct StdinFeed {
 }
 
 impl Child {
-    /// Starts a program that waits.
-    pub fn start(begin: ChildSpec<'_>) -> io::Result<Self> {
-        let program = Program { argv: begin.argv, env: begin.env, cwd: begin.cwd };
-        if let Some(size) = begin.pty {
+    /// Starts a process that becomes the program when [`Self::held`] is released.
+    pub fn start(spec: ChildSpec<'_>) -> io::Result<Self> {
+        let program = Program { argv: spec.argv, env: spec.env, cwd: spec.cwd };
+        if let Some(size) = spec.pty {
             let (terminal, end) = pty::open(to_size(size))?;
-            let theirs = Some(end.try_clone()?);
+            let program_end = Some(end.try_clone()?);
             let (stdin, stdout) = (Stdio::from(end.try_clone()?), Stdio::from(end.try_clone()?));
             let streams = Streams { stdin, stdout, stderr: Stdio::from(end), is_terminal: true };
-            let gate = held_process::spawn_held(&program, streams)?;
+            let held = held_process::spawn_held(&program, streams)?;
             return Ok(Self {
-                held: gate,
+                held,
                 outputs: Vec::new(),
                 terminal: Some(terminal),
-                program_end: theirs,
+                program_end,
                 had_terminal: true,
                 stdin_feed: None,
             });
         }
-        let (stdin, input) = match begin.stdin {
+        let (stdin, stdin_feed) = match spec.stdin {
             None => (Stdio::null(), None),
             Some(text) => {
                 let (reader, writer) = io::pipe()?;
@@ -103,20 +102,19 @@ impl Child {
         let mut output = |stream| -> io::Result<Stdio> {
             let (reader, writer) = io::pipe()?;
             pipe::set_nonblocking(reader.as_fd())?;
-            outputs.push(OutputPipe { stream, pipe: File::from(OwnedFd::from(reader)), is_large: false });
+            outputs.push(OutputPipe { stream, pipe: Some(File::from(OwnedFd::from(reader))), is_large: false });
             Ok(Stdio::from(writer))
         };
         let (stdout, stderr) = (output(ItemType::Stdout)?, output(ItemType::Stderr)?);
-        let gate = held_process::spawn_held(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
-        Ok(Self { held: gate, outputs, terminal: None, program_end: None, had_terminal: false, stdin_feed: input })
+        let held = held_process::spawn_held(&program, Streams { stdin, stdout, stderr, is_terminal: false })?;
+        Ok(Self { held, outputs, terminal: None, program_end: None, had_terminal: false, stdin_feed })
     }
 
-    /// Its terminal, as long as anybody has it open.
+    /// The terminal, while a process has it open.
     pub const fn terminal(&self) -> Option<&Pty> {
         self.terminal.as_ref()
     }
 
-    /// The terminal, to type to.
     pub const fn terminal_mut(&mut self) -> Option<&mut Pty> {
         self.terminal.as_mut()
     }
@@ -126,49 +124,53 @@ impl Child {
         self.program_end = None;
     }
 
-    /// Whether it was given one.
     pub const fn had_terminal(&self) -> bool {
         self.had_terminal
     }
 
-    /// The pipes that it prints to.
+    /// The open pipes of the output.
     pub fn output_pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.outputs.iter().map(|output| output.pipe.as_fd())
+        self.outputs.iter().filter_map(|output| output.pipe.as_ref()).map(AsFd::as_fd)
     }
 
-    /// The pipe of its input, while there is something left for it.
+    /// The pipe of the stdin; `None` when all of the input is written.
     pub fn stdin_pipe(&self) -> Option<BorrowedFd<'_>> {
         self.stdin_feed.as_ref().map(|feed| feed.pipe.as_fd())
     }
 
-    /// Whether nothing can come any more.
+    /// Whether every output stream has ended.
     pub const fn is_output_closed(&self) -> bool {
         self.outputs.is_empty() && self.terminal.is_none()
     }
 
-    /// Hands on what it has printed, but only so much at a time; says how many bytes that was.
+    /// Reads the output that is ready now, at most [`MAX_READ_BYTES`] of each stream, and hands it to `see`. Returns the number of
+    /// bytes.
     pub fn read(&mut self, see: &mut dyn FnMut(ItemType, &[u8])) -> usize {
         let mut total = 0;
+        let mut hand_over = |stream, bytes: &[u8]| {
+            total += bytes.len();
+            see(stream, bytes);
+        };
         self.outputs.retain_mut(|output| {
-            let (read, goes_on) = read_some(|buffer| output.pipe.read(buffer), &mut |bytes| see(output.stream, bytes));
-            if read >= DEFAULT_PIPE_BYTES && !output.is_large {
+            let mut read = 0;
+            pipe::read_available(&mut output.pipe, MAX_READ_BYTES, |bytes| {
+                read += bytes.len();
+                hand_over(output.stream, bytes);
+            });
+            if let Some(open) = &output.pipe
+                && read >= DEFAULT_PIPE_BYTES
+                && !output.is_large
+            {
                 output.is_large = true;
-                pipe::set_capacity(output.pipe.as_fd(), MAX_READ_BYTES);
+                pipe::set_capacity(open.as_fd(), MAX_READ_BYTES);
             }
-            total += read;
-            goes_on
+            output.pipe.is_some()
         });
-        if let Some(terminal) = &mut self.terminal {
-            let (read, goes_on) = read_some(|buffer| terminal.read(buffer), &mut |bytes| see(ItemType::Stdout, bytes));
-            total += read;
-            if !goes_on {
-                self.terminal = None;
-            }
-        }
+        pipe::read_available(&mut self.terminal, MAX_READ_BYTES, |bytes| hand_over(ItemType::Stdout, bytes));
         total
     }
 
-    /// Hands to it what it is to read, as far as it takes that. Never waits.
+    /// Writes as much of the input as the program takes now. Does not block.
     pub fn write_stdin(&mut self) {
         while let Some(feed) = &mut self.stdin_feed {
             match feed.pipe.write(feed.text.get(feed.written..).unwrap_or_default()) {
@@ -185,25 +187,6 @@ impl Child {
     }
 }
 
-/// Reads what is there; how much that was, and whether more may come.
-fn read_some(mut read: impl FnMut(&mut [u8]) -> io::Result<usize>, see: &mut dyn FnMut(&[u8])) -> (usize, bool) {
-    let (mut buffer, mut total) = ([0; 16 * 1024], 0);
-    while total < MAX_READ_BYTES {
-        match read(&mut buffer) {
-            Ok(0) => return (total, false),
-            Ok(read) => {
-                see(buffer.get(..read).unwrap_or_default());
-                total += read;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return (total, true),
-            Err(_) => return (total, false),
-        }
-    }
-    (total, true)
-}
-
-/// A size as the operating system has it.
 pub const fn to_size(size: TerminalSize) -> Size {
     Size { rows: size.rows, cols: size.cols }
 }

@@ -10,7 +10,7 @@ use super::{OutputRecorder, Sink, SinkError, Watchers};
 pub trait JobHost: Sink {
     /// The recorder, which continues the stored output, and the watchers of the job.
     ///
-    /// Called once, when the program was released or could not be started. It must not block.
+    /// The supervisor calls this once, when the program was released or could not be started. It must not block.
     fn open_output(&mut self) -> (OutputRecorder, Watchers);
 }
 

@@ -8,8 +8,7 @@ use std::{
 };
 
 use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::signal::Signal,
 };
 
@@ -20,7 +19,7 @@ use super::{
 };
 use crate::{
     domain::job::{ItemType, JobResult},
-    os::{poll_timeout::poll_timeout, process::ProcessKey, signals::SignalPipe},
+    os::{poll::poll, process::ProcessKey, signals::SignalPipe},
 };
 
 /// How long a refused write of the start is retried before this supervisor gives the job up.
@@ -40,22 +39,20 @@ const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 pub(super) struct StartJournal<'a> {
     /// The result is kept here too, for recovery.
     pub job_dir: &'a JobDir,
-    /// The signals that this process got.
     pub signals: SignalPipe,
     sink: &'a mut dyn JobHost,
     created: Instant,
 }
 
 impl<'a> StartJournal<'a> {
-    /// Writes nothing yet.
     pub(super) fn new(dir: &'a JobDir, signals: SignalPipe, sink: &'a mut dyn JobHost) -> Self {
         Self { job_dir: dir, signals, sink, created: Instant::now() }
     }
 
     /// Opens the output; from here on it is recorded.
     pub(super) fn into_journal(self, key: &'a dyn Fn(&str) -> String) -> Journal<'a> {
-        let (recorder, watching) = self.sink.open_output();
-        Journal { start: self, recorder, watchers: watching, notification_key: key, notify_at: None }
+        let (recorder, watchers) = self.sink.open_output();
+        Journal { start: self, recorder, watchers, notification_key: key, notify_at: None }
     }
 
     fn now(&self) -> Duration {
@@ -75,15 +72,12 @@ impl<'a> StartJournal<'a> {
     /// Waits before the next attempt; `false` when a signal asks this process to end.
     fn wait_to_retry(&self, pause: &mut Duration) -> io::Result<bool> {
         let mut watched = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, poll_timeout(Some(*pause))) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        poll(&mut watched, Some(*pause))?;
         *pause = (*pause * 2).min(MAX_RETRY_DELAY);
         Ok(self.termination_signal()?.is_none())
     }
 
-    /// Writes down which process is about to begin.
+    /// Records the process that becomes the program when it is released.
     pub(super) fn record_started(&mut self, key: &ProcessKey) -> Result<(), SuperviseError> {
         let mut pause = Duration::from_millis(20);
         loop {
@@ -109,12 +103,12 @@ pub(super) struct Journal<'a> {
 }
 
 impl Journal<'_> {
-    /// The time since the supervisor was started.
+    /// The time since the supervisor's start.
     pub(super) fn now(&self) -> Duration {
         self.start.now()
     }
 
-    /// Records bytes that the program printed.
+    /// Records output of the program, and the matches of watchers in it.
     pub(super) fn record_output(&mut self, stream: ItemType, bytes: &[u8]) {
         let now = self.now();
         self.recorder.push(stream, bytes, now);
@@ -181,8 +175,10 @@ impl Journal<'_> {
         let mut ending = ending.clone();
         if let Some(why) = self.recorder.write_failure() {
             let lost = format!("its output could not all be kept: {why}");
-            let said = ending.error_message.take();
-            ending.error_message = Some(said.map_or_else(|| lost.clone(), |said| format!("{said}; {lost}")));
+            ending.error_message = Some(match ending.error_message.take() {
+                Some(message) => format!("{message}; {lost}"),
+                None => lost,
+            });
         }
         loop {
             match self.start.sink.record_finished(&ending, self.recorder.output_bytes(), self.recorder.is_truncated()) {

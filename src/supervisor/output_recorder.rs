@@ -15,7 +15,7 @@ use crate::{
         job::ItemType,
         job_output::{Batch, Gap, NewItem, Totals, WatcherHit},
     },
-    os::disk,
+    os::file_system,
 };
 
 /// The largest item of output, in bytes.
@@ -453,8 +453,10 @@ impl OutputRecorder {
     fn check_free_space(&self) -> io::Result<()> {
         let path = self.job_dir.path();
         // An unknown size shows when it is written.
-        let reserve = disk::size(path).map_or(0, |size| DISK_RESERVE_BYTES.min(size / DISK_RESERVE_DIVISOR));
-        let is_short = disk::free(path).is_ok_and(|free| free < reserve.saturating_add(self.pending_bytes));
+        let reserve =
+            file_system::total_bytes(path).map_or(0, |size| DISK_RESERVE_BYTES.min(size / DISK_RESERVE_DIVISOR));
+        let is_short =
+            file_system::free_bytes(path).is_ok_and(|free| free < reserve.saturating_add(self.pending_bytes));
         if is_short { Err(Errno::ENOSPC.into()) } else { Ok(()) }
     }
 

@@ -11,8 +11,7 @@ use std::{
 };
 
 use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, poll},
+    poll::{PollFd, PollFlags},
     sys::signal::Signal,
 };
 use serde_json::json;
@@ -32,12 +31,11 @@ use crate::{
         secrets,
     },
     os::{
-        child,
+        child::{self, ChildExit},
         held_process::ReleaseState,
-        poll_timeout::poll_timeout,
+        poll::poll,
         process::{self, ProcessKey},
         process_tree,
-        reap::{self, ChildExit},
         request_socket::Incoming,
         signals::{self, SignalPipe},
     },
@@ -50,14 +48,12 @@ const MAX_NAMED_PROCESSES: usize = 16;
 pub struct JobSpec<'a> {
     /// The job's directory; this process has its lock.
     pub job_dir: &'a JobDir,
-    /// The program and its arguments.
     pub argv: &'a [OsString],
     /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
     /// The environment tag (`NAME=value`) that only this job's processes have. A process with another value of that name
     /// belongs to another job.
     pub env_tag: &'a str,
-    /// Its working directory.
     pub cwd: &'a Path,
     /// The program's stdin; without it, stdin is empty.
     pub stdin: Option<Vec<u8>>,
@@ -65,21 +61,21 @@ pub struct JobSpec<'a> {
     pub pty: Option<TerminalSize>,
     /// The time after which the job is ended.
     pub timeout: Option<Duration>,
-    /// The deduplication key of a notification, from the key that a watcher gives.
+    /// Makes the deduplication key of a notification from the key that a watcher gives.
     pub notification_key: &'a dyn Fn(&str) -> String,
 }
 
 /// Supervises a job until it has ended and its result is recorded.
 ///
 /// # Errors
-/// When the start cannot be recorded (the program is then not started), or the result.
-pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(), SuperviseError> {
+/// When the start or the result cannot be recorded. Without a recorded start the program is not started.
+pub fn supervise<'a>(spec: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(), SuperviseError> {
     signals::ignore_sigxfsz();
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
-    let JobSpec { job_dir: dir, argv, env, cwd, stdin, pty, .. } = order;
+    let JobSpec { job_dir: dir, argv, env, cwd, stdin, pty, .. } = spec;
     let mut start = StartJournal::new(dir, signals, sink);
     let unstarted = |journal: StartJournal<'a>, result: JobResult| {
-        journal.into_journal(order.notification_key).record_unstarted(&result)
+        journal.into_journal(spec.notification_key).record_unstarted(&result)
     };
     let control = match child::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
         Ok(control) => control,
@@ -104,14 +100,12 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
         drop(child);
         return unstarted(start, failed_result(format!("it could not be started: {error}")));
     }
-    let begun = Instant::now();
-    let book = start.into_journal(order.notification_key);
-    let mut at_work = SupervisorLoop {
+    let mut running = SupervisorLoop {
         root: key.pid,
-        env_tag: order.env_tag,
+        env_tag: spec.env_tag,
         program: argv.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
-        started: begun,
-        machine: StateMachine::new(order.timeout),
+        started: Instant::now(),
+        machine: StateMachine::new(spec.timeout),
         child,
         control,
         input_queue: InputQueue::default(),
@@ -122,20 +116,20 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
         is_output_closed: false,
         sent: None,
         result: None,
-        journal: book,
+        journal: start.into_journal(spec.notification_key),
     };
-    let ending = at_work.run_to_end().unwrap_or_else(|error| {
+    let result = running.run_to_end().unwrap_or_else(|error| {
         // Without a supervisor the job must not continue.
-        let _ = process_tree::terminate(Duration::ZERO, || Ok(at_work.live_processes()));
+        let _ = process_tree::terminate(Duration::ZERO, || Ok(running.live_processes()));
         failed_result(format!("supervision failed and the job was ended: {error}"))
     });
-    let SupervisorLoop { journal: mut book, mut control, kill_requests: killers, child, .. } = at_work;
+    let SupervisorLoop { mut journal, mut control, kill_requests, child, .. } = running;
     // Closes the terminal and the pipes: a process that still has them open is not part of the job.
     drop(child);
-    book.record_finished(&ending)?;
+    journal.record_finished(&result)?;
     // Replies come last: a caller that gets one finds no process of the job.
     control.stop_accepting();
-    for id in killers {
+    for id in kill_requests {
         control.reply(id, &Reply::Ended);
     }
     Ok(())
@@ -159,7 +153,6 @@ struct SupervisorLoop<'a> {
     kill_requests: Vec<u64>,
     /// Whether the result of the exec is known.
     is_exec_decided: bool,
-    /// The error of the exec.
     exec_error: Option<String>,
     /// The exit of the reaped program, until the machine gets it.
     exited: Option<Exit>,
@@ -180,13 +173,13 @@ impl SupervisorLoop<'_> {
         // Reads that empty a full pipe which has no writer any more.
         const FINAL_READS: u8 = 4;
         loop {
-            if let Some(ending) = self.result.take() {
+            if let Some(result) = self.result.take() {
                 for _ in 0..FINAL_READS {
                     if self.read() == 0 {
                         break;
                     }
                 }
-                return Ok(ending);
+                return Ok(result);
             }
             self.wait()?;
             self.process_ready()?;
@@ -194,9 +187,9 @@ impl SupervisorLoop<'_> {
     }
 
     fn wait(&self) -> io::Result<()> {
-        let book = self.journal.due().map(|due| due.saturating_sub(self.journal.now()));
+        let journal = self.journal.due().map(|due| due.saturating_sub(self.journal.now()));
         let own = [self.machine.due(), self.input_queue.due()].into_iter().flatten().min();
-        let left = own.map(|due| due.saturating_sub(self.now())).into_iter().chain(book).min();
+        let left = own.map(|due| due.saturating_sub(self.now())).into_iter().chain(journal).min();
         let mut watched = vec![PollFd::new(self.journal.start.signals.as_fd(), PollFlags::POLLIN)];
         if !self.is_exec_decided {
             watched.push(PollFd::new(self.child.held.as_fd(), PollFlags::POLLIN));
@@ -208,10 +201,7 @@ impl SupervisorLoop<'_> {
         }
         watched.extend(self.child.stdin_pipe().map(|pipe| PollFd::new(pipe, PollFlags::POLLOUT)));
         watched.extend(self.control.poll_fds());
-        match poll(&mut watched, poll_timeout(left)) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        poll(&mut watched, left)
     }
 
     fn process_ready(&mut self) -> io::Result<()> {
@@ -248,8 +238,8 @@ impl SupervisorLoop<'_> {
     }
 
     fn handle_requests(&mut self) {
-        for came in self.control.poll() {
-            match came {
+        for incoming in self.control.poll() {
+            match incoming {
                 Incoming::Request(id, Request::Kill { signal, grace }) => {
                     self.kill_requests.push(id);
                     self.handle(Event::Kill { signal, grace });
@@ -270,13 +260,13 @@ impl SupervisorLoop<'_> {
     }
 
     fn read(&mut self) -> usize {
-        let Self { child, journal: book, input_queue: typing, .. } = self;
+        let Self { child, journal, input_queue, .. } = self;
         let has_terminal = child.had_terminal();
         child.read(&mut |stream, bytes| {
             if has_terminal {
-                typing.modes.update(bytes);
+                input_queue.modes.update(bytes);
             }
-            book.record_output(stream, bytes);
+            journal.record_output(stream, bytes);
         })
     }
 
@@ -288,9 +278,9 @@ impl SupervisorLoop<'_> {
             self.machine = machine;
             for effect in effects {
                 match effect {
-                    Effect::WriteResult(ending) => {
+                    Effect::WriteResult(result) => {
                         // For recovery, in case this supervisor dies before the store has the result.
-                        let _ = self.journal.start.job_dir.write_result(&ending);
+                        let _ = self.journal.start.job_dir.write_result(&result);
                     }
                     Effect::ScanTree => {
                         let live = if self.reap() { self.live_processes() } else { Vec::new() };
@@ -304,7 +294,7 @@ impl SupervisorLoop<'_> {
                     }
                     Effect::ReportSurvivors => self.report_processes("survivors", "could not be ended"),
                     Effect::Signal(signal) => self.signal_all(signal),
-                    Effect::Finish(ending) => self.result = Some(ending),
+                    Effect::Finish(result) => self.result = Some(result),
                 }
             }
         }
@@ -328,11 +318,11 @@ impl SupervisorLoop<'_> {
     /// Reaps exited children; returns whether any child is left.
     fn reap(&mut self) -> bool {
         self.check_exec();
-        let Self { root, exited, exec_error: refused, child, .. } = self;
-        reap::reap_exited(&mut |pid, ended| {
+        let Self { root, exited, exec_error, child, .. } = self;
+        child::reap_exited(&mut |pid, ended| {
             if pid == *root {
                 child.release_terminal();
-                *exited = Some(match (refused.take(), ended) {
+                *exited = Some(match (exec_error.take(), ended) {
                     (Some(why), _) => Exit::ExecFailed(why),
                     (None, ChildExit::Code(code)) => Exit::Code(code),
                     (None, ChildExit::Signal(signal)) => Exit::Signal(signal),
@@ -395,10 +385,10 @@ impl SupervisorLoop<'_> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let said: Vec<String> = names.iter().map(|(name, pid)| format!("{name} ({pid})")).collect();
+        let listed: Vec<String> = names.iter().map(|(name, pid)| format!("{name} ({pid})")).collect();
         let processes: Vec<_> = names.iter().map(|(name, pid)| json!({ "pid": pid, "name": name })).collect();
         let meta = json!({ "event": event, "count": found.len(), "processes": processes });
-        self.journal.recorder.event(format!("{what}: {}{more}", said.join(", ")), meta.to_string(), None);
+        self.journal.recorder.event(format!("{what}: {}{more}", listed.join(", ")), meta.to_string(), None);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     config::{Project, Settings, built_in_profiles, load_in_force},
     domain::rules::command_line::{LeadingWord, leading_word},
     env::{Env, vars},
-    os::{executable, program_version},
+    os::{executable, packages},
     wire::{ProviderProgramView, ProviderView},
 };
 
@@ -56,7 +56,7 @@ fn program_view(env: &Env, command: String, program: Option<&str>, proven_with: 
     ProviderProgramView {
         command,
         installed: found.as_ref().map(Option::is_some),
-        version: found.flatten().and_then(|file| program_version::recorded(&file)),
+        version: found.flatten().and_then(|file| packages::recorded_version(&file)),
         proven_with,
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         session::Session,
         session_facts::{AliveSource, SessionOverview},
     },
-    os::{process, readable},
+    os::{poll, process},
 };
 
 /// A process id, and a descriptor that becomes readable when the process ends.
@@ -61,7 +61,7 @@ impl Watches {
 
     /// Notes the processes that have ended by now.
     pub(super) fn look(&mut self) {
-        let ended = readable::wait(&self.fds(), Some(Duration::ZERO));
+        let ended = poll::wait_readable(&self.fds(), Some(Duration::ZERO));
         if ended.contains(&true) {
             self.note(&ended);
         }

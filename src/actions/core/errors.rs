@@ -12,7 +12,7 @@ use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
     domain::{Refusal, SessionId, id::InvalidValue},
-    os::{git::GitError, package_manager::install_command, run_streaming::StreamError},
+    os::{git::GitError, packages::install_command, run_streaming::StreamError},
     render::{OutError, escape_line},
     store::StoreError,
     wire::{Failure, FailureKind},

@@ -9,8 +9,8 @@ use crate::{
     domain::{Refusal, Role, RoutingKey, RunId, SessionId, job::Job},
     env::{Env, vars},
     os::{
-        confirm::confirm,
         process::{self, ProcessKey},
+        terminal::confirm,
     },
     store::{jobs, sessions},
 };

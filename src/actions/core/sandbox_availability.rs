@@ -10,9 +10,9 @@ use crate::{
     },
     env::vars,
     os::{
+        bubblewrap::{Blocker, Bubblewrap, Unavailable},
         executable,
-        package_manager::install_command,
-        sandbox::{Blocker, Bubblewrap, Unavailable},
+        packages::install_command,
     },
 };
 

@@ -15,7 +15,7 @@ use crate::{
     config::Project,
     domain::job::{Job, JobStatus},
     env::vars,
-    os::{lock::InheritableLock, opened_dir::OpenedDir, process::ProcessKey, spawn_detached},
+    os::{executable, lock::InheritableLock, opened_dir::OpenedDir, process::ProcessKey},
     store::jobs::PidAndStart,
     supervisor::{JobDir, job_dir::StartSpec},
 };
@@ -50,7 +50,7 @@ pub(super) fn launch_detached(
         // A relative path would be wrong: the new process has another working directory.
         env.insert(OsString::from(vars::FAIRWAY_DB), app.project.store.clone().into_os_string());
     }
-    spawn_detached::spawn_self(args, &env, stdin)
+    executable::spawn_self(args, &env, stdin)
 }
 
 /// The arguments of a call in the same project.

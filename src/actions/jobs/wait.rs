@@ -16,8 +16,9 @@ use crate::{
         job::{Job, JobStatus},
     },
     os::{
-        file_watch, files,
+        files,
         notify::ChangeWaiter,
+        poll,
         process::{self, ProcessKey, ProcessStatus},
     },
     store::StoreError,
@@ -152,6 +153,6 @@ pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<
             limit = Some(limit.map_or(HANDOVER_POLL_INTERVAL, |limit| limit.min(HANDOVER_POLL_INTERVAL)));
         }
     }
-    file_watch::wait_readable(&ends, limit);
+    poll::wait_readable(&ends, limit);
     true
 }

@@ -12,7 +12,7 @@ use crate::{
         job::{Job, JobId, JobStatus},
         plural,
     },
-    os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
+    os::{child, host, notify::ChangeWaiter, poll, process, signals::SignalPipe},
     store::{StoreError, jobs},
     wire::{JobWorkerView, SettledJobView},
 };
@@ -53,7 +53,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
             if until_empty || signals.next()?.is_some() {
                 return state.answer(true);
             }
-            file_watch::wait_readable(&[signals.as_fd()], Some(TURN_POLL_INTERVAL));
+            poll::wait_readable(&[signals.as_fd()], Some(TURN_POLL_INTERVAL));
             continue;
         };
         // A random suffix: a killed worker with the same pid may have left its socket.
@@ -72,7 +72,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 return state.answer(false);
             }
             waiter.drain()?;
-            reap::reap_children();
+            child::reap_children();
             match state.run_once(app) {
                 Ok(has_work) if until_empty && !has_work => break,
                 Ok(_) => {
@@ -91,7 +91,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                     if failures == MAX_STORE_FAILURES {
                         return Err(error);
                     }
-                    file_watch::wait_readable(&[signals.as_fd()], Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)));
+                    poll::wait_readable(&[signals.as_fd()], Some(HANDOVER_POLL_INTERVAL * 2_u32.pow(failures)));
                 }
             }
         }
@@ -159,7 +159,7 @@ impl WorkerState {
         }
         let mut until = vec![signals.as_fd(), waiter.as_fd()];
         until.extend(supervisors.iter().map(AsFd::as_fd));
-        file_watch::wait_readable(&until, limit);
+        poll::wait_readable(&until, limit);
     }
 
     fn answer(&self, busy: bool) -> Result<Answer> {

@@ -13,7 +13,7 @@ use crate::{
     actions::App,
     domain::Refusal,
     os::{
-        executable, exit_reason::ExitReason, piped_child::PipedChild, readable, run_streaming::StreamError,
+        executable, exit_reason::ExitReason, piped_child::PipedChild, poll, run_streaming::StreamError,
         signals::SignalPipe,
     },
 };
@@ -82,7 +82,7 @@ impl Drop for Workers {
                 if arrived.exit.is_some() {
                     break;
                 }
-                readable::wait(&worker.child.fds(), None);
+                poll::wait_readable(&worker.child.fds(), None);
             }
         }
     }
@@ -102,7 +102,7 @@ pub(super) fn check_all(app: &App, jobs: &[CheckJob], say: &dyn Fn(&str)) -> Res
     while workers.0.iter().any(Option::is_some) {
         let mut fds: Vec<_> = workers.0.iter().flatten().flat_map(|worker| worker.child.fds()).collect();
         fds.push(signals.as_fd());
-        readable::wait(&fds, None);
+        poll::wait_readable(&fds, None);
         while let Some(signal) = signals.next().map_err(StreamError::Watch)? {
             interrupted.get_or_insert(signal);
             workers.0.iter_mut().flatten().for_each(|worker| worker.cancel(signal));

@@ -1,6 +1,9 @@
 //! Probes of `attach`: a terminal at a session.
 
-use std::{io, time::Duration};
+use std::{
+    io::{self, Read},
+    time::Duration,
+};
 
 use super::{
     call_result::{Deviation, ProbeResult, quoted},

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{adapters::StartConfig, os::beneath::BeneathRoot};
+use crate::{adapters::StartConfig, os::opened_dir::BeneathRoot};
 
 /// Lays the overlays of a configuration over a directory, those of packs first, then copies its files. What is not there, and
 /// what cannot be copied, is told to `warn`; relative sources are seen from `base`.

@@ -31,7 +31,7 @@ use crate::{
     os::{
         child::Running,
         command::Program,
-        poll_timeout::poll_timeout,
+        poll::poll_timeout,
         pty::{self, Pty},
         request_socket::Incoming,
         terminal::{self, RawMode, Size},

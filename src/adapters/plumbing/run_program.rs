@@ -256,7 +256,7 @@ pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path, is_structured: 
     let structured = is_structured.then_some("--structured");
     let words = ["adapter", "run", "--apart"].into_iter().chain(structured).chain(["--", dir.name()]);
     let args: Vec<OsString> = words.map(OsString::from).collect();
-    match child::spawn_self_until_ready(&args, &around)? {
+    match executable::spawn_self_until_ready(&args, &around)? {
         Ok(_) => Ok(()),
         Err(said) => Err(io::Error::other(said.trim().trim_start_matches("error: ").to_owned())),
     }

@@ -22,7 +22,7 @@ use crate::{
     api::{auth::single_header, live_project::AppFactory},
     api_client::server_files::ShownPage,
     domain::device::DeviceWay,
-    os::{outgoing_ip::outgoing_ip, peer_user, random, user},
+    os::{network, random, user},
 };
 
 /// The parts of the host name on 127.0.0.1, around its random digits.
@@ -236,7 +236,7 @@ impl PageAddress {
     /// Whether the client is a program of this user. For another machine that is unknown, and true.
     pub(super) fn is_of_this_user(&self) -> bool {
         let (client, server) = self.ends;
-        !client.ip().is_loopback() || peer_user::of_connection(client, server) == Some(user::uid())
+        !client.ip().is_loopback() || network::uid_of_connection(client, server) == Some(user::uid())
     }
 
     /// The attributes of a cookie of this address.
@@ -251,7 +251,7 @@ impl PageAddress {
 
 /// The address at which other machines reach a listener; `None` on a machine without a network.
 fn reachable(listen: SocketAddr) -> Option<SocketAddr> {
-    let ip = if listen.ip().is_unspecified() { outgoing_ip(listen.ip())? } else { listen.ip() };
+    let ip = if listen.ip().is_unspecified() { network::outgoing_ip(listen.ip())? } else { listen.ip() };
     Some(SocketAddr::new(ip, listen.port()))
 }
 

@@ -23,7 +23,7 @@ use crate::{
         writer::PendingDecision,
     },
     domain::{Refusal, RunId, id::Label, secrets, session::Session},
-    os::disk,
+    os::file_system,
     store::{ReadTx, sessions},
 };
 
@@ -217,7 +217,7 @@ fn decide(
     }
     let decision = guard::decide_with_rules(rules, app, &session, call);
     let dir = app.project.store.parent().unwrap_or(&app.project.root);
-    let recordable = is_free && disk::free(dir).is_ok_and(|free| free >= MIN_FREE_BYTES);
+    let recordable = is_free && file_system::free_bytes(dir).is_ok_and(|free| free >= MIN_FREE_BYTES);
     Ok(CallDecision { session, decision, is_decided: true, rules: rules.digest.clone(), recordable })
 }
 

@@ -47,7 +47,7 @@ impl Args {
                 Ok(()) => break text,
                 Err(error) => ctx.out.write_error(&escape_controls(&format!("error: {error:#}"))),
             }
-            if !os::confirm::confirm("Edit it again?")? {
+            if !os::terminal::confirm("Edit it again?")? {
                 return Err(Refusal::NotConfirmed.into());
             }
         };

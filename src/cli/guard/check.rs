@@ -19,7 +19,7 @@ use crate::{
     },
     cli::{context::Context, exit::Exit},
     domain::{Refusal, RunId, text_limits::MAX_BODY_BYTES},
-    os::big_stack,
+    os::time_limit,
     wire::GuardResultView,
 };
 
@@ -137,7 +137,7 @@ fn stdin() -> Result<String> {
         let limit = u64::try_from(MAX_BODY_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         io::stdin().lock().take(limit).read_to_end(&mut bytes).map(|_| bytes)
     };
-    let bytes = big_stack::run(1 << 20, LIMIT, read).ok_or_else(|| wrong("did not come in time"))??;
+    let bytes = time_limit::run_on_big_stack(1 << 20, LIMIT, read).ok_or_else(|| wrong("did not come in time"))??;
     if bytes.len() > MAX_BODY_BYTES {
         return Err(wrong("is too long").into());
     }

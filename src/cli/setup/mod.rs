@@ -164,7 +164,7 @@ fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
         return Err(Refusal::Usage { why }.into());
     }
     ctx.out.write_stderr(&escape_controls(plan));
-    Ok(os::confirm::confirm("Do this?")?)
+    Ok(os::terminal::confirm("Do this?")?)
 }
 
 /// Sends the test call through every hook of the providers.

@@ -46,7 +46,7 @@ use crate::{
         executable,
         file_watch::FileWatch,
         notify::ChangeWaiter,
-        readable,
+        poll,
         signals::{self, SignalPipe},
         terminal::Size,
     },
@@ -244,7 +244,7 @@ impl Top<'_> {
             fds.extend(self.background.iter().flat_map(BackgroundCommand::fds));
             fds.extend(self.viewers().flat_map(Viewer::child_fds));
             fds.extend(self.viewers().filter_map(Viewer::peek_fd));
-            readable::wait(&fds, Some(self.limit()))
+            poll::wait_readable(&fds, Some(self.limit()))
         };
         let deaths = self.cache.fds().len();
         let is_ready = |at: usize| ready.get(at).copied().unwrap_or(false);

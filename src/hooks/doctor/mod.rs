@@ -28,7 +28,7 @@ use crate::{
     },
     os::{
         capture::{Call, capture},
-        executable, program_version,
+        executable, packages,
     },
 };
 
@@ -307,7 +307,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 fn check_version(env: &Env, cwd: &Path, program: &str, proven: &str) -> Option<Finding> {
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let found = executable::find(program, path, cwd)?;
-    let version = program_version::recorded(&found).or_else(|| printed_version(&found, env, cwd));
+    let version = packages::recorded_version(&found).or_else(|| printed_version(&found, env, cwd));
     let message = match version {
         Some(version) if version == proven => return None,
         Some(version) => {
@@ -324,5 +324,5 @@ fn printed_version(program: &Path, env: &Env, cwd: &Path) -> Option<String> {
         Call { program, args: &args, env: env.vars(), cwd, stdin: b"", limit: VERSION_TIMEOUT, ends_group: true };
     let output = capture(&call).ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split_whitespace().find(|word| program_version::is_version(word)).map(str::to_owned)
+    text.split_whitespace().find(|word| packages::is_version(word)).map(str::to_owned)
 }

@@ -67,34 +67,20 @@ const MAX_REASON_CHARS: usize = 300;
 /// A failed call of git.
 #[derive(Debug, Error)]
 pub enum GitError {
-    /// It is not in PATH.
     #[error("git cannot be started: it is not in PATH")]
     NotInPath,
-    /// It could not be started.
     #[error("git cannot be started: {0}")]
     CannotStart(io::Error),
     /// The directory for temporary files cannot be written.
     #[error("no temporary files can be written to {}: {error}", .dir.display())]
-    Scratch {
-        /// The directory.
-        dir: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// It is too old for what was asked.
+    Scratch { dir: PathBuf, error: io::Error },
     #[error("git {}.{} is too old: {}.{} or later is needed", found.0, found.1, oldest.0, oldest.1)]
-    TooOld {
-        /// Its version.
-        found: (u32, u32),
-        /// The oldest version that would do.
-        oldest: (u32, u32),
-    },
-    /// It exited with an error or took too long.
+    TooOld { found: (u32, u32), oldest: (u32, u32) },
+    /// Git exited with an error or took too long.
     #[error("git {step} failed: {why}")]
     Failed {
         /// The subcommand.
         step: &'static str,
-        /// The reason.
         why: String,
     },
 }
@@ -120,7 +106,6 @@ impl<'a> Git<'a> {
         Self { vars, dir: directory, more_vars: &[], is_exact: true }
     }
 
-    /// The environment variables that it was given.
     pub(super) const fn vars(&self) -> &'a BTreeMap<OsString, OsString> {
         self.vars
     }
@@ -131,7 +116,6 @@ impl<'a> Git<'a> {
         Self { more_vars, ..self }
     }
 
-    /// Its working directory.
     pub const fn dir(&self) -> &'a Path {
         self.dir
     }
@@ -197,9 +181,26 @@ impl<'a> Git<'a> {
         args: &[T],
         limit: Duration,
     ) -> Result<String, GitError> {
-        let done = self.run(args, limit)?;
-        if done.exit == ExitReason::Code(0) { Ok(output_text(&done.stdout)) } else { Err(git_error(step, &done)) }
+        Ok(output_text(&succeeded(step, self.run(args, limit)?)?.stdout))
     }
+}
+
+/// The output of a call that must have succeeded.
+pub(super) fn succeeded(step: &'static str, done: Captured) -> Result<Captured, GitError> {
+    if done.exit == ExitReason::Code(0) { Ok(done) } else { Err(git_error(step, &done)) }
+}
+
+/// The output of a call that exits with 1 when git finds nothing; `None` then.
+pub(super) fn found(step: &'static str, done: Captured) -> Result<Option<Captured>, GitError> {
+    match done.exit {
+        ExitReason::Code(0) => Ok(Some(done)),
+        ExitReason::Code(1) => Ok(None),
+        _ => Err(git_error(step, &done)),
+    }
+}
+
+pub(super) fn unknown_form(step: &'static str) -> GitError {
+    GitError::Failed { step, why: "its output has an unknown form".into() }
 }
 
 /// The file of the program in a PATH, behind every `git` that Fairway puts before it in a session.

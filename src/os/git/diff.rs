@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Duration};
 
 use super::{
-    command::{Git, GitError, MAX_WHOLE_OUTPUT, QUERY_TIMEOUT, git_error},
+    command::{Git, GitError, MAX_WHOLE_OUTPUT, QUERY_TIMEOUT, git_error, succeeded, unknown_form},
     scratch::Scratch,
 };
 use crate::os::exit_reason::ExitReason;
@@ -75,12 +75,8 @@ impl<'a> WorktreeDiff<'a> {
     pub fn files(&self, commit: &str) -> Result<Vec<ChangedFile>, GitError> {
         let more = ["--raw", "--numstat", "-z", "-M", "--no-relative", "--no-color", commit, "--"];
         let args = [&DIFF[..], &more].concat();
-        let done = self.git.with_scratch(&self.scratch).run_on_files(&args, DIFF_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("diff", &done));
-        }
-        parse(&String::from_utf8_lossy(&done.stdout))
-            .ok_or_else(|| GitError::Failed { step: "diff", why: "its output has an unknown form".into() })
+        let done = succeeded("diff", self.git.with_scratch(&self.scratch).run_on_files(&args, DIFF_TIMEOUT)?)?;
+        parse(&String::from_utf8_lossy(&done.stdout)).ok_or_else(|| unknown_form("diff"))
     }
 
     /// Prints the difference from `commit` to the terminal through git's pager. `color`: always or never; `None` leaves it to
@@ -127,10 +123,8 @@ fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
     let add = [&add[..], &["--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"]].concat();
     let mut failure = None;
     for _ in 0..MAX_LISTINGS {
-        let listed = git.run(&["ls-files", "--others", "--exclude-standard", "-z"], QUERY_TIMEOUT)?;
-        if listed.exit != ExitReason::Code(0) {
-            return Err(git_error("ls-files", &listed));
-        }
+        let listed =
+            succeeded("ls-files", git.run(&["ls-files", "--others", "--exclude-standard", "-z"], QUERY_TIMEOUT)?)?;
         if listed.stdout.is_empty() {
             return Ok(());
         }
@@ -146,10 +140,7 @@ fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
 /// Takes the tracked paths out of the index at which a file stands that git cannot read: it would end the comparison there.
 fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
     let list = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"];
-    let changed = git.run_on_files(&list, QUERY_TIMEOUT)?;
-    if changed.exit != ExitReason::Code(0) {
-        return Err(git_error("diff-files", &changed));
-    }
+    let changed = succeeded("diff-files", git.run_on_files(&list, QUERY_TIMEOUT)?)?;
     let is_special = |path: &&[u8]| {
         let file = git.dir().join(OsStr::from_bytes(path));
         let kind = file.symlink_metadata().map(|found| found.file_type());
@@ -159,10 +150,7 @@ fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
     if !special.is_empty() {
         let paths = special.iter().flat_map(|path| [path, &b"\0"[..]]).collect::<Vec<_>>().concat();
         let args = ["-c", "core.splitIndex=false", "update-index", "--force-remove", "-z", "--stdin"];
-        let done = git.run_with(&args, &[], &paths, QUERY_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("update-index", &done));
-        }
+        succeeded("update-index", git.run_with(&args, &[], &paths, QUERY_TIMEOUT)?)?;
     }
     Ok(special.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }

@@ -8,10 +8,9 @@ use std::{
 };
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error},
+    command::{Git, GitError, QUERY_TIMEOUT, succeeded},
     scratch::git_path,
 };
-use crate::os::exit_reason::ExitReason;
 
 /// How many paths one call of git gets as arguments.
 const MAX_PATHS: usize = 500;
@@ -38,10 +37,7 @@ impl Git<'_> {
         let top = self.top()?;
         let listed: Vec<u8> = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
         let args = ["check-attr", "-z", "--stdin", "filter"];
-        let done = Git::new(self.vars(), &top).run_with(&args, &[], &listed, QUERY_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("check-attr", &done));
-        }
+        let done = succeeded("check-attr", Git::new(self.vars(), &top).run_with(&args, &[], &listed, QUERY_TIMEOUT)?)?;
         let text = String::from_utf8_lossy(&done.stdout);
         let mut fields = text.split_terminator('\0');
         let mut found = BTreeSet::new();
@@ -69,10 +65,7 @@ impl Git<'_> {
         for some in wanted.chunks(MAX_PATHS) {
             let mut args = vec!["ls-files", "-z", "--stage", "--debug", "--"];
             args.extend(some.iter().map(String::as_str));
-            let done = git.run(&args, QUERY_TIMEOUT)?;
-            if done.exit != ExitReason::Code(0) {
-                return Err(git_error("ls-files", &done));
-            }
+            let done = succeeded("ls-files", git.run(&args, QUERY_TIMEOUT)?)?;
             for (path, may_execute, recorded) in parse(&String::from_utf8_lossy(&done.stdout)) {
                 let file = top.join(&path).symlink_metadata().ok();
                 if let (Some(file), Some(index)) = (file, &index)

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
+use super::command::{Git, GitError, QUERY_TIMEOUT, found, git_error, output_text, succeeded, unknown_form};
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of one merge, of one commit and of the final step.
@@ -51,18 +51,14 @@ impl Git<'_> {
         let mut numbers = text.split_whitespace().map(str::parse);
         match (numbers.next(), numbers.next()) {
             (Some(Ok(left)), Some(Ok(right))) => Ok((left, right)),
-            _ => Err(GitError::Failed { step: "rev-list", why: "its output has an unknown form".into() }),
+            _ => Err(unknown_form("rev-list")),
         }
     }
 
     /// The best common ancestor of two commits; `None` when there is none.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let done = self.run(&["merge-base", one, other], QUERY_TIMEOUT)?;
-        match done.exit {
-            ExitReason::Code(0) => Ok(Some(output_text(&done.stdout))),
-            ExitReason::Code(1) => Ok(None),
-            _ => Err(git_error("merge-base", &done)),
-        }
+        Ok(found("merge-base", done)?.map(|done| output_text(&done.stdout)))
     }
 
     /// Whether every change of the branch at `tip` is in `base`: as its commits, as commits with the same changes, or as one
@@ -97,18 +93,12 @@ impl Git<'_> {
     /// # Errors
     /// When git fails, also because no committer is configured.
     pub fn plan_merge(&self, merges: &Git<'_>, head: &str, base: &str, message: &str) -> Result<Integration, GitError> {
-        Ok(match merges.merge_trees(head, base)? {
-            Ok(tree) => {
-                let message = format!("{message}\n");
-                Integration::Commit(self.commit_tree(
-                    &tree,
-                    &[head, base],
-                    message.as_bytes(),
-                    &Identity::Configured,
-                )?)
-            }
-            Err(files) => Integration::Conflict { files, commit: None },
-        })
+        let tree = match merges.merge_trees(head, base)? {
+            Ok(tree) => tree,
+            Err(files) => return Ok(Integration::Conflict { files, commit: None }),
+        };
+        let message = format!("{message}\n");
+        self.commit_tree(&tree, &[head, base], message.as_bytes(), &Identity::Configured).map(Integration::Commit)
     }
 
     /// Puts the commits that only `head` has on top of `base`, as `git rebase` does: without merges, without those whose
@@ -165,10 +155,7 @@ impl Git<'_> {
 
     /// The author and the message of a commit.
     pub(super) fn author_and_message(&self, commit: &str) -> Result<(Identity, Vec<u8>), GitError> {
-        let source = self.run(&["cat-file", "commit", commit], QUERY_TIMEOUT)?;
-        if source.exit != ExitReason::Code(0) {
-            return Err(git_error("cat-file", &source));
-        }
+        let source = succeeded("cat-file", self.run(&["cat-file", "commit", commit], QUERY_TIMEOUT)?)?;
         let (author, message) = parse_commit(&source.stdout)
             .ok_or_else(|| GitError::Failed { step: "cat-file", why: format!("{commit} has an unknown form") })?;
         Ok((author, message.to_vec()))
@@ -237,12 +224,8 @@ impl Git<'_> {
         if sign {
             args.push("-S".into());
         }
-        let done = self.run_with(&args, &vars, message, MERGE_TIMEOUT)?;
-        if done.exit == ExitReason::Code(0) {
-            Ok(output_text(&done.stdout))
-        } else {
-            Err(git_error("commit-tree", &done))
-        }
+        let done = succeeded("commit-tree", self.run_with(&args, &vars, message, MERGE_TIMEOUT)?)?;
+        Ok(output_text(&done.stdout))
     }
 
     /// Whether the configuration asks to sign the commits of branches.
@@ -256,8 +239,7 @@ impl Git<'_> {
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_ACTION))];
         let args = self.on_files(&["reset", "--quiet", "--keep", commit])?;
-        let done = self.run_with(&args, &vars, b"", MERGE_TIMEOUT)?;
-        if done.exit == ExitReason::Code(0) { Ok(()) } else { Err(git_error("reset", &done)) }
+        succeeded("reset", self.run_with(&args, &vars, b"", MERGE_TIMEOUT)?).map(drop)
     }
 }
 

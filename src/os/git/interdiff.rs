@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    command::{Git, GitError, MAX_WHOLE_OUTPUT, git_error, output_text},
+    command::{Git, GitError, MAX_WHOLE_OUTPUT, git_error, output_text, succeeded, unknown_form},
     diff::{self, ChangedFile},
     merge_repository::{MergeOutcome, MergeRepository},
 };
@@ -75,7 +75,7 @@ impl Git<'_> {
     pub fn files_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<ChangedFile>, GitError> {
         let stdout = self.compare(&["--raw", "--numstat", "-z", "--no-abbrev"], from, to, paths)?;
         let files = diff::parse(&String::from_utf8_lossy(&stdout));
-        files.ok_or_else(|| GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
+        files.ok_or_else(|| unknown_form("diff-tree"))
     }
 
     fn patch_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<u8>, GitError> {
@@ -105,10 +105,7 @@ impl Git<'_> {
     ) -> Result<Vec<RangeCommit>, GitError> {
         let (old, new) = (format!("{fork_before}..{before}"), format!("{fork}..{after}"));
         let args = ["range-diff", "--no-color", "--no-patch", "--no-ext-diff", "--no-textconv", &old, &new];
-        let done = self.run(&args, TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("range-diff", &done));
-        }
+        let done = succeeded("range-diff", self.run(&args, TIMEOUT)?)?;
         Ok(output_text(&done.stdout).lines().filter_map(range_commit).collect())
     }
 }

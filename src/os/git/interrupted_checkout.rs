@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error},
+    command::{Git, GitError, QUERY_TIMEOUT, succeeded, unknown_form},
     scratch::git_path,
     worktree::Repository,
 };
@@ -128,13 +128,9 @@ impl<'a> InterruptedCheckout<'a> {
     fn changes(&self) -> Result<Vec<Change>, GitError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", self.old, self.new];
-        let done = self.git.run(&args, FINISH_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("diff-tree", &done));
-        }
+        let done = succeeded("diff-tree", self.git.run(&args, FINISH_TIMEOUT)?)?;
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        parse_changes(&text)
-            .ok_or_else(|| GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
+        parse_changes(&text).ok_or_else(|| unknown_form("diff-tree"))
     }
 
     /// The entries of the index with their tags; one with several stages has the mode of none.
@@ -195,10 +191,8 @@ impl<'a> InterruptedCheckout<'a> {
         let blob = if found.is_symlink() {
             let target = fs::read_link(&path).map_err(|error| unreadable(&path, &error))?;
             let args = ["hash-object", "--stdin", "--no-filters"];
-            let done = self.git.run_with(&args, &[], target.as_os_str().as_bytes(), QUERY_TIMEOUT)?;
-            if done.exit != ExitReason::Code(0) {
-                return Err(git_error("hash-object", &done));
-            }
+            let done =
+                succeeded("hash-object", self.git.run_with(&args, &[], target.as_os_str().as_bytes(), QUERY_TIMEOUT)?)?;
             String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
         } else {
             self.git.run_checked("hash-object", &["hash-object", "--", &change.path], FINISH_TIMEOUT)?

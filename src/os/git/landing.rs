@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text},
+    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded},
     integrate::{Identity, Integration},
 };
 use crate::os::exit_reason::ExitReason;
@@ -225,13 +225,16 @@ impl Git<'_> {
 
     /// The paths that `to` has and `from` lacks; bytes that are not UTF-8 are replaced.
     pub fn added_paths(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
-        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from, to];
-        Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
+        self.paths_between("--diff-filter=A", from, to)
     }
 
     /// The paths that `to` has and that differ in `from`; bytes that are not UTF-8 are replaced.
     pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
-        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=d", from, to];
+        self.paths_between("--diff-filter=d", from, to)
+    }
+
+    fn paths_between(&self, filter: &str, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", filter, from, to];
         Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
     }
 
@@ -315,10 +318,10 @@ impl Git<'_> {
             lines.push_str(&line);
             lines.push('\n');
         }
-        let done = self.run_with(&["rev-list", "--parents", "--stdin"], &[], lines.as_bytes(), CHECKOUT_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("rev-list", &done));
-        }
+        let done = succeeded(
+            "rev-list",
+            self.run_with(&["rev-list", "--parents", "--stdin"], &[], lines.as_bytes(), CHECKOUT_TIMEOUT)?,
+        )?;
         let commit = |line: &str| {
             let mut words = line.split_whitespace().map(str::to_owned);
             Some((words.next()?, words.collect()))

@@ -17,7 +17,7 @@ use std::{
 use nix::libc;
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text},
+    command::{Git, GitError, QUERY_TIMEOUT, output_text, succeeded},
     merge_repository::MergeRepository,
     repository_facts::RepositoryFacts,
     scratch::{copy_with_time, git_path},
@@ -266,18 +266,20 @@ impl LaneClone {
     fn copy_objects(&self, git: &Git<'_>, commit: &str, start: &str, scratch: &Path) -> Result<(), GitError> {
         let own = MergeRepository::open(git, scratch)?.reading(&[self.repository().join("objects")]);
         let wanted = if start.is_empty() { format!("{commit}\n") } else { format!("{commit}\n^{start}\n") };
-        let packed = own.git().run_with(
-            &["pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"],
-            &[],
-            wanted.as_bytes(),
-            COPY_TIMEOUT,
+        let packed = succeeded(
+            "pack-objects",
+            own.git().run_with(
+                &["pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"],
+                &[],
+                wanted.as_bytes(),
+                COPY_TIMEOUT,
+            )?,
         )?;
-        if packed.exit != ExitReason::Code(0) {
-            return Err(git_error("pack-objects", &packed));
-        }
-        let stored =
-            git.run_with(&["index-pack", "--stdin", "--fix-thin", "--strict"], &[], &packed.stdout, COPY_TIMEOUT)?;
-        if stored.exit == ExitReason::Code(0) { Ok(()) } else { Err(git_error("index-pack", &stored)) }
+        succeeded(
+            "index-pack",
+            git.run_with(&["index-pack", "--stdin", "--fix-thin", "--strict"], &[], &packed.stdout, COPY_TIMEOUT)?,
+        )
+        .map(drop)
     }
 
     /// The commit of the branch in the repository.

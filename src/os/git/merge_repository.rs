@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     changed_lines::{self, ChangedPath},
-    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text},
+    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded, unknown_form},
     repository_facts::{RepositoryFacts, alternates},
 };
 use crate::os::{capture::Captured, exit_reason::ExitReason, random};
@@ -131,12 +131,8 @@ impl MergeRepository {
 
     /// The paths and lines that `to` changes against `from`.
     pub fn changed_paths(&self, from: &str, to: &str) -> Result<Vec<ChangedPath>, GitError> {
-        let done = self.git().run(&changed_lines::arguments(from, to), QUERY_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("diff-tree", &done));
-        }
-        changed_lines::parse(&done.stdout)
-            .ok_or_else(|| GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
+        let done = succeeded("diff-tree", self.git().run(&changed_lines::arguments(from, to), QUERY_TIMEOUT)?)?;
+        changed_lines::parse(&done.stdout).ok_or_else(|| unknown_form("diff-tree"))
     }
 }
 

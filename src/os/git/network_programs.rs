@@ -7,10 +7,9 @@ use std::{
 };
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error},
-    own_configuration::{Entry, entries},
+    command::{Git, GitError},
+    own_configuration::Entry,
 };
-use crate::os::exit_reason::ExitReason;
 
 /// The settings that name such programs, or permit remotes that are programs.
 const PROGRAMS: &str = r"^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack)|push\.gpgsign|protocol\.(.*\.)?allow)$";
@@ -116,18 +115,14 @@ fn protocols(listed: &[Entry]) -> String {
 impl Git<'_> {
     /// What git is to start to reach a remote.
     pub(super) fn network_programs(&self) -> Result<NetworkPrograms, GitError> {
-        let done = self.run(&["config", "--show-scope", "-z", "--get-regexp", PROGRAMS], QUERY_TIMEOUT)?;
-        // 1: there is none.
-        if !matches!(done.exit, ExitReason::Code(0 | 1)) {
-            return Err(git_error("config", &done));
-        }
-        Ok(NetworkPrograms::new(&entries(&String::from_utf8_lossy(&done.stdout)), self.vars()))
+        Ok(NetworkPrograms::new(&self.config_entries(PROGRAMS)?, self.vars()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::git::own_configuration::entries;
 
     fn programs(listed: &str, env: &[(&str, &str)]) -> NetworkPrograms {
         let env = env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
-use crate::os::{capture::Captured, exit_reason::ExitReason};
+use super::command::{Git, GitError, QUERY_TIMEOUT, found, output_text, succeeded};
+use crate::os::capture::Captured;
 
 /// The settings that make a filter over the content of files.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
@@ -39,8 +39,7 @@ impl Git<'_> {
         args: &[T],
         limit: Duration,
     ) -> Result<String, GitError> {
-        let done = self.run_on_files(args, limit)?;
-        if done.exit == ExitReason::Code(0) { Ok(output_text(&done.stdout)) } else { Err(git_error(step, &done)) }
+        Ok(output_text(&succeeded(step, self.run_on_files(args, limit)?)?.stdout))
     }
 
     /// The arguments behind flags that leave every filter as the user's own configuration has it. Another one is off.
@@ -98,12 +97,13 @@ impl Git<'_> {
 
     /// The settings whose names match, by name.
     fn settings(&self, pattern: &str) -> Result<BTreeMap<String, Setting>, GitError> {
+        Ok(by_name(self.config_entries(pattern)?))
+    }
+
+    /// The values of the settings whose names match, in git's order.
+    pub(super) fn config_entries(&self, pattern: &str) -> Result<Vec<Entry>, GitError> {
         let done = self.run(&["config", "--show-scope", "-z", "--get-regexp", pattern], QUERY_TIMEOUT)?;
-        // 1: there is none.
-        if !matches!(done.exit, ExitReason::Code(0 | 1)) {
-            return Err(git_error("config", &done));
-        }
-        Ok(parse(&String::from_utf8_lossy(&done.stdout)))
+        Ok(found("config", done)?.map_or_else(Vec::new, |done| entries(&String::from_utf8_lossy(&done.stdout))))
     }
 }
 
@@ -128,9 +128,9 @@ pub(super) fn entries(listed: &str) -> Vec<Entry> {
     all
 }
 
-fn parse(listed: &str) -> BTreeMap<String, Setting> {
+fn by_name(entries: Vec<Entry>) -> BTreeMap<String, Setting> {
     let mut settings: BTreeMap<String, Setting> = BTreeMap::new();
-    for Entry { scope, name, value } in entries(listed) {
+    for Entry { scope, name, value } in entries {
         let setting = settings.entry(name).or_default();
         match &*scope {
             "system" | "global" => setting.own = Some(value),
@@ -158,8 +158,10 @@ mod tests {
     fn filters_of_a_repository_are_off_and_those_of_the_user_stay() {
         let listed = "global\0filter.lfs.clean\nlfs clean\0local\0filter.lfs.clean\nevil\0local\0filter.x.smudge\nevil\0\
                       worktree\0filter.x.required\ntrue\0global\0filter.own.clean\nmine\0";
-        let flags: Vec<String> =
-            filter_flags(&parse(listed), |_| true).into_iter().map(|flag| flag.into_string().unwrap()).collect();
+        let flags: Vec<String> = filter_flags(&by_name(entries(listed)), |_| true)
+            .into_iter()
+            .map(|flag| flag.into_string().unwrap())
+            .collect();
         let expected = ["-c", "filter.lfs.clean=lfs clean", "-c", "filter.x.required=false", "-c", "filter.x.smudge="];
         assert_eq!(flags, expected);
     }

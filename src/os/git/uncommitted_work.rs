@@ -9,10 +9,9 @@ use std::{
 };
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, git_error},
+    command::{Git, GitError, QUERY_TIMEOUT, succeeded},
     scratch::{Scratch, git_path},
 };
-use crate::os::exit_reason::ExitReason;
 
 /// How many files, and how many repositories, a text names.
 const MAX_DISPLAYED: usize = 3;
@@ -89,10 +88,7 @@ impl Git<'_> {
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
             // Git looks into young files when it writes an index.
             let args = git.on_files(&["update-index", flag, "-z", "--stdin"])?;
-            let done = git.run_with(&args, &[], &hidden, QUERY_TIMEOUT)?;
-            if done.exit != ExitReason::Code(0) {
-                return Err(git_error("update-index", &done));
-            }
+            succeeded("update-index", git.run_with(&args, &[], &hidden, QUERY_TIMEOUT)?)?;
         }
         git.changes()
     }
@@ -131,10 +127,7 @@ impl Git<'_> {
     /// The files that are there and that git was told to take for unchanged, each with a NUL. One that a sparse checkout leaves
     /// out is absent.
     fn files_taken_for_unchanged(&self) -> Result<Vec<u8>, GitError> {
-        let done = self.run(&["ls-files", "-v", "-z"], QUERY_TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("ls-files", &done));
-        }
+        let done = succeeded("ls-files", self.run(&["ls-files", "-v", "-z"], QUERY_TIMEOUT)?)?;
         let mut files = Vec::new();
         for entry in done.stdout.split(|byte| *byte == 0) {
             // Lower case: assume-unchanged. S: skip-worktree.

@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     changed_lines::{self, ChangedPath},
-    command::{Git, GitError, git_error, output_text},
+    command::{Git, GitError, git_error, output_text, unknown_form},
     facts_cache::stamp,
     integrate::Identity,
     repository_facts::RepositoryFacts,
@@ -268,9 +268,7 @@ impl<'a> SnapshotRepository<'a> {
         let vars = self.facts.environment(self.git.vars(), &self.dir);
         let private = Git::new_exact(&vars, &self.dir);
         let done = self.run(&private, "diff-tree", &changed_lines::arguments(&snapshot.fork, &snapshot.commit), b"")?;
-        changed_lines::parse(&done.stdout).ok_or_else(|| {
-            SnapshotFailure::Git(GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
-        })
+        changed_lines::parse(&done.stdout).ok_or_else(|| SnapshotFailure::Git(unknown_form("diff-tree")))
     }
 
     /// The state of the worktree's checkout.

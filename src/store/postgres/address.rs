@@ -11,7 +11,7 @@ use super::password;
 use crate::{
     config::check_scheme,
     env::Env,
-    os::{command_words, host},
+    os::{host, this_process},
     store::{StoreError, sql::reason},
 };
 
@@ -155,7 +155,7 @@ fn refuse(why: impl Into<String>) -> StoreError {
 fn own_name() -> String {
     const MAX_HOST: usize = 24;
     let host: String = host::name().chars().filter(char::is_ascii_graphic).take(MAX_HOST).collect();
-    format!("fairway {host} {} {}", std::process::id(), command_words::get()).trim_end().to_owned()
+    format!("fairway {host} {} {}", std::process::id(), this_process::command_words()).trim_end().to_owned()
 }
 
 fn check_schema(schema: &str) -> Result<(), StoreError> {

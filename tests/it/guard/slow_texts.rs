@@ -1,6 +1,6 @@
 //! The work that a text costs, in counted steps: nestings of every opening, alone and in pairs, from a line to the largest text.
 
-use fairway::{guard::MAX_STEPS, os::big_stack};
+use fairway::{guard::MAX_STEPS, os::time_limit};
 
 use super::{judged, no_force_push};
 
@@ -152,7 +152,8 @@ fn nested(openings: &[(&str, &str)], count: usize) -> String {
 /// Judges on a thread with the stack that the program has for it: one that needs more would end this test.
 fn steps(text: &str) -> (usize, bool) {
     let (rules, text) = (no_force_push(), text.to_owned());
-    let judged = big_stack::run(64 << 20, std::time::Duration::from_secs(60), move || judged(&rules, &text));
+    let judged =
+        time_limit::run_on_big_stack(64 << 20, std::time::Duration::from_secs(60), move || judged(&rules, &text));
     let judged = judged.expect("an answer");
     assert!(judged.steps <= MAX_STEPS || !judged.allowed, "{}", judged.reason);
     (judged.steps, judged.allowed)

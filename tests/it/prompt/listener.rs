@@ -21,7 +21,7 @@ fn listen() {
     let app = app_at(&part_dir(), "s1", fairway::env::Env::from_process().now());
     let listener = listener::listen(&app, &id("s1"), ListenerKind::WakeHook).unwrap();
     while !listener.is_superseded() {
-        file_watch::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
+        poll::wait_readable(&[std::os::fd::AsFd::as_fd(&listener)], None);
     }
 }
 

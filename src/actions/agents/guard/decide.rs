@@ -24,7 +24,7 @@ use crate::{
     config::trust::{self, GuardTrust},
     domain::{Role, session::Session},
     guard::{self, Evaluation, PathLocation, Rules},
-    os::big_stack,
+    os::time_limit,
     store::lanes,
 };
 
@@ -124,7 +124,7 @@ pub fn evaluate(
     let Some(at_work) = AtWork::begin() else {
         return Err("the call could not be judged: too many others are being judged".to_owned());
     };
-    let evaluation = big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, move || {
+    let evaluation = time_limit::run_on_big_stack(STACK_BYTES, EVALUATION_TIMEOUT, move || {
         let _at_work = at_work;
         guard::evaluate(&rules, &facts, &|path: &str, below: &[String]| -> PathLocation {
             resolver.locate(path, below)

@@ -30,7 +30,7 @@ use crate::{
         session::{Activity, Session},
     },
     os::{
-        file_watch,
+        poll,
         process::{self, ProcessStatus},
     },
     store::{messages, sessions},
@@ -100,7 +100,7 @@ pub fn wait_for_prompts(
         };
         let mut sources: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
         sources.extend(end.as_ref().map(AsFd::as_fd));
-        file_watch::wait_readable(&sources, next_offer_expiry);
+        poll::wait_readable(&sources, next_offer_expiry);
         waiter.drain().map_err(errors::internal)?;
     };
     if found.is_none() {

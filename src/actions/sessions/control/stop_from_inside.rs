@@ -53,7 +53,7 @@ pub(crate) fn stop_through_helper(app: &App, session: &Session) -> Result<Answer
         args.extend(["--request-id".into(), OsString::from(&request.id)]);
     }
     let script = PathBuf::from(session.adapter_script.clone().unwrap_or_default());
-    let output = os::child::spawn_self_until_ready(&args, &env_vars)
+    let output = os::executable::spawn_self_until_ready(&args, &env_vars)
         .map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?
         .map_err(|output| AdapterError::Failed { script, operation: "stop", why: error_message(&output) })?;
     let document: Value = serde_json::from_str(&output).map_err(errors::internal)?;

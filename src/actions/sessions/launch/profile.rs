@@ -21,7 +21,7 @@ use crate::{
     config::{ProgramSettings, ProviderSettings},
     domain::{Refusal, id::Label, rules::initial_prompt::Program},
     env::vars,
-    os::{digest::sha256_hex, executable, program_version},
+    os::{digest::sha256_hex, executable, packages},
 };
 
 /// How many digits of a settings file's digest its name has.
@@ -154,7 +154,7 @@ fn environment(input: &ProfileInput<'_>) -> BTreeMap<OsString, OsString> {
 /// A note about a version for which the profile is not proven.
 fn unproven(input: &ProfileInput<'_>, program: &Path) -> Option<String> {
     let proven = input.entry.profile.proven_with.as_deref()?;
-    let version = program_version::recorded(program).filter(|version| version != proven)?;
+    let version = packages::recorded_version(program).filter(|version| version != proven)?;
     let provider = input.provider;
     Some(format!("{provider} {version} is unproven: its profile was tried with {proven}"))
 }

@@ -35,7 +35,9 @@ use crate::{
         sandbox::{SandboxClass, SandboxNetwork},
     },
     env::vars,
-    os::{exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, sandbox::Filter, signals},
+    os::{
+        exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, signals, syscall_filter::SyscallFilter,
+    },
 };
 
 /// What is to run where.
@@ -165,7 +167,7 @@ pub(super) fn inside(
         proxy::listen(program.dir, gate).map_err(errors::internal)?;
         opened.push(proxy_opening(program.dir));
     }
-    let filter = Filter::new().map_err(errors::internal)?;
+    let filter = SyscallFilter::new().map_err(errors::internal)?;
     let here = app.env.cwd.canonicalize().ok().filter(|here| here.starts_with(program.worktree));
     let facts = SandboxFacts {
         shown: openings::shown(&opened),

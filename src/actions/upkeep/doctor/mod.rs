@@ -22,7 +22,7 @@ use crate::{
         plural,
         rules::cycle,
     },
-    os::{disk, git::Git, lock::FileLock, process},
+    os::{file_system, git::Git, lock::FileLock, process},
     store::{
         ReadTx, integrity, sibling_path,
         store_facts::{self, StorePlace},
@@ -165,7 +165,7 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     }
     findings.extend(page::find(app));
     let dir = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
-    match disk::free(dir) {
+    match file_system::free_bytes(dir) {
         Ok(free) if free < LOW_DISK_BYTES => {
             let message = format!("only {} MiB are free on the store's file system", free >> 20);
             findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("free disk space"));

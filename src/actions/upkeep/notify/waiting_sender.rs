@@ -24,7 +24,7 @@ use crate::{
     env::{Env, Timestamp},
     os::{
         notify::{ChangeWaiter, WaiterFile},
-        poll_timeout::poll_timeout,
+        poll::poll_timeout,
         poll_until::sleep,
         process,
     },

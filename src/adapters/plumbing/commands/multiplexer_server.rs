@@ -14,7 +14,7 @@ use crate::{
     adapters::plumbing::{ServerAddress, SocketDir},
     domain::Refusal,
     env::{Env, vars},
-    os::{command::Program, executable, offscreen_pty, process::ProcessKey, process_tree, terminal::Size},
+    os::{command::Program, executable, process::ProcessKey, process_tree, pty, terminal::Size},
 };
 
 /// How long a server may take to end when it is told to.
@@ -95,13 +95,13 @@ pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     let found = executable::find(&first, path.map(OsString::as_os_str), &env.cwd)
         .ok_or_else(|| Refusal::not_found("program", &first))?;
     let argv: Vec<OsString> = std::iter::once(found.into_os_string()).chain(words.iter().skip(1).cloned()).collect();
-    let shown = offscreen_pty::run(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, COMMAND_TIMEOUT)?;
+    let shown = pty::run_offscreen(&Program { argv: &argv, env: env.vars(), cwd: &env.cwd }, size, COMMAND_TIMEOUT)?;
     let why = match shown.code {
         Some(0) => return Ok(()),
         Some(code) => format!("{first} ended with exit code {code}"),
         None => format!("{first} did not end within {} s", COMMAND_TIMEOUT.as_secs()),
     };
-    let screen = visible_text(&String::from_utf8_lossy(&shown.screen));
+    let screen = visible_text(&String::from_utf8_lossy(&shown.output));
     Err(io::Error::other(if screen.is_empty() { why } else { format!("{why}: {screen}") }).into())
 }
 

@@ -10,7 +10,7 @@ use crate::{
     domain::{ansi, secrets},
     os::{
         command::Program,
-        duplex_child::{ChildStream, DuplexChild},
+        piped_child::{ChildStream, DuplexChild},
     },
 };
 

@@ -30,7 +30,7 @@ use crate::{
         },
     },
     env::Env,
-    os::{child::Running, command::Program, poll_timeout::poll_timeout, process_tree, request_socket::Incoming},
+    os::{child::Running, command::Program, poll::poll_timeout, process_tree, request_socket::Incoming},
 };
 
 /// How long an agent that has closed its stdout may take to end.

@@ -13,7 +13,7 @@ use crate::{
     acp::{
         AgentInfo, Command, Effect, Event, GuardMode, PermissionChoice, Proof, Report, StateMachine, StateMachineConfig,
     },
-    os::{command::Program, poll_timeout::poll_timeout, process_tree},
+    os::{command::Program, poll::poll_timeout, process_tree},
 };
 
 /// How long the agent's processes have between TERM and KILL.

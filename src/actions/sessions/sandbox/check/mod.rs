@@ -38,10 +38,7 @@ use crate::{
         rules::sandbox_command::{self, SandboxFacts},
         sandbox::{SandboxClass, SandboxNetwork},
     },
-    os::{
-        exec, executable,
-        sandbox::{Bubblewrap, Filter},
-    },
+    os::{bubblewrap::Bubblewrap, exec, executable, syscall_filter::SyscallFilter},
     wire::{SandboxCheckView, SandboxNeedView, SandboxProbeView},
 };
 
@@ -100,7 +97,7 @@ fn in_namespaces(
     if network == SandboxNetwork::Proxy {
         opened.push(world.open_proxy()?);
     }
-    let filter = Filter::new().map_err(errors::internal)?;
+    let filter = SyscallFilter::new().map_err(errors::internal)?;
     let facts = SandboxFacts {
         shown: openings::shown(&opened),
         network,

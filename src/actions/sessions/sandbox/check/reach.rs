@@ -27,7 +27,7 @@ use crate::os::{
     capture::{self, Call},
     executable,
     exit_reason::ExitReason,
-    sandbox::type_into_new_terminal,
+    syscall_filter::type_into_new_terminal,
 };
 
 /// The time limit of a program.

@@ -40,13 +40,13 @@ use crate::{
     env::vars,
     os::{
         capture::{self, Call},
+        command::spawn_silent,
         exec::keep_on_exec,
         exit_reason::ExitReason,
         files,
         git::{self, Git, LaneClone},
         poll_until::poll_until,
         random,
-        spawn_detached::spawn_silent,
     },
 };
 

@@ -1,4 +1,4 @@
-//! The program `bwrap`.
+//! Bubblewrap, the program `bwrap`: whether it can make a sandbox here.
 
 use std::{
     collections::BTreeMap,
@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-use super::filter::Filter;
-use crate::os::{
+use super::{
     capture::{self, Call},
     executable,
     exit_reason::ExitReason,
+    syscall_filter::SyscallFilter,
 };
 
 const PROGRAM: &str = "bwrap";
@@ -42,14 +42,14 @@ const TRIAL: &[&str] = &[
     "true",
 ];
 
-/// What keeps the kernel from making the namespaces, as far as it can be told.
+/// What keeps the kernel from making the namespaces of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocker {
     /// AppArmor allows user namespaces only to programs with a profile.
     AppArmor,
     /// A setting of the kernel allows none.
     Sysctl(&'static str),
-    /// The container around.
+    /// This process runs in a container, which forbids it.
     Container,
     Unknown,
 }
@@ -62,7 +62,7 @@ pub enum Unavailable {
         found: (u32, u32),
         oldest: (u32, u32),
     },
-    /// The processor is none for which the filter is known.
+    /// The filter of system calls is not known for this processor.
     Processor,
     Closed {
         why: String,
@@ -70,7 +70,7 @@ pub enum Unavailable {
     },
 }
 
-/// The program, which has made a sandbox here.
+/// The program, which has made a sandbox here once.
 #[derive(Debug, Clone)]
 pub struct Bubblewrap {
     pub program: PathBuf,
@@ -83,7 +83,7 @@ impl Bubblewrap {
         let Some(program) = executable::find(PROGRAM, path, Path::new("/")) else {
             return Err(Unavailable::NotInstalled);
         };
-        if !Filter::IS_KNOWN {
+        if !SyscallFilter::IS_KNOWN {
             return Err(Unavailable::Processor);
         }
         let Err(why) = run(&program, TRIAL, vars) else { return Ok(Self { program }) };
@@ -95,7 +95,7 @@ impl Bubblewrap {
     }
 }
 
-/// Runs the program; the stdout, or the last line of its stderr.
+/// Runs the program and returns its stdout, or the last line of its stderr when it fails.
 fn run(program: &Path, args: &[&str], vars: &BTreeMap<OsString, OsString>) -> Result<String, String> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
     let call =

@@ -1,5 +1,5 @@
-//! The filter of system calls of a sandbox. Programs inside share the terminal with the person, so they must not type into it,
-//! and the kernel's keys belong to the user and not to a namespace.
+//! The filter of system calls of a sandbox. Programs inside share the person's terminal, so they must not type into it. The
+//! kernel's keys belong to the user and not to a namespace.
 
 use std::{
     fs::File,
@@ -10,6 +10,7 @@ use std::{
 use nix::{
     errno::Errno,
     libc,
+    pty::openpty,
     sys::memfd::{MFdFlags, memfd_create},
 };
 
@@ -40,14 +41,14 @@ const NUMBER: u32 = 0;
 const PROCESSOR_OF_CALL: u32 = 4;
 const SECOND_ARGUMENT: u32 = 24;
 
-/// The filter, in a file without a name that a child inherits.
+/// The instructions of the filter, in a file without a name that a child inherits.
 #[derive(Debug)]
-pub struct Filter {
+pub struct SyscallFilter {
     file: File,
 }
 
-impl Filter {
-    /// Whether it is known for this processor.
+impl SyscallFilter {
+    /// Whether the filter is known for this processor.
     pub const IS_KNOWN: bool = PROCESSOR != 0;
 
     pub fn new() -> io::Result<Self> {
@@ -97,12 +98,23 @@ fn instructions() -> Vec<u8> {
     all.iter().flat_map(bytes).collect()
 }
 
+/// Opens a new terminal and makes the kernel type a character into it, which the filter denies.
+#[expect(unsafe_code, reason = "the request has no safe form in the crates used here")]
+pub fn type_into_new_terminal() -> io::Result<()> {
+    let terminal = openpty(None, None)?;
+    let character = b'x';
+    // SAFETY: the kernel reads one byte, which lives as long as the call.
+    let done = unsafe { libc::ioctl(terminal.slave.as_raw_fd(), libc::TIOCSTI, &raw const character) };
+    Errno::result(done)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What the filter says to a call, by the rules of the kernel's language.
-    fn judge(processor: u32, number: u32, second: u32) -> u32 {
+    /// The decision of the filter about a call, by the rules of the kernel's language.
+    fn decide(processor: u32, number: u32, second: u32) -> u32 {
         let bytes = instructions();
         let all: Vec<&[u8]> = bytes.chunks(8).collect();
         let (mut at, mut word) = (0, 0);
@@ -131,14 +143,14 @@ mod tests {
     #[test]
     fn typing_and_keys_are_denied_and_the_rest_is_allowed() {
         let ioctl = u32::try_from(libc::SYS_ioctl).unwrap();
-        assert_eq!(judge(PROCESSOR, ioctl, 0x5412), DENY);
-        assert_eq!(judge(PROCESSOR, ioctl, 0x541C), DENY);
-        assert_eq!(judge(PROCESSOR, ioctl, 0x5413), ALLOW);
-        assert_eq!(judge(PROCESSOR, u32::try_from(libc::SYS_write).unwrap(), 0x5412), ALLOW);
+        assert_eq!(decide(PROCESSOR, ioctl, 0x5412), DENY);
+        assert_eq!(decide(PROCESSOR, ioctl, 0x541C), DENY);
+        assert_eq!(decide(PROCESSOR, ioctl, 0x5413), ALLOW);
+        assert_eq!(decide(PROCESSOR, u32::try_from(libc::SYS_write).unwrap(), 0x5412), ALLOW);
         for call in KEYS {
-            assert_eq!(judge(PROCESSOR, u32::try_from(call).unwrap(), 0), DENY);
+            assert_eq!(decide(PROCESSOR, u32::try_from(call).unwrap(), 0), DENY);
         }
-        assert_eq!(judge(PROCESSOR, FIRST_FOREIGN | ioctl, 0x5412), DENY);
-        assert_eq!(judge(PROCESSOR ^ 1, ioctl, 0x5412), DENY);
+        assert_eq!(decide(PROCESSOR, FIRST_FOREIGN | ioctl, 0x5412), DENY);
+        assert_eq!(decide(PROCESSOR ^ 1, ioctl, 0x5412), DENY);
     }
 }

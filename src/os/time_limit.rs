@@ -1,8 +1,9 @@
-//! A deadline for system calls that have none: a timer interrupts the calling thread, and only that.
+//! Time limits for work that has none: blocking system calls, and the parsing of untrusted text.
 
 use std::{
     io, mem,
-    sync::OnceLock,
+    sync::{OnceLock, mpsc},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -24,7 +25,8 @@ const INTERRUPT_SIGNAL: Signal = Signal::SIGURG;
 /// The interval at which the thread is interrupted again: at the first signal it may not have entered the call yet.
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Repeats `call`, which may block, until it returns without an interrupt; `None` when the limit is over first.
+/// Repeats `call`, which may block, until it returns without an interrupt; `None` when the limit is over first. A timer sends the
+/// interrupts, to the calling thread alone.
 pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
     install_handler()?;
     let deadline = Instant::now() + limit;
@@ -69,6 +71,21 @@ fn install_handler() -> io::Result<()> {
     Ok(())
 }
 
+/// Runs `work` in a thread with a stack of this many bytes. `None` when it panicked, took longer than `limit`, or no thread could be
+/// created; work that takes too long continues in its thread.
+pub fn run_on_big_stack<T: Send + 'static>(
+    stack: usize,
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (done, wait) = mpsc::sync_channel(1);
+    let started = thread::Builder::new().name("deep".to_owned()).stack_size(stack).spawn(move || {
+        let _ = done.send(work());
+    });
+    started.ok()?;
+    wait.recv_timeout(limit).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -83,5 +100,15 @@ mod tests {
         assert_eq!(with_timeout(Duration::from_millis(30), &mut read).unwrap(), None);
         assert!(start.elapsed() >= Duration::from_millis(30));
         assert_eq!(with_timeout(Duration::from_secs(60), || Ok(7)).unwrap(), Some(7));
+    }
+
+    #[test]
+    fn panic_or_long_wait_gives_no_answer() {
+        let second = Duration::from_secs(5);
+        assert_eq!(run_on_big_stack(1 << 20, second, || 7), Some(7));
+        assert_eq!(run_on_big_stack(1 << 20, second, || -> u8 { std::panic::resume_unwind(Box::new("no")) }), None);
+        let (hold, held) = mpsc::channel::<()>();
+        assert_eq!(run_on_big_stack(1 << 20, Duration::from_millis(1), move || held.recv().is_ok()), None);
+        drop(hold);
     }
 }

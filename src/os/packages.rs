@@ -1,4 +1,5 @@
-//! The version of an installed program, as the files around it record it. Nothing is run.
+//! Packages of programs: the version that the files around a program record, without running it, and the command that installs a
+//! package.
 
 use std::{fs, path::Path};
 
@@ -9,8 +10,8 @@ const MAX_PARENTS: usize = 4;
 /// The longest package description that is read, in bytes.
 const MAX_PACKAGE_BYTES: u64 = 1 << 20;
 
-/// The version that the package of a program records, or that its own file is named after. `None` when neither says it.
-pub fn recorded(program: &Path) -> Option<String> {
+/// The version that the package of a program records, or after which its own file is named; `None` without either.
+pub fn recorded_version(program: &Path) -> Option<String> {
     let command = program.file_name()?.to_str()?;
     let file = program.canonicalize().ok()?;
     let own_name = file.file_name()?.to_str()?;
@@ -20,7 +21,7 @@ pub fn recorded(program: &Path) -> Option<String> {
     file.ancestors().skip(1).take(MAX_PARENTS).find_map(|dir| package_version(&dir.join("package.json"), command))
 }
 
-/// The version in a package description that says that it installs this command.
+/// The version in a package description, if the package installs this command.
 fn package_version(path: &Path, command: &str) -> Option<String> {
     if fs::metadata(path).ok()?.len() > MAX_PACKAGE_BYTES {
         return None;
@@ -45,6 +46,24 @@ pub fn is_version(text: &str) -> bool {
         && text.chars().all(|character| character.is_ascii_alphanumeric() || ".-+".contains(character))
 }
 
+/// The file of each package manager, and how it installs a package.
+const MANAGERS: &[(&str, &str)] = &[
+    ("/usr/bin/apt-get", "sudo apt-get install"),
+    ("/usr/bin/dnf", "sudo dnf install"),
+    ("/usr/bin/zypper", "sudo zypper install"),
+    ("/usr/bin/pacman", "sudo pacman -S"),
+    ("/sbin/apk", "sudo apk add"),
+];
+
+/// The command that installs a package on this system; `None` without a known package manager.
+pub fn install_command(package: &str) -> Option<String> {
+    install_command_among(package, |file| Path::new(file).exists())
+}
+
+fn install_command_among(package: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
+    MANAGERS.iter().find(|(file, _)| exists(file)).map(|(_, install)| format!("{install} {package}"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -66,9 +85,9 @@ mod tests {
         let program = link("agent", &package.join("bin/agent.js"));
         let describe = |text: &str| fs::write(package.join("package.json"), text).unwrap();
         describe(r#"{"version": "2.1.329", "bin": {"agent": "bin/agent.js"}}"#);
-        assert_eq!(recorded(&program).as_deref(), Some("2.1.329"));
+        assert_eq!(recorded_version(&program).as_deref(), Some("2.1.329"));
         describe(r#"{"name": "@x/agent", "version": "1.0.0-rc.1", "bin": "bin/agent.js"}"#);
-        assert_eq!(recorded(&program).as_deref(), Some("1.0.0-rc.1"));
+        assert_eq!(recorded_version(&program).as_deref(), Some("1.0.0-rc.1"));
         for other in [
             r#"{"version": "1.0.0", "bin": {"b": "x"}}"#,
             r#"{"version": "1.0.0"}"#,
@@ -76,10 +95,18 @@ mod tests {
             r#"{"version": "x\u001b", "bin": {"agent": "x"}}"#,
         ] {
             describe(other);
-            assert_eq!(recorded(&program), None, "{other}");
+            assert_eq!(recorded_version(&program), None, "{other}");
         }
         fs::write(root.path().join("3.2.1"), "").unwrap();
-        assert_eq!(recorded(&link("tool", &root.path().join("3.2.1"))).as_deref(), Some("3.2.1"));
-        assert_eq!(recorded(&root.path().join("absent")), None);
+        assert_eq!(recorded_version(&link("tool", &root.path().join("3.2.1"))).as_deref(), Some("3.2.1"));
+        assert_eq!(recorded_version(&root.path().join("absent")), None);
+    }
+
+    #[test]
+    fn command_is_that_of_the_package_manager_that_is_here() {
+        let on = |here: &str| install_command_among("git", |file| file == here);
+        assert_eq!(on("/usr/bin/apt-get").as_deref(), Some("sudo apt-get install git"));
+        assert_eq!(on("/sbin/apk").as_deref(), Some("sudo apk add git"));
+        assert_eq!(on("/usr/bin/other"), None);
     }
 }

@@ -1,12 +1,26 @@
-//! The user at the other end of a TCP connection between two programs of this machine.
+//! Addresses of this machine, and the users at the other ends of its TCP connections.
 
 use std::{
     fs,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
-/// The uid of the client's program; `None` for a connection that the kernel does not list.
-pub fn of_connection(client: SocketAddr, server: SocketAddr) -> Option<u32> {
+/// The address, of the same family, from which this machine sends packets to other networks; `None` without a route. Nothing is
+/// sent.
+pub fn outgoing_ip(family: IpAddr) -> Option<IpAddr> {
+    // Addresses for documentation: they belong to no machine.
+    let (any, other): (IpAddr, IpAddr) = match family {
+        IpAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        IpAddr::V6(_) => (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((other, 9)).ok()?;
+    let ip = socket.local_addr().ok()?.ip();
+    (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
+}
+
+/// The uid of the client's program of a connection within this machine; `None` when the kernel does not list the connection.
+pub fn uid_of_connection(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let table = match client {
         SocketAddr::V4(_) => "/proc/self/net/tcp",
         SocketAddr::V6(_) => "/proc/self/net/tcp6",
@@ -49,9 +63,9 @@ mod tests {
             let server = listener.local_addr().unwrap();
             let client = TcpStream::connect(server).unwrap().local_addr().unwrap();
             let stream = TcpStream::connect(server).unwrap();
-            assert_eq!(of_connection(stream.local_addr().unwrap(), server), Some(user::uid()), "{address}");
+            assert_eq!(uid_of_connection(stream.local_addr().unwrap(), server), Some(user::uid()), "{address}");
             // Without a socket that still belongs to a program there is no user.
-            assert_eq!(of_connection(SocketAddr::new(client.ip(), 1), server), None);
+            assert_eq!(uid_of_connection(SocketAddr::new(client.ip(), 1), server), None);
         }
     }
 }

@@ -1,0 +1,27 @@
+//! Facts about this process that other processes see.
+
+use std::sync::OnceLock;
+
+use nix::sys::{
+    prctl,
+    resource::{Resource, setrlimit},
+};
+
+static COMMAND_WORDS: OnceLock<String> = OnceLock::new();
+
+/// Names the command that this process runs, such as `task import`, without its arguments. Only the first call counts.
+pub fn set_command_words(words: &str) {
+    let _ = COMMAND_WORDS.set(words.to_owned());
+}
+
+/// The name of the command that this process runs; empty before it is set.
+pub fn command_words() -> &'static str {
+    COMMAND_WORDS.get().map_or("", String::as_str)
+}
+
+/// Disables core files and tracing of this process (root excepted). Child processes inherit only the limit for core files.
+pub fn disable_core_dumps() -> std::io::Result<()> {
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    prctl::set_dumpable(false)?;
+    Ok(())
+}
