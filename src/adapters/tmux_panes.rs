@@ -2,19 +2,20 @@
 //! was there before and was made known.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, btree_map::Entry},
     ffi::{OsStr, OsString},
     time::Duration,
 };
 
 use super::clean_env;
 use crate::{
+    domain::{rules::liveness::BackendObservation, session::Session},
     env::{Env, vars},
     os::{
         capture::{self, Call},
         executable,
         exit_reason::ExitReason,
-        process::ProcessKey,
+        process::{ProcessKey, ProcessStatus},
     },
 };
 
@@ -65,6 +66,46 @@ impl Panes {
             dead.insert(pane.to_owned(), words.next()? != "0");
         }
         Some(Self { server: ProcessKey::of(pid?)?, is_dead: dead })
+    }
+}
+
+/// Probes the panes of sessions. Each server is asked once, whatever the number of its panes.
+#[derive(Debug, Default)]
+pub struct PaneProber {
+    servers: HashMap<ProcessKey, ProcessStatus>,
+    /// The answers, by the path of the server's socket.
+    panes: BTreeMap<Option<String>, Result<Panes, String>>,
+}
+
+impl PaneProber {
+    /// The answer of a tmux server for the pane of a session that no script started. `None` for a session without such a pane.
+    pub fn probe(&mut self, env: &Env, session: &Session) -> Option<BackendObservation> {
+        let pane = session.pane.as_deref().filter(|_| session.backend.as_deref() == Some(BACKEND))?;
+        let recorded = ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref());
+        if let Some(server) = &recorded {
+            match self.servers.entry(server.clone()).or_insert_with(|| server.status()) {
+                ProcessStatus::Gone(_) => return Some(BackendObservation::Gone("its tmux server is gone".to_owned())),
+                ProcessStatus::Unknown(why) => return Some(BackendObservation::Unknown(why.clone())),
+                ProcessStatus::Alive => {}
+            }
+        }
+        let panes = match self.panes.entry(session.socket.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(list_panes(env, session.socket.as_deref())),
+        };
+        Some(match (panes, recorded) {
+            (Err(why), _) => BackendObservation::Unknown(why.clone()),
+            (Ok(panes), Some(server)) if panes.server != server => {
+                BackendObservation::Unknown("a different tmux server answers".to_owned())
+            }
+            (Ok(panes), known) => match panes.check_alive(pane) {
+                Err(why) => BackendObservation::Gone(why),
+                Ok(()) if known.is_some() => BackendObservation::Alive,
+                Ok(()) => BackendObservation::Unknown(format!(
+                    "pane {pane} exists, but the session's tmux server is not recorded"
+                )),
+            },
+        })
     }
 }
 

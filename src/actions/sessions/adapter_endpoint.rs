@@ -20,6 +20,11 @@ use crate::{
 /// `session_mismatch` for a session of another host or without an adapter; `untrusted`.
 pub fn adapter(app: &App, session: &Session, words: &[&str]) -> Result<Adapter> {
     refuse_elsewhere(app, session, words)?;
+    local_adapter(app, session)
+}
+
+/// As [`adapter`], for a session that is known to be of this host.
+pub fn local_adapter(app: &App, session: &Session) -> Result<Adapter> {
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
         let why = format!("session {} was not launched by fairway and has no backend to call", session.id);
         return Err(Refusal::SessionMismatch { why }.into());

@@ -13,10 +13,7 @@ use crate::{
         queue::{
             handoff, landed_here,
             lane::{checkout, worktree},
-            task::{
-                claim,
-                claim_place::{self, PlannedPlace},
-            },
+            task::claim_place::{self, PlannedPlace},
         },
     },
     domain::{
@@ -268,7 +265,7 @@ impl PlannedClaim {
     pub(super) fn install(self, app: &App, tx: &WriteTx<'_>, task: &Task) -> Result<Claim> {
         let actor = Actor { role: self.role, ..app.actor.clone() };
         let claim = task.new_claim(&actor, tx.now(), app.settings.claims.lease);
-        claim::install(app, tx, task, &claim, &self.takeover, &self.place)?;
+        claim_place::install(app, tx, task, &claim, &self.takeover, &self.place)?;
         Ok(claim)
     }
 }

@@ -4,8 +4,9 @@ use std::{cell::OnceCell, time::Duration};
 
 use anyhow::Result;
 
+pub use super::claim_order::LaneScope;
 use super::{
-    claim_order::{self, ChangedElsewhere},
+    claim_order,
     claim_place::{self, PlannedPlace},
     open_reviews::{self, OpenReviewsCache},
 };
@@ -24,27 +25,15 @@ use crate::{
             fencing::TaskWrite,
         },
         session::Session,
-        task::{Task, TaskFields, TaskState, TaskStatus},
+        task::{Task, TaskState, TaskStatus},
         text_limits,
     },
     store::{
         ReadTx, WriteTx, claims, events, lanes,
-        tasks::{self, ListScope, ReadyScope},
+        tasks::{self, ListScope},
     },
     wire::ClaimedView,
 };
-
-/// The lanes whose tasks a claim without an id may claim.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LaneScope {
-    /// As `[claims] own_lane_only` says.
-    #[default]
-    Configured,
-    /// The claimant's lane only.
-    Own,
-    /// The claimant's lane, then no lane, then every other lane.
-    Any,
-}
 
 #[derive(Debug, Clone, Default)]
 pub struct ClaimRequest {
@@ -68,6 +57,7 @@ pub struct ClaimRequest {
 
 /// The claimant, as the request and its session's row say it.
 struct Claimant<'a> {
+    actor: &'a Actor,
     request: &'a ClaimRequest,
     role: Option<Role>,
     lane: Option<LaneName>,
@@ -91,11 +81,13 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
     }
     let any_role = request.any_role || names_task_as_person(app, request)?;
     app.landed_here.forget_missing();
-    let mut done = claim_once(app, request, dead, any_role);
-    // What other hosts have landed is looked up outside of the write.
-    while done.is_err() && landed_here::look(app)? {
-        done = claim_once(app, request, dead, any_role);
-    }
+    let done = loop {
+        let done = claim_once(app, request, dead, any_role);
+        // What other hosts have landed is looked up outside of the write.
+        if done.is_ok() || !landed_here::look(app)? {
+            break done;
+        }
+    };
     let is_held = |refusal: &Refusal| matches!(refusal, Refusal::AlreadyClaimed { .. } | Refusal::NothingReady { .. });
     if done.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(is_held)) {
         // A claim made by a clock that was ahead ends after its lease, not at that clock's time.
@@ -113,15 +105,23 @@ fn claim_once(app: &App, request: &ClaimRequest, dead: &[DeadSession], any_role:
         if let Some(session) = &session {
             session.check_open()?;
         }
-        let claimant = Claimant { any_role, ..Claimant::new(tx, request, session.as_ref(), dead)? };
+        let claimant = Claimant { any_role, ..Claimant::new(app, tx, request, session.as_ref(), dead)? };
         if request.lane_scope == LaneScope::Own && claimant.lane.is_none() {
             let why = "--own-lane needs a lane: act as a session of a lane, or name one with --lane".to_owned();
             return Err(Refusal::Usage { why }.into());
         }
-        match claimant.task(tx, session.as_ref())? {
-            Some(id) => claim_by_id(app, tx, &claimant, &id),
-            None => claim_next(app, tx, &claimant),
-        }
+        let (task, granted) = match claimant.task(tx, session.as_ref())? {
+            Some(id) => {
+                let task = lookup::task(tx, &id)?;
+                if let Some(claim) = own_claim(app, tx, &task)? {
+                    return renew(app, tx, request, &task, claim);
+                }
+                let granted = decide(app, tx, &claimant, &task, &ClaimCache::default())?;
+                (task, granted)
+            }
+            None => next(app, tx, &claimant)?,
+        };
+        grant(app, tx, &claimant, &task, &granted)
     })
 }
 
@@ -150,7 +150,7 @@ pub fn claim_at_start(
     dead: &[DeadSession],
 ) -> Result<StartClaim> {
     let request = ClaimRequest { id: Some(id.clone()), ..ClaimRequest::default() };
-    let claimant = Claimant::new(tx, &request, Some(session), dead)?;
+    let claimant = Claimant::new(app, tx, &request, Some(session), dead)?;
     let task = lookup::task(tx, id)?;
     let granted = decide(app, tx, &claimant, &task, &ClaimCache::default())?;
     let is_continued = matches!(granted.rule.takeover, Takeover::Continued { .. });
@@ -176,7 +176,7 @@ pub fn continue_at_relaunch(
         let takeover = Takeover::Continued { from: claim.claimant.clone() };
         let place = claim_place::plan(tx, &task, &takeover, &actor, session.lane.as_ref())?;
         let own = task.new_claim(&actor, tx.now(), claim.lease.or(app.settings.claims.lease));
-        install(app, tx, &task, &own, &takeover, &place)?;
+        claim_place::install(app, tx, &task, &own, &takeover, &place)?;
         continued.push(task.id);
     }
     Ok(continued)
@@ -201,7 +201,7 @@ pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
 /// The code of the rule that excludes the task.
 pub fn check_at_start(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, dead: &[DeadSession]) -> Result<()> {
     let request = ClaimRequest { id: Some(task.id.clone()), ..ClaimRequest::default() };
-    let claimant = Claimant::new(tx, &request, Some(session), dead)?;
+    let claimant = Claimant::new(app, tx, &request, Some(session), dead)?;
     landed_here::not_ready_reasons_now(app, tx, task)?;
     decide(app, tx, &claimant, task, &ClaimCache::default()).map(drop)
 }
@@ -217,6 +217,7 @@ fn names_task_as_person(app: &App, request: &ClaimRequest) -> Result<bool> {
 
 impl<'a> Claimant<'a> {
     fn new(
+        app: &'a App,
         tx: &ReadTx<'_>,
         request: &'a ClaimRequest,
         session: Option<&Session>,
@@ -229,6 +230,7 @@ impl<'a> Claimant<'a> {
             None => false,
         };
         Ok(Self {
+            actor: &app.actor,
             request,
             role: request.role.clone().or_else(|| session.map(|session| session.role.clone())),
             lane: request.lane.clone().or_else(|| home.clone()),
@@ -248,9 +250,9 @@ impl<'a> Claimant<'a> {
         Ok(own.filter(|task| !task.state.status().is_closed()).map(|task| task.id))
     }
 
-    fn facts<'f>(&'f self, actor: &'f Actor) -> ClaimantFacts<'f> {
+    fn facts(&self) -> ClaimantFacts<'_> {
         ClaimantFacts {
-            actor,
+            actor: self.actor,
             role: self.role.as_ref(),
             lane: self.lane.as_ref(),
             any_role: self.any_role,
@@ -285,19 +287,16 @@ fn has_moved_itself(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     Ok(moved.is_some_and(|event| event.actor == session.id.as_str()))
 }
 
-fn claim_by_id(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, id: &TaskId) -> Result<Answer> {
-    let task = lookup::task(tx, id)?;
-    if let Some(epoch) = app.actor.epoch {
-        // An epoch names one claim. A later claim refuses it, even for a takeover.
-        if epoch != task.epoch {
-            lookup::check_authority(tx, &task, &app.actor, TaskWrite::Transition)?;
-        }
-        if let Some(claim) = task.state.claim().filter(|claim| app.actor.is_named(&claim.claimant)) {
-            return renew(app, tx, claimant.request, &task, claim);
-        }
+/// The claim that a claimant who names an epoch holds under it.
+///
+/// # Errors
+/// `stale_claim`, `not_claimant`: an epoch names one claim. A later claim refuses it, even for a takeover.
+fn own_claim<'t>(app: &App, tx: &ReadTx<'_>, task: &'t Task) -> Result<Option<&'t Claim>> {
+    let Some(epoch) = app.actor.epoch else { return Ok(None) };
+    if epoch != task.epoch {
+        lookup::check_authority(tx, task, &app.actor, TaskWrite::Transition)?;
     }
-    let granted = decide(app, tx, claimant, &task, &ClaimCache::default())?;
-    grant(app, tx, claimant, &task, &granted)
+    Ok(task.state.claim().filter(|claim| app.actor.is_named(&claim.claimant)))
 }
 
 /// Renews the lease: `claim ID --epoch N` by the claimant.
@@ -349,43 +348,21 @@ impl Search {
     }
 }
 
-/// Claims the first of the candidates that passes every rule.
-fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<Answer> {
+/// The first of the candidates that passes every rule.
+fn next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<(Task, Granted)> {
     let mut search = Search::default();
     let mut chosen = Ok(None);
-    for_each_candidate(app, tx, claimant, |task, is_in_scope| {
+    let left = left_by_predecessors(tx, claimant)?;
+    let consider = |task: Task, is_in_scope: bool| {
         if !is_in_scope {
             search.skipped.push(SkippedTask { task: task.id, code: "lane_mismatch" });
             return true;
         }
         chosen = search.judge(app, tx, claimant, &task).map(|granted| granted.map(|granted| (task, granted)));
         matches!(chosen, Ok(None))
-    })?;
-    match chosen? {
-        Some((task, granted)) => grant(app, tx, claimant, &task, &granted),
-        None => Err(search.full.unwrap_or_else(|| Refusal::NothingReady { skipped: search.skipped }.into())),
-    }
-}
-
-/// Offers what dead sessions of the own lane hold, then the ready tasks scope by scope, then those whose lease has expired, each with
-/// whether it may be claimed at all. Ends when `wants_more` says no.
-fn for_each_candidate(
-    app: &App,
-    tx: &WriteTx<'_>,
-    claimant: &Claimant<'_>,
-    mut wants_more: impl FnMut(Task, bool) -> bool,
-) -> Result<()> {
-    if !left_by_predecessors(tx, claimant)?.into_iter().all(|task| wants_more(task, true)) {
-        return Ok(());
-    }
-    let avoided = ChangedElsewhere::read(app, tx, claimant.lane.as_ref())?;
-    for (scope, is_in_scope) in ready_scopes(app, claimant) {
-        if !claim_order::offer_ready(tx, scope, avoided.as_ref(), |task| wants_more(task, is_in_scope))? {
-            return Ok(());
-        }
-    }
-    tasks::expired(tx, tx.now())?.into_iter().all(|task| wants_more(task, true));
-    Ok(())
+    };
+    claim_order::for_each_candidate(app, tx, left, claimant.lane.as_ref(), claimant.request.lane_scope, consider)?;
+    chosen?.ok_or_else(|| search.full.unwrap_or_else(|| Refusal::NothingReady { skipped: search.skipped }.into()))
 }
 
 /// The tasks that dead sessions of the own lane hold: work in progress first, then blocked tasks, then those in review.
@@ -407,21 +384,6 @@ fn left_by_predecessors(tx: &ReadTx<'_>, claimant: &Claimant<'_>) -> Result<Vec<
     Ok(left)
 }
 
-/// The order in which ready tasks are considered: those of the own lane, then those without a lane. Tasks out of scope are
-/// only named in the refusal.
-fn ready_scopes<'c>(app: &App, claimant: &'c Claimant<'_>) -> Vec<(ReadyScope<'c>, bool)> {
-    let scope = claimant.request.lane_scope;
-    let is_own_only = scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.claims.own_lane_only);
-    match &claimant.lane {
-        None => vec![(ReadyScope::Everywhere, true)],
-        Some(lane) => vec![
-            (ReadyScope::In(lane), true),
-            (ReadyScope::WithoutLane, !is_own_only),
-            (ReadyScope::Elsewhere(lane), scope == LaneScope::Any),
-        ],
-    }
-}
-
 /// What several tasks are judged by. Each is loaded once, by the first task that needs it.
 #[derive(Default)]
 struct ClaimCache {
@@ -437,14 +399,14 @@ struct Granted {
 }
 
 fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cache: &ClaimCache) -> Result<Granted> {
-    let facts = claimant.facts(&app.actor);
+    let facts = claimant.facts();
     // The cheap rule first: it skips tasks of other roles without a query.
     if claimant.request.id.is_none() && task.state.claim().is_none() {
         rule::check_role_and_lane(task, task.fields.lane.as_ref(), &facts)?;
     }
     let continues = claimant.predecessor(tx, task)?.is_some();
     let takeover = rule::takeover(task, &facts, continues, app.env.now())?;
-    let place = claim_place::plan(tx, task, &takeover, &app.actor, claimant.home.as_ref())?;
+    let place = claim_place::plan(tx, task, &takeover, claimant.actor, claimant.home.as_ref())?;
     let lane = place.task_lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
     let in_lane = match &lane {
         Some(lane) => tasks::held_in_lane(tx, &lane.name, Some(&task.id))?,
@@ -453,7 +415,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cach
     let waiting = landed_here::not_ready_reasons(app, tx, task)?;
     let policy = if task.fields.paths.is_empty() { PathPolicy::Off } else { app.settings.claims.path_conflicts };
     if policy != PathPolicy::Off && cache.held_paths.get().is_none() {
-        let _ = cache.held_paths.set(tasks::held_paths(tx, &app.actor.name)?);
+        let _ = cache.held_paths.set(tasks::held_paths(tx, &claimant.actor.name)?);
     }
     let around = ClaimFacts {
         lane: lane.as_ref().map(|lane| (lane, in_lane)),
@@ -469,7 +431,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cach
 /// The rule that keeps every actor from claiming a ready task: its lane or its paths.
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
     let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
-    let any_actor = Claimant::new(tx, &request, None, &[])?;
+    let any_actor = Claimant::new(app, tx, &request, None, &[])?;
     landed_here::not_ready_reasons_now(app, tx, task)?;
     match decide(app, tx, &any_actor, task, &ClaimCache::default()) {
         Ok(_) => Ok(None),
@@ -478,7 +440,7 @@ pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<R
 }
 
 fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, granted: &Granted) -> Result<Answer> {
-    let actor = Actor { role: claimant.role.clone(), ..app.actor.clone() };
+    let actor = Actor { role: claimant.role.clone(), ..claimant.actor.clone() };
     let claim = task.new_claim(&actor, tx.now(), claimant.request.lease.or(app.settings.claims.lease));
     let takeover = &granted.rule.takeover;
     let mut why = String::new();
@@ -488,7 +450,7 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
         dead.end(tx, &session)?;
         why.clone_from(&dead.why);
     }
-    let claimed = install(app, tx, task, &claim, takeover, &granted.place)?;
+    let claimed = claim_place::install(app, tx, task, &claim, takeover, &granted.place)?;
     let how = match takeover {
         Takeover::Fresh => String::new(),
         Takeover::Expired { from } => format!(" (the lease of {from} had expired)"),
@@ -497,7 +459,7 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
         Takeover::HandedOver { from } => from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default(),
     };
     let line = format!("claimed {}{how}: {}", task.id, task.fields.title);
-    let (word, from, _) = describe(takeover);
+    let (word, from, _) = claim_place::describe(takeover);
     let document =
         ClaimedView { task: lookup::view(tx, &claimed)?, takeover: Some(word), from: Some(from.map(str::to_owned)) };
     let mut answer = Answer::new(&document, &task.id, line)?;
@@ -522,61 +484,4 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
 /// The note about the lane into which a claim puts its task.
 fn assignment_note(task: &Task, granted: &Granted) -> Option<String> {
     granted.place.newly_assigned().map(|lane| format!("{} is in the lane {lane} now", task.id))
-}
-
-/// A takeover as the event says it: the word, the claimant before and the reason.
-fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
-    match takeover {
-        Takeover::Fresh => ("fresh", None, None),
-        Takeover::Expired { from } => ("expired", Some(from.as_str()), None),
-        Takeover::Stolen { from, reason } => ("stolen", Some(from.as_str()), Some(reason.as_str())),
-        Takeover::Continued { from } => ("continued", Some(from.as_str()), None),
-        Takeover::HandedOver { from } => ("handed_over", from.as_deref(), None),
-    }
-}
-
-/// Installs a claim at its place and ends the previous one, with the event; returns the task as the store has it then.
-pub fn install(
-    app: &App,
-    tx: &WriteTx<'_>,
-    task: &Task,
-    claim: &Claim,
-    takeover: &Takeover,
-    place: &PlannedPlace,
-) -> Result<Task> {
-    if let Some(how) = takeover.previous_end() {
-        claims::end(tx, &task.id, how)?;
-    }
-    let state = match takeover {
-        Takeover::Continued { .. } => task.continued(claim.clone()),
-        _ => TaskState::InProgress(claim.clone()),
-    };
-    tasks::set_state(tx, task, &state)?;
-    if place.task_lane != task.fields.lane {
-        tasks::set_lane(tx, &task.id, place.task_lane.as_ref())?;
-    }
-    claims::insert(tx, &task.id, claim, &place.record(app, tx)?)?;
-    let (how, from, reason) = describe(takeover);
-    let event = match (&app.actor.session, &app.actor.run_id) {
-        // A person starts the claimant's session.
-        (Some(session), Some(run)) if tx.actor() != app.actor.name => {
-            Event::new(EventKind::TaskClaimed).session(session, run)
-        }
-        _ => Event::new(EventKind::TaskClaimed),
-    };
-    tx.record(
-        &event
-            .task(&task.id)
-            .lane(place.task_lane.as_ref())
-            .with("epoch", claim.epoch)
-            .with("claimant", claim.claimant.as_str())
-            .with("role", claim.role.as_ref().map(ToString::to_string))
-            .with("takeover", how)
-            .with("from", from)
-            .with("reason", reason)
-            .with("assigned_lane", place.newly_assigned().map(ToString::to_string)),
-    )?;
-    let fields = TaskFields { lane: place.task_lane.clone(), ..task.fields.clone() };
-    let epoch = claim.epoch.max(task.epoch);
-    Ok(Task { fields, state, epoch, updated_at: tx.now(), ..task.clone() })
 }

@@ -1,5 +1,5 @@
-//! The order in which ready tasks are offered where `[overlap] claims` is `avoid`: within a priority, those whose paths no other
-//! lane has changed come first. It is read from the store; no git runs inside a claim.
+//! The order in which a claim without an id considers tasks. Where `[overlap] claims` is `avoid`, those of a priority whose paths no
+//! other lane has changed come first. That is read from the store; no git runs inside a claim.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{
     config::ClaimOrder,
     domain::{LaneName, rules::globs, task::Task},
     store::{
-        ReadTx, overlaps,
+        ReadTx, WriteTx, overlaps,
         tasks::{self, ReadyScope},
     },
 };
@@ -18,15 +18,27 @@ use crate::{
 /// How many of the ready tasks are put in order.
 const MAX_ORDERED: usize = 64;
 
+/// The lanes whose tasks a claim without an id may claim.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LaneScope {
+    /// As `[claims] own_lane_only` says.
+    #[default]
+    Configured,
+    /// The claimant's lane only.
+    Own,
+    /// The claimant's lane, then no lane, then every other lane.
+    Any,
+}
+
 /// The paths that other lanes have changed.
 #[derive(Debug, Default)]
-pub(super) struct ChangedElsewhere {
+struct ChangedElsewhere {
     paths: BTreeSet<String>,
 }
 
 impl ChangedElsewhere {
     /// The changed paths of all lanes but `own`; `None` where the order is left alone.
-    pub(super) fn read(app: &App, tx: &ReadTx<'_>, own: Option<&LaneName>) -> Result<Option<Self>> {
+    fn read(app: &App, tx: &ReadTx<'_>, own: Option<&LaneName>) -> Result<Option<Self>> {
         if app.settings.overlap.claims != ClaimOrder::Avoid {
             return Ok(None);
         }
@@ -51,9 +63,42 @@ impl ChangedElsewhere {
     }
 }
 
+/// Offers what dead sessions of the claimant's lane hold, which is `left`, then the ready tasks: those of the lane, those without a
+/// lane, those of other lanes; then those whose lease has expired. Each comes with whether it may be claimed at all: tasks out of
+/// scope are only named in the refusal. Ends when `wants_more` says no.
+pub(super) fn for_each_candidate(
+    app: &App,
+    tx: &WriteTx<'_>,
+    left: Vec<Task>,
+    lane: Option<&LaneName>,
+    scope: LaneScope,
+    mut wants_more: impl FnMut(Task, bool) -> bool,
+) -> Result<()> {
+    if !left.into_iter().all(|task| wants_more(task, true)) {
+        return Ok(());
+    }
+    let avoided = ChangedElsewhere::read(app, tx, lane)?;
+    let is_own_only = scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.claims.own_lane_only);
+    let scopes = match lane {
+        None => vec![(ReadyScope::Everywhere, true)],
+        Some(lane) => vec![
+            (ReadyScope::In(lane), true),
+            (ReadyScope::WithoutLane, !is_own_only),
+            (ReadyScope::Elsewhere(lane), scope == LaneScope::Any),
+        ],
+    };
+    for (scope, is_in_scope) in scopes {
+        if !offer_ready(tx, scope, avoided.as_ref(), |task| wants_more(task, is_in_scope))? {
+            return Ok(());
+        }
+    }
+    tasks::expired(tx, tx.now())?.into_iter().all(|task| wants_more(task, true));
+    Ok(())
+}
+
 /// Offers the ready tasks of a scope until `wants_more` says no, the first ones in the order that avoids what others have changed.
 /// Returns whether more are wanted.
-pub(super) fn offer_ready(
+fn offer_ready(
     tx: &ReadTx<'_>,
     scope: ReadyScope<'_>,
     avoided: Option<&ChangedElsewhere>,

@@ -1,15 +1,19 @@
-//! Where a claim is worked on: the lane of its session, or the worktree in which it was made. A claim puts a task without a
-//! lane into the lane of its session.
+//! Where a claim is worked on, and its record there: in the lane of its session, or the worktree in which it was made. A claim
+//! puts a task without a lane into the lane of its session.
 
 use anyhow::Result;
 
 use crate::{
     actions::{App, queue::task_worktree},
-    domain::{Actor, LaneName, claim::Takeover, task::Task},
+    domain::{
+        Actor, Event, EventKind, LaneName,
+        claim::{Claim, Takeover},
+        task::{Task, TaskFields, TaskState},
+    },
     store::{
-        ReadTx,
+        ReadTx, WriteTx,
         claims::{self, ClaimPlace},
-        lanes,
+        lanes, tasks,
     },
 };
 
@@ -69,7 +73,7 @@ impl PlannedPlace {
     }
 
     /// The place as the claim's row has it.
-    pub(super) fn record(&self, app: &App, tx: &ReadTx<'_>) -> Result<ClaimPlace> {
+    fn record(&self, app: &App, tx: &ReadTx<'_>) -> Result<ClaimPlace> {
         let lane = self.home.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         let has_worktree = lane.is_some_and(|lane| lane.worktree.is_some());
         Ok(ClaimPlace {
@@ -77,5 +81,63 @@ impl PlannedPlace {
             worktree: if has_worktree { None } else { task_worktree::of_caller(app) },
             assigned_lane: self.is_assigned,
         })
+    }
+}
+
+/// Installs a claim at its place and ends the previous one, with the event; returns the task as the store has it then.
+pub fn install(
+    app: &App,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    claim: &Claim,
+    takeover: &Takeover,
+    place: &PlannedPlace,
+) -> Result<Task> {
+    let recorded = place.record(app, tx)?;
+    if let Some(how) = takeover.previous_end() {
+        claims::end(tx, &task.id, how)?;
+    }
+    let state = match takeover {
+        Takeover::Continued { .. } => task.continued(claim.clone()),
+        _ => TaskState::InProgress(claim.clone()),
+    };
+    tasks::set_state(tx, task, &state)?;
+    if place.task_lane != task.fields.lane {
+        tasks::set_lane(tx, &task.id, place.task_lane.as_ref())?;
+    }
+    claims::insert(tx, &task.id, claim, &recorded)?;
+    let (how, from, reason) = describe(takeover);
+    let event = match (&app.actor.session, &app.actor.run_id) {
+        // A person starts the claimant's session.
+        (Some(session), Some(run)) if tx.actor() != app.actor.name => {
+            Event::new(EventKind::TaskClaimed).session(session, run)
+        }
+        _ => Event::new(EventKind::TaskClaimed),
+    };
+    tx.record(
+        &event
+            .task(&task.id)
+            .lane(place.task_lane.as_ref())
+            .with("epoch", claim.epoch)
+            .with("claimant", claim.claimant.as_str())
+            .with("role", claim.role.as_ref().map(ToString::to_string))
+            .with("takeover", how)
+            .with("from", from)
+            .with("reason", reason)
+            .with("assigned_lane", place.newly_assigned().map(ToString::to_string)),
+    )?;
+    let fields = TaskFields { lane: place.task_lane.clone(), ..task.fields.clone() };
+    let epoch = claim.epoch.max(task.epoch);
+    Ok(Task { fields, state, epoch, updated_at: tx.now(), ..task.clone() })
+}
+
+/// A takeover as the event says it: the word, the claimant before and the reason.
+pub(super) fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
+    match takeover {
+        Takeover::Fresh => ("fresh", None, None),
+        Takeover::Expired { from } => ("expired", Some(from.as_str()), None),
+        Takeover::Stolen { from, reason } => ("stolen", Some(from.as_str()), Some(reason.as_str())),
+        Takeover::Continued { from } => ("continued", Some(from.as_str()), None),
+        Takeover::HandedOver { from } => ("handed_over", from.as_deref(), None),
     }
 }

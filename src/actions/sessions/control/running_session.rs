@@ -11,7 +11,7 @@ use crate::{
     },
     adapters::{Adapter, AdapterError, Tristate},
     domain::{Event, Refusal, SessionId, session::Session},
-    store::{WriteTx, requests},
+    store::WriteTx,
     wire::SessionView,
 };
 
@@ -119,7 +119,7 @@ pub(in crate::actions) fn run_once(
             Some(note) => Some(note),
             None => {
                 if let Some(request) = &app.idempotency_key {
-                    app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
+                    app.transaction(|tx| request.discard_intent(tx))?;
                 }
                 return Err(error);
             }
@@ -128,8 +128,7 @@ pub(in crate::actions) fn run_once(
     app.transaction(|tx| {
         let answer = done(tx, &live, note)?;
         if let Some(request) = &app.idempotency_key {
-            let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;
+            request.store_response(tx, &answer)?;
         }
         Ok(answer)
     })

@@ -1,10 +1,10 @@
 //! The environment of a launched session: what the configuration and the request set, and what Fairway sets.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use anyhow::Result;
 
-use super::{choice::Choice, request::LaunchRequest, resource_attributes};
+use super::{choice::Choice, request::LaunchRequest};
 use crate::{
     actions::{
         App,
@@ -18,6 +18,9 @@ use crate::{
     env::vars,
     os::executable as files,
 };
+
+/// The beginning of the names of Fairway's own resource attributes.
+const ATTRIBUTE_PREFIX: &str = "fairway.";
 
 /// Refuses names that are invalid or reserved.
 pub(super) fn check(env: &BTreeMap<String, String>) -> Result<(), Refusal> {
@@ -66,7 +69,7 @@ pub(super) fn of_session(
     let mut all: BTreeMap<String, String> =
         adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
     let present = requested.get(vars::OTEL_RESOURCE_ATTRIBUTES).map(String::as_str);
-    let attributes = resource_attributes::of(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
+    let attributes = resource_attributes(session, present.or(app.env.var(vars::OTEL_RESOURCE_ATTRIBUTES)));
     all.extend(requested.clone());
     all.insert(vars::OTEL_RESOURCE_ATTRIBUTES.to_owned(), attributes);
     let root = path_text("the project's root", &app.project.root)?;
@@ -92,4 +95,33 @@ pub(super) fn of_session(
         all.insert(vars::FAIRWAY_STORE_URL.to_owned(), open_store::url_to_pass_on(&app.env, &app.layers));
     }
     Ok(all)
+}
+
+/// `OTEL_RESOURCE_ATTRIBUTES` for a session: what is there already, with our attributes.
+fn resource_attributes(session: &Session, present: Option<&str>) -> String {
+    // Those of a session around this one are not its own.
+    let others =
+        present.unwrap_or_default().split(',').filter(|part| !part.is_empty() && !part.starts_with(ATTRIBUTE_PREFIX));
+    let own = [
+        ("task", session.task.as_ref().map(ToString::to_string)),
+        ("lane", session.lane.as_ref().map(ToString::to_string)),
+        ("session", Some(session.id.to_string())),
+    ];
+    let own = own
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{ATTRIBUTE_PREFIX}{name}={}", escape_attribute(&value?))));
+    others.map(str::to_owned).chain(own).collect::<Vec<_>>().join(",")
+}
+
+/// A value in which commas, spaces and the like are escaped, as the specification has it.
+fn escape_attribute(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~:/".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
 }

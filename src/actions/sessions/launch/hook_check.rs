@@ -1,12 +1,12 @@
 //! The hooks of a launch: writes their settings file, and asks the program beside its start whether it runs them.
 
-use std::{fs, io, os::unix::fs::MetadataExt, thread::JoinHandle};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path, thread::JoinHandle};
 
 use super::{
     plan::LaunchPlan,
     provider_hooks::{HookQuestion, HookVerdict},
 };
-use crate::{actions::App, domain::SessionId, os::files};
+use crate::{actions::App, domain::SessionId, env::Timestamp, os::files};
 
 /// The beginning of the file names of signs that the hooks of a launch run in a conversation.
 pub const SIGN_PREFIX: &str = "runs-";
@@ -23,9 +23,10 @@ pub(crate) struct HookCheck {
 /// Writes the settings file, and starts to ask the program. `None` when there is nothing to ask.
 pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck>> {
     if let Some((path, text)) = &plan.hooks.file {
-        files::private_dir(&app.project.launch_hooks_dir())?;
+        let directory = app.project.launch_hooks_dir();
+        prune_signs(&directory, app.env.now());
+        files::private_dir(&directory)?;
         files::write_atomic_nosync(path, text.as_bytes(), 0o600)?;
-        prune_signs(app);
     }
     let Some(question) = plan.hooks.question.clone() else { return Ok(None) };
     let known = plan.known_hooks;
@@ -39,9 +40,9 @@ pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck
 }
 
 /// Removes old signs. A hook of a launch leaves its sign again at its next event.
-fn prune_signs(app: &App) {
-    let oldest = app.env.now().millis() / 1000 - SIGN_SECS;
-    let entries = fs::read_dir(app.project.launch_hooks_dir()).into_iter().flatten().flatten();
+fn prune_signs(directory: &Path, now: Timestamp) {
+    let oldest = now.millis() / 1000 - SIGN_SECS;
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SIGN_PREFIX)) {
         if entry.metadata().is_ok_and(|found| found.mtime() < oldest) {
             let _ = fs::remove_file(entry.path());

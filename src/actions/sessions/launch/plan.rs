@@ -12,9 +12,8 @@ pub(crate) use super::choice::Work;
 pub use super::request::LaunchRequest;
 
 use super::{
-    choice::{Choice, resolve_work},
+    choice::{Choice, Place, resolve_work},
     environment, git_hooks, notes,
-    place::Place,
     profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
     program::{self, PreparedProgram},
     provider_hooks::ProviderHooks,

@@ -5,47 +5,36 @@ use std::{path::Path, time::Duration};
 
 use anyhow::{Context as _, Result};
 
+pub use super::record::previous_result;
 use super::{
-    confirm::confirm,
+    failure::{self, NotRunning},
     first_prompt::{self, FirstPrompt},
     git_hooks, hook_check,
-    intent::{self, Recorded, record_intent, resolve_previous, store_response},
-    last_output,
     launch_lock::LaunchLock,
-    outcome::{LaunchOutcome, answer_with_prompt, launch_answer},
+    outcome::{LaunchOutcome, answer_with_prompt},
     plan::LaunchPlan,
     post_start::PostStart,
     purpose::Purpose,
-    rollback::roll_back,
+    record::{self, Recorded},
 };
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, server_outage, session_end::DeadSession, store_safety},
-        sessions::{
-            adapter_endpoint,
-            claim::with_dead,
-            liveness::{backend_probe::BackendProber, dead},
-            prompt,
-        },
+        core::{errors, lookup, server_outage, store_safety},
+        sessions::{adapter_endpoint, prompt},
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     config,
-    domain::session::{Session, SessionStatus},
-    os::{files, git::Git, host, poll_until, process::ProcessKey},
+    domain::{
+        SessionId,
+        session::{Session, SessionStatus},
+    },
+    os::{files, git::Git, host, process::ProcessKey},
     store::session_reports,
 };
 
-pub use super::intent::previous_result;
-
-/// How long a supervisor may take to record that its program has ended.
-const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
-
 /// How long a launch tries to record that its program runs while the store's server is away.
 const CONFIRM_LIMIT: Duration = Duration::from_secs(10);
-
-/// Start of the message about a program's end, as the plumbing commands print it and the supervisor records it.
-const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 
 /// Launches a planned session. The first prompt is typed once: by the script where it can, else by this call once the
 /// program is ready. When typing fails, a note says so.
@@ -73,16 +62,11 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     // A backend without its directory cannot tell that nothing runs: a first launch that is killed from here on would stay
     // without an answer.
     files::private_dir(&plan.state_dir).map_err(errors::internal)?;
-    end_dead_claimants(app, &plan)?;
+    record::end_dead_claimants(app, &plan)?;
     // While this is held, the session is no dead one, though nothing of it runs yet.
     let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
-    let recorded = with_dead(
-        app,
-        || dead_predecessors(app, &plan),
-        |dead| app.transaction(|tx| record_intent(app, tx, &plan, dead)),
-    );
-    match recorded? {
-        Recorded::Earlier(answer) => return resolve_previous(app, answer, &plan.purpose),
+    match record::record(app, &plan)? {
+        Recorded::Earlier(answer) => return record::resolve_previous(app, answer, &plan.purpose),
         Recorded::Starting => {}
         Recorded::Claimed(claim) => {
             plan.notes.extend(claim.notes.iter().cloned());
@@ -99,41 +83,15 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     if let Purpose::Switch(switch) = &plan.purpose {
         switch.end_previous(app)?;
     }
-    let id = &plan.session.id;
     let steps = PostStart::new(app, &adapter, &plan);
     let mut notes = plan.notes.clone();
-    if let Err(error) = steps.prepare(app, &mut notes) {
-        return Err(roll_back(app, &plan, &adapter, error));
-    }
-    let started =
-        adapter.start_with_callback(plan.session.name(), steps.start(), plan.timeout, &mut |note| notes.push(note));
-    let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
-        Err(error) => return Err(roll_back(app, &plan, &adapter, program_exit_error(app, &plan, &adapter, error))),
-        Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, notes),
-        Ok(outcome) => outcome,
+    let started = match start(app, &plan, &adapter, &steps, &mut notes) {
+        Ok(started) => started,
+        Err(why) => return failure::settle(app, &plan, &adapter, why, notes),
     };
-    if plan.located.built_in.is_none()
-        && let Err(error) = adapter.store_session_run(plan.session.name(), &plan.session.run_id)
-    {
-        notes.push(format!("the backend did not store the session's run, so it may not be known again: {error}"));
-    }
-    if steps.wait_ready(&outcome, &mut notes) == Readiness::Exited {
-        return finish_ended(app, &plan, &adapter, notes);
-    }
-    // The notes for a repeat of this request, should this call be interrupted.
-    let cut_off = steps.remaining().map(|left| format!("unknown whether {left}: the launch was interrupted"));
-    let stored: Vec<String> = notes.iter().cloned().chain(cut_off).collect();
-    // The branch of a worktree that the launch has made.
-    let directory = plan.session.worktree.as_deref().filter(|_| plan.session.branch.is_none());
-    let branch = directory.and_then(|directory| Git::new(app.env.vars(), Path::new(directory)).branch());
-    // From here on a repetition without a request id would start a second program.
-    let unknown_outcome = |error| server_outage::partly_done(app, &format!("the program of {id} was started"), error);
-    let confirm = || app.transaction(|tx| confirm(app, tx, &plan, &outcome, branch.as_deref(), &stored));
-    let session = server_outage::retry(CONFIRM_LIMIT, confirm).map_err(unknown_outcome)?;
-    if session.status.is_final() {
-        return finish_ended(app, &plan, &adapter, notes);
-    }
-    if let LaunchOutcome::Unknown(_, why) = outcome {
+    let id = &plan.session.id;
+    let unknown_outcome = |error| partly_done(app, id, error);
+    if let LaunchOutcome::Unknown(_, why) = started.outcome {
         notes.push(format!("unknown whether {id} is running: {why}"));
     }
     steps.run(app, &mut notes);
@@ -150,17 +108,72 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true).map_err(unknown_outcome)?,
     };
     // Hooks may have reported meanwhile.
-    let session =
-        if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id)).map_err(unknown_outcome)? } else { session };
+    let session = match &first_prompt {
+        Some(_) => app.read(|tx| lookup::session(tx, id)).map_err(unknown_outcome)?,
+        None => started.session,
+    };
     if session.status == SessionStatus::Failed && first_prompt.as_ref().is_some_and(FirstPrompt::is_unread) {
-        return Err(roll_back(app, &plan, &adapter, ended_error(&plan, &adapter, &session)));
+        return Err(failure::roll_back(app, &plan, &adapter, failure::ended_error(&plan, &adapter, &session)));
     }
     let answer = answer_with_prompt(&session, &plan.purpose, plan.requested_id.as_ref(), notes, first_prompt.as_ref())?;
-    let is_news = answer.notes != stored || first_prompt.is_some();
+    let is_news = answer.notes != started.stored_notes || first_prompt.is_some();
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| is_news) {
-        app.transaction(|tx| store_response(tx, request, &answer))?;
+        app.transaction(|tx| request.store_response(tx, &answer))?;
     }
     Ok(answer)
+}
+
+/// A session whose program was started.
+struct Started {
+    session: Session,
+    outcome: LaunchOutcome,
+    /// The notes that a repeat of the request would get.
+    stored_notes: Vec<String>,
+}
+
+/// Starts the program, waits until it is ready, and records that it runs.
+fn start(
+    app: &App,
+    plan: &LaunchPlan,
+    adapter: &Adapter,
+    steps: &PostStart<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Started, NotRunning> {
+    let (id, name) = (&plan.session.id, plan.session.name());
+    steps.prepare(app, notes).map_err(NotRunning::NotStarted)?;
+    let report = adapter
+        .start_with_callback(name, steps.start(), plan.timeout, &mut |note| notes.push(note))
+        .map_err(NotRunning::StartFailed)?;
+    let outcome = determine_outcome(adapter, plan, report);
+    if matches!(outcome, LaunchOutcome::Ended) {
+        return Err(NotRunning::Ended);
+    }
+    if plan.located.built_in.is_none()
+        && let Err(error) = adapter.store_session_run(name, &plan.session.run_id)
+    {
+        notes.push(format!("the backend did not store the session's run, so it may not be known again: {error}"));
+    }
+    if steps.wait_ready(&outcome, notes) == Readiness::Exited {
+        return Err(NotRunning::Ended);
+    }
+    // The notes for a repeat of this request, should this call be interrupted.
+    let cut_off = steps.remaining().map(|left| format!("unknown whether {left}: the launch was interrupted"));
+    let stored_notes: Vec<String> = notes.iter().cloned().chain(cut_off).collect();
+    // The branch of a worktree that the launch has made.
+    let directory = plan.session.worktree.as_deref().filter(|_| plan.session.branch.is_none());
+    let branch = directory.and_then(|directory| Git::new(app.env.vars(), Path::new(directory)).branch());
+    let confirm = || app.transaction(|tx| record::confirm(app, tx, plan, &outcome, branch.as_deref(), &stored_notes));
+    let session = server_outage::retry(CONFIRM_LIMIT, confirm)
+        .map_err(|error| NotRunning::Unrecorded(partly_done(app, id, error)))?;
+    if session.status.is_final() {
+        return Err(NotRunning::Ended);
+    }
+    Ok(Started { session, outcome, stored_notes })
+}
+
+/// The error of a launch whose program was started: a repetition without a request id would start a second one.
+fn partly_done(app: &App, id: &SessionId, error: anyhow::Error) -> anyhow::Error {
+    server_outage::partly_done(app, &format!("the program of {id} was started"), error)
 }
 
 /// The note about a structured session whose agent may run a tool without asking.
@@ -181,40 +194,6 @@ pub enum PromptWatch {
     For(Duration),
 }
 
-/// Records the ends of dead sessions with claims in the lane, unless the launch itself continues a claim. From its sandbox an agent
-/// cannot see that they are dead, and goes by what this host has recorded.
-fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
-    let continues = match &plan.purpose {
-        Purpose::Launch => false,
-        Purpose::Start(start) => start.claims,
-        Purpose::Relaunch(_) | Purpose::Switch(_) => true,
-    };
-    let lane = plan.session.lane.as_ref().filter(|_| !continues);
-    for dead in dead::dead_claimants(app, lane, None)? {
-        app.transaction(|tx| match dead.confirm(tx)? {
-            Some(session) => dead.end(tx, &session),
-            None => Ok(()),
-        })?;
-    }
-    Ok(())
-}
-
-/// The dead sessions whose claim a start may continue, and the one whose unfinished request is repeated.
-fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
-    let (lane, task) = (plan.session.lane.as_ref(), plan.session.task.as_ref());
-    let mut dead = match plan.purpose {
-        Purpose::Launch | Purpose::Switch(_) => return Ok(Vec::new()),
-        Purpose::Start(_) => dead::dead_claimants(app, lane, task)?,
-        Purpose::Relaunch(_) => Vec::new(),
-    };
-    if let Some(unfinished) = intent::unfinished(app)?
-        && dead.iter().all(|dead| dead.id != unfinished.id)
-    {
-        dead.extend(dead::prove(app, &unfinished, &mut BackendProber::new()));
-    }
-    Ok(dead)
-}
-
 /// The outcome of a start that the script reported as successful.
 fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartReport>) -> LaunchOutcome {
     let report = Box::new(report.unwrap_or_default());
@@ -228,61 +207,5 @@ fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartR
         Tristate::Yes => LaunchOutcome::Running(report, None),
         Tristate::No => LaunchOutcome::Ended,
         Tristate::Unknown(why) => LaunchOutcome::Unknown(report, why),
-    }
-}
-
-/// The error of a failed start. When the script reports that the program has ended, the error holds its exit code and its
-/// last output.
-fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> AdapterError {
-    let AdapterError::Failed { why, .. } = &error else { return error };
-    let Some(code) = parse_exit_code(why) else { return error };
-    if let Some(session) = wait_recorded_exit(app, plan) {
-        return ended_error(plan, adapter, &session);
-    }
-    let (session, why) = (plan.session.id.to_string(), format!("{EXIT_CODE_PREFIX}{code}"));
-    AdapterError::ProgramEnded { session, why, screen: last_output::read(adapter, plan) }
-}
-
-/// The exit code in a script's message about its program's end.
-fn parse_exit_code(why: &str) -> Option<i32> {
-    let (_, code) = why.split_once(EXIT_CODE_PREFIX)?;
-    code.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
-}
-
-/// The session once its supervisor has recorded its end.
-fn wait_recorded_exit(app: &App, plan: &LaunchPlan) -> Option<Session> {
-    poll_until::poll_until(EXIT_RECORD_TIMEOUT, Duration::from_millis(50), || {
-        let session = app.read(|tx| lookup::session(tx, &plan.session.id)).ok()?;
-        session.status.is_final().then_some(session)
-    })
-}
-
-/// The error about a session whose program has ended as a failure.
-fn ended_error(plan: &LaunchPlan, adapter: &Adapter, session: &Session) -> AdapterError {
-    let why = session.reason.clone().unwrap_or_else(|| "it has failed".into());
-    AdapterError::ProgramEnded { session: session.id.to_string(), why, screen: last_output::read(adapter, plan) }
-}
-
-/// Answers a launch whose program ended before the launch was confirmed.
-fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, notes: Vec<String>) -> Result<Answer> {
-    let id = &plan.session.id;
-    // The session's supervisor records the exit code; a script without a supervisor records none.
-    match wait_recorded_exit(app, plan) {
-        Some(session) if session.status == SessionStatus::Ended => {
-            let answer = launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes)?;
-            if let Some(request) = &app.idempotency_key {
-                app.transaction(|tx| store_response(tx, request, &answer))?;
-            }
-            Ok(answer)
-        }
-        Some(session) => {
-            let error = ended_error(plan, adapter, &session);
-            Err(roll_back(app, plan, adapter, error))
-        }
-        None => {
-            let (session, why, screen) =
-                (id.to_string(), "it is not running".to_owned(), last_output::read(adapter, plan));
-            Err(roll_back(app, plan, adapter, AdapterError::ProgramEnded { session, why, screen }))
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Querying backends for running sessions: one call for all sessions of a script or of a tmux server.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt,
     path::Path,
@@ -11,20 +11,23 @@ use super::facts;
 use crate::actions::sessions::adapter_endpoint;
 use crate::{
     actions::App,
-    adapters::{Adapter, AdapterError, builtin_scripts, tmux_panes},
+    adapters::{Adapter, AdapterError, builtin_scripts, tmux_panes::PaneProber},
     domain::{
         rules::liveness::{BackendObservation, ProcessObservation},
         session::{Session, SessionStatus},
     },
     env::Timestamp,
-    os::{
-        host::{self, HostIdentity},
-        process::{ProcessKey, ProcessStatus},
-    },
+    os::host::{self, HostIdentity},
 };
 
 /// Sessions with the same key share one call: backend, script, state directory and socket, as recorded.
-type EndpointKey = (Option<String>, String, String, Option<String>);
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct EndpointKey {
+    backend: Option<String>,
+    script: String,
+    state: String,
+    socket: Option<String>,
+}
 
 /// A script and the names that it listed.
 struct Endpoint {
@@ -47,8 +50,7 @@ enum RunningList {
 /// Queries backends for their running sessions. Each endpoint is listed once, whatever the number of its sessions.
 pub struct BackendProber {
     endpoints: BTreeMap<EndpointKey, Result<Endpoint, String>>,
-    servers: HashMap<ProcessKey, ProcessStatus>,
-    panes: BTreeMap<Option<String>, Result<tmux_panes::Panes, String>>,
+    panes: PaneProber,
     local_host: HostIdentity,
 }
 
@@ -61,12 +63,7 @@ impl Default for BackendProber {
 impl BackendProber {
     /// A prober that has queried nothing yet.
     pub fn new() -> Self {
-        Self {
-            endpoints: BTreeMap::new(),
-            servers: HashMap::new(),
-            panes: BTreeMap::new(),
-            local_host: host::identity(),
-        }
+        Self { endpoints: BTreeMap::new(), panes: PaneProber::default(), local_host: host::identity() }
     }
 
     /// The backend's answer for a session. Sessions of other hosts and sessions without a backend are not queried. Writes
@@ -97,21 +94,19 @@ impl BackendProber {
         if !self.local_host.owns(&session.host, session.host_id.as_deref()) {
             return facts::unprobed_backend(session);
         }
-        let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
-            return self.probe_tmux_pane(app, session);
-        };
-        // Until the program has started, its script correctly reports that it is not running.
-        if session.status == SessionStatus::Starting
-            && now.since(session.started_at) <= app.settings.sessions.launch_timeout
-        {
-            return BackendObservation::Unknown("its launch may still be in progress".to_owned());
+        if let Some(key) = endpoint_key(session) {
+            // Until the program has started, its script correctly reports that it is not running.
+            if session.status == SessionStatus::Starting
+                && now.since(session.started_at) <= app.settings.sessions.launch_timeout
+            {
+                return BackendObservation::Unknown("its launch may still be in progress".to_owned());
+            }
+            return match self.endpoints.entry(key).or_insert_with_key(|key| Endpoint::open(app, session, key)) {
+                Ok(endpoint) => endpoint.probe(session, process),
+                Err(why) => BackendObservation::Unknown(why.clone()),
+            };
         }
-        let Some(key) = endpoint_key(session) else { return facts::unprobed_backend(session) };
-        let endpoint = match self.endpoints.entry(key).or_insert_with(|| Endpoint::open(app, session, script, state)) {
-            Ok(endpoint) => endpoint,
-            Err(why) => return BackendObservation::Unknown(why.clone()),
-        };
-        endpoint.probe(session, process)
+        self.panes.probe(&app.env, session).unwrap_or_else(|| facts::unprobed_backend(session))
     }
 
     /// When the backend of a session that was probed and runs last saw output of it. `None` where it cannot tell. A backend
@@ -125,49 +120,17 @@ impl BackendProber {
         let endpoint = self.endpoints.get_mut(&endpoint_key(session)?)?.as_mut().ok()?;
         endpoint.last_output(session)
     }
-
-    /// The answer of a tmux server for a pane that was not started by a script.
-    fn probe_tmux_pane(&mut self, app: &App, session: &Session) -> BackendObservation {
-        let (Some(pane), Some(tmux_panes::BACKEND)) = (&session.pane, session.backend.as_deref()) else {
-            return facts::unprobed_backend(session);
-        };
-        let recorded = recorded_server(session);
-        if let Some(server) = &recorded {
-            match self.servers.entry(server.clone()).or_insert_with(|| server.status()) {
-                ProcessStatus::Gone(_) => return BackendObservation::Gone("its tmux server is gone".to_owned()),
-                ProcessStatus::Unknown(why) => return BackendObservation::Unknown(why.clone()),
-                ProcessStatus::Alive => {}
-            }
-        }
-        let panes = match self.panes.entry(session.socket.clone()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => free.insert(tmux_panes::list_panes(&app.env, session.socket.as_deref())),
-        };
-        match (panes, recorded) {
-            (Err(why), _) => BackendObservation::Unknown(why.clone()),
-            (Ok(panes), Some(server)) if panes.server != server => {
-                BackendObservation::Unknown("a different tmux server answers".to_owned())
-            }
-            (Ok(panes), known) => match panes.check_alive(pane) {
-                Err(why) => BackendObservation::Gone(why),
-                Ok(()) if known.is_some() => BackendObservation::Alive,
-                Ok(()) => BackendObservation::Unknown(format!(
-                    "pane {pane} exists, but the session's tmux server is not recorded"
-                )),
-            },
-        }
-    }
 }
 
 impl Endpoint {
     /// Lists the running sessions, once. `Err` is the reason why the script cannot be called.
-    fn open(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
+    fn open(app: &App, session: &Session, key: &EndpointKey) -> Result<Self, String> {
         // The call would create them again.
-        if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
+        if let Some(gone) = [&key.script, &key.state].into_iter().find(|path| !Path::new(path).exists()) {
             return Err(format!("{gone} does not exist"));
         }
-        let adapter = adapter_endpoint::adapter(app, session, &["session", "show", session.id.as_str()])
-            .map_err(|error| format!("cannot query {script}: {error:#}"))?;
+        let adapter = adapter_endpoint::local_adapter(app, session)
+            .map_err(|error| format!("cannot query {}: {error:#}", key.script))?;
         let listed = match adapter.list_running("") {
             Ok(names) => RunningList::Names(names),
             Err(AdapterError::Unsupported { .. }) => RunningList::Unsupported,
@@ -210,7 +173,7 @@ impl Endpoint {
 
 fn endpoint_key(session: &Session) -> Option<EndpointKey> {
     let (script, state) = session.adapter_script.clone().zip(session.adapter_state.clone())?;
-    Some((session.backend.clone(), script, state, session.socket.clone()))
+    Some(EndpointKey { backend: session.backend.clone(), script, state, socket: session.socket.clone() })
 }
 
 /// Checks that a running name belongs to the session run. A live recorded process proves it.
@@ -228,9 +191,4 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation
             "its backend reports that {name} is running, but not for which session run"
         )),
     }
-}
-
-/// The tmux server that was recorded with the session's pane.
-fn recorded_server(session: &Session) -> Option<ProcessKey> {
-    ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref())
 }

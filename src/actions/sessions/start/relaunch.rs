@@ -18,12 +18,11 @@ use crate::{
         sessions::{
             give_up,
             launch::{
-                intent,
                 plan::{self, LaunchPlan, LaunchRequest, Work},
                 program::{self, CommandSpec},
                 provider_hooks::ProviderHooks,
                 purpose::{self, Purpose, Relaunch},
-                sandbox,
+                record, sandbox,
                 start::{self, PromptWatch},
             },
             liveness::{
@@ -70,7 +69,7 @@ pub struct RelaunchRequest {
 /// its launch had of its own is not given again; as a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
-    if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
+    if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
         return Ok(answer);
     }
     let (of, chain) = app.read(|tx| {

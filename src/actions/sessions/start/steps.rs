@@ -7,7 +7,7 @@ use crate::{
         Answer, App,
         core::{inside_session, lookup},
         queue::task::add,
-        sessions::launch::{self, intent},
+        sessions::launch::{self, record},
     },
     domain::TaskId,
     wire::StartPlanView,
@@ -27,7 +27,7 @@ use super::{
 /// released and a lane that was added is removed; a task that was added stays. `inside_session`.
 pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
-    if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
+    if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
         return Ok(answer);
     }
     let subject = requested_task::find(app, argument, request.body.as_deref())?;

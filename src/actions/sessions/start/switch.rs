@@ -15,12 +15,11 @@ use crate::{
         sessions::{
             control::{interrupt, running_session::RunningSession},
             launch::{
-                intent,
                 outcome::launch_answer,
                 plan::{self, LaunchPlan, LaunchRequest, Work},
                 provider_hooks::ProviderHooks,
                 purpose::Purpose,
-                sandbox,
+                record, sandbox,
                 start::{self, PromptWatch},
                 switch::Switch,
             },
@@ -92,7 +91,7 @@ impl SwitchTo {
 /// `inside_session`.
 pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
-    if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
+    if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
         return Ok(answer);
     }
     let verb = request.to.verb();

@@ -1,27 +1,44 @@
-//! The intent of a launch, recorded before the start, and the answer for a repeat of the request.
+//! What a launch records in the store: its intent before the start, the outcome of the start, and the answer for a repeat of the
+//! request.
+
+use std::path::Path;
 
 use anyhow::Result;
 
-use super::{outcome::launch_answer, plan::LaunchPlan, purpose::Purpose, session_id};
+use super::{
+    outcome::{LaunchOutcome, launch_answer},
+    plan::LaunchPlan,
+    purpose::Purpose,
+    session_id,
+};
 use crate::{
     actions::{
-        Answer, App, IdempotencyKey,
+        Answer, App,
         core::{
             errors,
             launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
             lookup,
             session_end::DeadSession,
         },
-        queue::task::claim::{self, StartClaim},
-        sessions::{actor, prompt},
+        queue::{
+            checkpoint,
+            task::claim::{self, StartClaim},
+        },
+        sessions::{
+            actor,
+            claim::with_dead,
+            liveness::{backend_probe::BackendProber, dead},
+            prompt,
+        },
     },
     adapters::AdapterError,
     domain::{
         Event, EventKind, Refusal, SessionId, TaskId,
+        checkpoint::{CheckpointOrigin, CheckpointState},
         sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
     },
-    store::{WriteTx, events, lanes, requests, sessions, tasks},
+    store::{WriteTx, checkpoints::CheckpointFields, events, lanes, sessions, tasks},
     wire::SessionView,
 };
 
@@ -77,10 +94,28 @@ pub(crate) fn is_unfinished(answer: &Answer) -> bool {
 ///
 /// # Errors
 /// `request_reused`; as the store fails.
-pub(crate) fn unfinished(app: &App) -> Result<Option<Session>> {
+fn unfinished(app: &App) -> Result<Option<Session>> {
     let Some(answer) = app.stored_response()?.filter(|answer| answer.line == INTENT_LINE) else { return Ok(None) };
     let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
     app.read(|tx| Ok(sessions::find(tx, &id)?))
+}
+
+/// Records the ends of dead sessions with claims in the lane, unless the launch itself continues a claim. From its sandbox an agent
+/// cannot see that they are dead, and goes by what this host has recorded.
+pub(super) fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
+    let continues = match &plan.purpose {
+        Purpose::Launch => false,
+        Purpose::Start(start) => start.claims,
+        Purpose::Relaunch(_) | Purpose::Switch(_) => true,
+    };
+    let lane = plan.session.lane.as_ref().filter(|_| !continues);
+    for dead in dead::dead_claimants(app, lane, None)? {
+        app.transaction(|tx| match dead.confirm(tx)? {
+            Some(session) => dead.end(tx, &session),
+            None => Ok(()),
+        })?;
+    }
+    Ok(())
 }
 
 /// The result of recording an intent.
@@ -95,9 +130,31 @@ pub(crate) enum Recorded {
     Continued(Vec<TaskId>),
 }
 
+/// Records the intent of a launch, with the claim of a start. Dead sessions are looked up first, outside of the transaction.
+pub(super) fn record(app: &App, plan: &LaunchPlan) -> Result<Recorded> {
+    let look = || dead_predecessors(app, plan);
+    with_dead(app, look, |dead| app.transaction(|tx| record_intent(app, tx, plan, dead)))
+}
+
+/// The dead sessions whose claim a start may continue, and the one whose unfinished request is repeated.
+fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
+    let (lane, task) = (plan.session.lane.as_ref(), plan.session.task.as_ref());
+    let mut dead = match plan.purpose {
+        Purpose::Launch | Purpose::Switch(_) => return Ok(Vec::new()),
+        Purpose::Start(_) => dead::dead_claimants(app, lane, task)?,
+        Purpose::Relaunch(_) => Vec::new(),
+    };
+    if let Some(unfinished) = unfinished(app)?
+        && dead.iter().all(|dead| dead.id != unfinished.id)
+    {
+        dead.extend(dead::prove(app, &unfinished, &mut BackendProber::new()));
+    }
+    Ok(dead)
+}
+
 /// Records the session as starting, with the request's intent and the claim of a start. `dead` are dead sessions whose claims a
 /// start may continue, and whose unfinished request it may take over.
-pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSession]) -> Result<Recorded> {
+fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSession]) -> Result<Recorded> {
     if let Some(request) = &app.idempotency_key
         && let Some(earlier) = request.stored_response(tx)?
     {
@@ -175,18 +232,88 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
         _ => Recorded::Starting,
     };
     if let Some(request) = &app.idempotency_key {
-        store_response(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENT_LINE)?)?;
+        request.store_response(tx, &Answer::new(&SessionView::from(session), &session.id, INTENT_LINE)?)?;
     }
     Ok(recorded)
 }
 
-pub(crate) fn store_response(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {
-    let text = serde_json::to_string(answer).map_err(errors::internal)?;
-    Ok(requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?)
+/// Records the outcome of the start. A session that its supervisor has ended meanwhile stays unchanged.
+pub(crate) fn confirm(
+    app: &App,
+    tx: &WriteTx<'_>,
+    plan: &LaunchPlan,
+    outcome: &LaunchOutcome,
+    branch: Option<&str>,
+    notes: &[String],
+) -> Result<Session> {
+    let now = lookup::session(tx, &plan.session.id)?;
+    if now.status.is_final() {
+        return Ok(now);
+    }
+    let (report, key, status) = match outcome {
+        LaunchOutcome::Running(report, key) => (report, key.clone(), SessionStatus::Running),
+        LaunchOutcome::Unknown(report, _) => (report, None, now.status),
+        LaunchOutcome::Ended => return Ok(now),
+    };
+    let started = key.as_ref().and_then(|key| i64::try_from(key.started).ok());
+    let session = Session {
+        status,
+        pid: key.as_ref().map(|key| i64::from(key.pid)),
+        pid_started: started,
+        boot_id: key.map(|key| key.boot),
+        pane: report.pane.clone(),
+        socket: report.socket.clone().or_else(|| plan.socket.clone()),
+        transcript: report.transcript.clone().or_else(|| now.transcript.clone().filter(|path| is_written(plan, path))),
+        branch: now.branch.clone().or_else(|| branch.map(str::to_owned)),
+        last_heartbeat_at: Some(tx.now()),
+        ..now
+    };
+    if !sessions::update(tx, &session)? {
+        return Err(errors::internal("the session was changed within one transaction"));
+    }
+    if status == SessionStatus::Running {
+        let event = Event::new(EventKind::SessionRunning)
+            .session(&session.id, &session.run_id)
+            .lane(session.lane.as_ref())
+            .with("pid", session.pid)
+            .with("pane", session.pane.clone())
+            .with("transcript", session.transcript.clone());
+        tx.record(&with_task(&session, event))?;
+        if !matches!(plan.purpose, Purpose::Switch(_)) {
+            record_active_checkpoint(tx, &session)?;
+        }
+    }
+    if let Some(request) = &app.idempotency_key {
+        let answer = launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes.to_vec())?;
+        request.store_response(tx, &answer)?;
+    }
+    Ok(session)
+}
+
+/// Whether the transcript is there. A script that is not ours need not write one.
+fn is_written(plan: &LaunchPlan, transcript: &str) -> bool {
+    plan.located.built_in.is_some() || Path::new(transcript).exists()
+}
+
+/// Records a checkpoint for a session that was launched for a task.
+fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    let Some(task) = &session.task else { return Ok(()) };
+    let draft = CheckpointFields {
+        task: task.clone(),
+        session: Some(session.id.clone()),
+        state: CheckpointState::Active,
+        owner: Some(session.role.to_string()),
+        summary: format!("session {} was launched", session.id),
+        artifact: session.transcript.clone(),
+        due_at: None,
+        origin: Some(CheckpointOrigin::Launch),
+    };
+    checkpoint::insert(tx, &lookup::task(tx, task)?, &draft, Some(session))?;
+    Ok(())
 }
 
 /// The event with the session's task, if it has one.
-pub(crate) fn with_task(session: &Session, event: Event) -> Event {
+fn with_task(session: &Session, event: Event) -> Event {
     match &session.task {
         Some(task) => event.task(task),
         None => event,
