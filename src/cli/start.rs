@@ -10,7 +10,7 @@ use super::{
     each,
     exit::Exit,
     print_error::print_error,
-    session::{first_prompt_args::FirstPromptArgs, launch::interruption},
+    session::launch::{FirstPromptArgs, interruption},
     values,
 };
 use crate::{

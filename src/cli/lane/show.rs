@@ -64,11 +64,11 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         }
     };
     field("status", Some(lane.status));
-    field("held", Some(&super::list::held(lane)));
+    field("held", Some(&super::held(lane)));
     field("role", lane.role.as_deref());
     field("branch", lane.branch.as_deref());
     field("base", lane.base.as_deref());
-    field("worktree", super::list::worktree(lane).as_deref());
+    field("worktree", super::worktree(lane).as_deref());
     if let Some(git) = lane.git.as_ref().and_then(Option::as_ref) {
         let (commit, changes) = (commit(lane, git), git.changed_files.map(changes));
         field("commit", commit.as_deref());

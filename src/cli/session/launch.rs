@@ -1,6 +1,7 @@
 //! `fairway session launch`
 
 use std::{
+    collections::BTreeMap,
     fmt::Write,
     path::{Path, PathBuf},
     time::Duration,
@@ -24,7 +25,7 @@ use crate::{
         },
     },
     adapters::plumbing::commands,
-    cli::{context::Context, exit::Exit, print_error::error_text, session::first_prompt_args::FirstPromptArgs, values},
+    cli::{context::Context, exit::Exit, print_error::error_text, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass, secrets, text_limits},
     hooks::{
         LAUNCH_HOOKS, Provider,
@@ -97,6 +98,28 @@ pub struct Args {
     /// Program and arguments
     #[arg(last = true, value_name = "CMD")]
     words: Vec<String>,
+}
+
+/// The arguments of `start`, `session launch` and `session relaunch` for the environment and the first prompt of the new session.
+#[derive(Debug, clap::Args)]
+pub struct FirstPromptArgs {
+    /// Environment variable; '' unsets it; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
+    env: Vec<(String, String)>,
+    /// Text for the first prompt; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Read the text for the first prompt from FILE; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+}
+
+impl FirstPromptArgs {
+    /// The environment variables, and the text of the first prompt.
+    pub(in crate::cli) fn read(self, ctx: &Context) -> Result<(BTreeMap<String, String>, Option<String>)> {
+        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        Ok((self.env.into_iter().collect(), prompt))
+    }
 }
 
 impl Args {

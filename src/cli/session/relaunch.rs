@@ -12,7 +12,7 @@ use crate::{
         context::Context,
         each,
         exit::Exit,
-        session::{first_prompt_args::FirstPromptArgs, launch::interruption},
+        session::launch::{FirstPromptArgs, interruption},
         start, values,
     },
     domain::{Refusal, SessionId},

@@ -17,7 +17,7 @@ use self::{
     plan::{NO_GIT, Plan, Step, Work},
     record::Record,
 };
-use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
+use super::{confirm, context::Context, doctor::doctor_context, exit::Exit, values};
 use crate::{
     actions::{
         core::{git_shield, inside_session, trust},
