@@ -17,6 +17,9 @@ use crate::{
 ///
 /// Without a command: the list of the open ones.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway approvals --watch
+fairway approvals answer 3 allow")]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// Keep running: print each new request and ring the bell
@@ -52,6 +55,9 @@ impl Args {
 /// Secrets in the input are masked; --json shows more of it. HERE = no: the agent asks in its own window. An answer is taken in
 /// the dialog there if that is known and shows exactly this command; else attach.
 #[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+fairway approvals list
+fairway approvals list --all")]
 pub struct ListArgs {
     /// Include answered and expired requests
     #[arg(long)]
@@ -95,6 +101,9 @@ impl ListArgs {
 /// While this runs, a request waits up to ten minutes for an answer before the agent asks in its own window. Prints each
 /// request that is open or comes, and each answer. Ends on Ctrl-C. With --json, one document per change.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway approvals watch
+fairway approvals watch --for 8h")]
 pub struct WatchArgs {
     /// Stop after this time
     #[arg(long = "for", value_name = "DURATION", value_parser = values::duration)]
@@ -156,6 +165,9 @@ fn closed(one: &ApprovalView) -> String {
 /// failure of one stops no other, and the exit code is that of the first failure. With --json, several ids are answered with
 /// an array.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway approvals answer 3 deny --reason 'not on main'
+fairway approvals answer 4 5 allow")]
 pub struct AnswerArgs {
     /// Approval numbers
     #[arg(value_name = "ID", required = true)]

@@ -26,6 +26,7 @@ use crate::{
 
 /// Record, list and show task checkpoints
 #[derive(Debug, Subcommand)]
+#[command(after_help = "fairway checkpoint record T-4 --state active --summary 'parser done'")]
 #[command(defer = true)]
 pub enum Verb {
     Record(RecordArgs),
@@ -51,6 +52,7 @@ impl Verb {
 ///
 /// The task keeps its status. States: planned, active, awaiting_input, blocked, review, done, parked, abandoned.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway checkpoint record T-4 --state active --summary 'parser done' --due 2h")]
 pub struct RecordArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -89,6 +91,7 @@ impl RecordArgs {
 ///
 /// A checkpoint that no agent and no person wrote names its origin: launch, reconcile, hook or provider.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway checkpoint list T-4")]
 pub struct ListArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -117,6 +120,7 @@ impl ListArgs {
 
 /// Show a checkpoint
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway checkpoint show 7")]
 pub struct ShowArgs {
     /// Checkpoint id
     id: i64,
@@ -131,6 +135,9 @@ impl ShowArgs {
 
 /// Show a task's latest checkpoint
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway checkpoint latest T-4
+fairway checkpoint latest T-4 --written")]
 pub struct LatestArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -149,6 +156,7 @@ impl LatestArgs {
 
 /// List open tasks whose next checkpoint is overdue
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway checkpoint overdue")]
 pub struct OverdueArgs {}
 
 impl OverdueArgs {

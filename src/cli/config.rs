@@ -19,6 +19,9 @@ use crate::{
 
 /// Show and check the configuration
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway config show
+fairway config check")]
 #[command(defer = true)]
 pub enum Verb {
     Show(ShowArgs),
@@ -42,6 +45,7 @@ impl Verb {
 
 /// Show every setting in force and its source
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway config show")]
 pub struct ShowArgs {}
 
 impl ShowArgs {
@@ -65,6 +69,7 @@ impl ShowArgs {
 ///
 /// Checks the files as they are now, also while the last trusted text is in force, and says whether they are trusted.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway config check")]
 pub struct CheckArgs {}
 
 impl CheckArgs {
@@ -100,6 +105,9 @@ fn one_by_one(error: anyhow::Error, ctx: &Context) -> anyhow::Error {
 /// Opens a copy in $VISUAL or $EDITOR, else vi. A wrong text can be edited again. The difference is shown before anything is
 /// written. Needs a terminal. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway config edit
+fairway config edit --local")]
 pub struct EditArgs {
     /// Edit .fairway/local.toml, which is not committed
     #[arg(long)]
@@ -150,6 +158,7 @@ impl EditArgs {
 
 /// Print an example with every key and its default
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway config example")]
 pub struct ExampleArgs {}
 
 impl ExampleArgs {
@@ -170,6 +179,7 @@ impl ExampleArgs {
 ///
 /// `fairway init` writes that file.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway config schema")]
 pub struct SchemaArgs {}
 
 impl SchemaArgs {

@@ -24,6 +24,9 @@ use crate::{
 
 /// Pair browsers with the page, list and revoke them
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway device pair --name phone
+fairway device revoke phone")]
 #[command(defer = true)]
 pub enum Verb {
     Pair(PairArgs),
@@ -48,6 +51,9 @@ impl Verb {
 /// for five minutes and pairs one browser, which asks for a name and gets a key in a cookie. Only digests of codes and keys are kept,
 /// in .fairway/devices.json. A server must run: fairway serve --http. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway device pair --name phone
+fairway device pair --read-only --expires 30d")]
 pub struct PairArgs {
     /// Let the browser only look
     #[arg(long)]
@@ -103,6 +109,7 @@ fn words(view: &DevicePairView, ctx: &Context) -> String {
 /// WAY = local: the key of the device is valid on this machine alone, tunnels included; network: at the server's address in the network
 /// alone. FROM is the device whose page made its code. SEEN is the time since its last request, to ten minutes.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway device list")]
 pub struct ListArgs {}
 
 impl ListArgs {
@@ -139,6 +146,7 @@ fn table(devices: &[DeviceView], now: Timestamp) -> Table {
 /// It is refused from its next request on, and what it listens to ends at once. The devices that were paired from its page are revoked
 /// with it. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway device revoke phone")]
 pub struct RevokeArgs {
     /// Name, as in device list
     #[arg(value_parser = values::device)]

@@ -33,6 +33,9 @@ use crate::{
 /// Exits 0 without findings and 1 with findings. --fix repairs what follows from other data: counts of open
 /// dependencies, the history of claims, file modes, abandoned drafts.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway doctor
+fairway doctor --fix")]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// Repair findings where possible
@@ -79,6 +82,9 @@ impl Args {
 /// a denial. A turn costs what a turn of your model costs. Without a name, installed agents are tried whose version and
 /// mode are not proven yet. Exits 1 when one is not proven.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway doctor agents --dry-run
+fairway doctor agents {provider}")]
 pub struct AgentsArgs {
     /// Only these providers, also when they are proven
     #[arg(value_name = "PROVIDER")]
@@ -170,6 +176,7 @@ pub(super) fn proof_cell(proof: Option<&AgentProofView>, now: Timestamp) -> Stri
 /// not load or misreads, missing programs, and lanes in whose worktree the hooks are off. Exits 0 when every installed
 /// hook blocks, in every lane.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway doctor hooks {provider}")]
 pub struct HooksArgs {
     /// Only this provider; it must have hooks
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]

@@ -27,6 +27,9 @@ use crate::{
 
 /// Record, list and show evidence of a task
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway evidence run T-4 --check tests
+fairway evidence list T-4")]
 #[command(defer = true)]
 pub enum Verb {
     Run(RunArgs),
@@ -51,6 +54,9 @@ impl Verb {
 /// Exits 0 if the program passed and 7 if it failed. It runs without a shell and without stdin, in the worktree of the
 /// task's lane, else here. Its output is shown and kept. Processes that it leaves behind are killed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway evidence run T-4 --check tests
+fairway evidence run T-4 --timeout 10m -- cargo test")]
 pub struct RunArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -96,6 +102,7 @@ impl RunArgs {
 ///
 /// The evidence counts as claimed, not as observed. A later failure of the same kind cancels a pass.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway evidence add T-4 --result pass --summary 'CI run 812'")]
 pub struct AddArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -136,6 +143,7 @@ impl AddArgs {
 
 /// List a task's evidence, oldest first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway evidence list T-4")]
 pub struct ListArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -173,6 +181,9 @@ impl ListArgs {
 ///
 /// Fairway stores the output of evidence that it observed. Control sequences are removed and secrets masked.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway evidence show 3
+fairway evidence show 3 --lines 0")]
 pub struct ShowArgs {
     /// Evidence id
     id: i64,

@@ -18,6 +18,9 @@ use crate::{
 ///
 /// An id that is both a task and a session needs the word task or session before it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway explain T-4
+fairway explain session s1")]
 #[command(subcommand_negates_reqs = true)]
 pub struct Args {
     /// Id of a task or session
@@ -52,6 +55,7 @@ impl Args {
 
 /// Explain a task's status, blockers and claim
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway explain task T-4")]
 pub struct TaskArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -67,6 +71,7 @@ impl TaskArgs {
 
 /// Explain a session's status and what reconcile would do
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway explain session s1")]
 pub struct SessionArgs {
     /// Session id
     #[arg(value_parser = values::session)]

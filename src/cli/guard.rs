@@ -28,6 +28,7 @@ use crate::{
 
 /// Check tool calls against the guard rules
 #[derive(Debug, Subcommand)]
+#[command(after_help = "fairway guard test --role dev --input 'git push --force'")]
 #[command(defer = true)]
 pub enum Verb {
     Check(CheckArgs),
@@ -54,6 +55,7 @@ const LIMIT: Duration = Duration::from_secs(4);
 /// whole call is read from stdin: {"run_id", "tool", "input", "context": {"role", "cwd", "also"}}. The default run_id
 /// is the acting session's.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway guard check --tool Bash --input '{\"command\":\"git push\"}'")]
 pub struct CheckArgs {
     /// Tool name
     #[arg(long, value_name = "TOOL")]
@@ -171,6 +173,7 @@ fn stdin() -> Result<String> {
 /// Lists each simple command of the input, its unresolved parts, and the result of each rule. Exit 0 whatever the
 /// decision.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway guard test --role dev --input 'git push --force'")]
 pub struct TestArgs {
     /// Role of the caller; default: the acting role
     #[arg(long = "role", value_name = "ROLE", value_parser = values::role)]
@@ -258,6 +261,7 @@ fn words(view: &EvaluationView) -> String {
 ///
 /// Decisions are kept for 30 days. Secrets in the input are masked.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway guard log --denied")]
 pub struct LogArgs {
     /// Maximum number of decisions; 0 for all
     #[arg(long, value_name = "N", default_value = "20", value_parser = values::limit)]

@@ -20,6 +20,9 @@ use crate::{
 
 /// Offer tasks to other roles or lanes, answer offers
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway handoff create T-4 --to-role qa --summary 'ready to test'
+fairway handoff list --open")]
 #[command(defer = true)]
 pub enum Verb {
     Create(CreateArgs),
@@ -45,6 +48,7 @@ impl Verb {
 ///
 /// The task stays claimed as it is until the recipient accepts; that claims it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway handoff create T-4 --to-role qa --summary 'ready to test'")]
 #[command(group(clap::ArgGroup::new("recipient").required(true)))]
 pub struct CreateArgs {
     /// Task id
@@ -77,6 +81,7 @@ impl CreateArgs {
 
 /// List handoffs, oldest first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway handoff list --open")]
 pub struct ListArgs {
     /// Only handoffs to this role
     #[arg(long = "to-role", alias = "to", value_name = "ROLE", value_parser = values::role)]
@@ -122,6 +127,9 @@ impl ListArgs {
 /// When the claim is refused, the handoff stays open. A task of which something was begun stays in the lane of its work, and the
 /// answer says where that is.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway handoff accept 3
+fairway handoff accept 3 --move")]
 pub struct AcceptArgs {
     /// Handoff number
     #[arg(value_name = "ID")]
@@ -153,6 +161,7 @@ impl AcceptArgs {
 
 /// Decline a handoff
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway handoff decline 3 --reason 'no time this week'")]
 pub struct DeclineArgs {
     /// Handoff number
     #[arg(value_name = "ID")]
@@ -170,6 +179,7 @@ impl DeclineArgs {
 
 /// Withdraw a handoff that you created
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway handoff withdraw 3")]
 #[command(mut_arg("force", |arg| arg.help("Override the creator; needs --reason")))]
 pub struct WithdrawArgs {
     /// Handoff number

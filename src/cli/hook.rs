@@ -27,6 +27,7 @@ use crate::{
 /// Called by the agent's CLI. A call that must not run is denied with its reason, and so is a call without a decision.
 /// EVENT is the provider's own name; 'wait' is the hook that waits beside an idle agent for prompts.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway hook install {provider}")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     /// Provider of the hook
@@ -70,6 +71,7 @@ impl Args {
 ///
 /// The rest of the file stays unchanged, byte for byte. A repeat changes nothing. --dry-run shows the difference.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway hook install {provider} --dry-run")]
 pub struct InstallArgs {
     /// Provider of the settings
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]
@@ -117,6 +119,7 @@ impl InstallArgs {
 
 /// Remove Fairway's hooks from a provider's settings file
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway hook uninstall {provider}")]
 pub struct UninstallArgs {
     /// Provider of the settings
     #[arg(value_name = "PROVIDER", value_parser = values::hook_providers())]

@@ -18,6 +18,9 @@ use crate::{
 
 /// List the machines of a store, give up one of them
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway host list
+fairway host renew")]
 #[command(defer = true)]
 pub enum Verb {
     List(ListArgs),
@@ -41,6 +44,9 @@ impl Verb {
 /// checkout and its version of Fairway. For a store in a file the hosts are those that the records of sessions, jobs and lanes name.
 /// Counted are live sessions, starting and running jobs, and lanes whose worktree is there. SEEN is the time since the host wrote.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway host list
+fairway host list --json")]
 pub struct ListArgs {
     /// Include hosts that have nothing and were silent for 30 days
     #[arg(long)]
@@ -88,6 +94,7 @@ fn table(hosts: &[HostView], now: Timestamp) -> Table {
 /// instead of the machine's (/etc/machine-id) from now on, for every project of this user on this machine. Sessions, jobs and lanes
 /// that are recorded under the old id belong to the other machine then. At a terminal, a person is asked. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway host renew")]
 pub struct RenewArgs {
     /// Do not ask
     #[arg(long, short)]
@@ -114,6 +121,7 @@ impl RenewArgs {
 /// far as this checkout knows from its last git fetch. Nothing is stopped there. It is refused while the host was heard of within
 /// `sessions.stale_after`, unless --force is given. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway host retire build1 --reason 'its disk died'")]
 pub struct RetireArgs {
     /// Name or id, as in host list
     host: String,

@@ -28,6 +28,9 @@ use crate::{
 /// completes what was interrupted. For people, and for sessions of the roles in [land] roles. The words pause, resume and show are
 /// commands; a lane of that name is lane:NAME.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway land T-4
+fairway land --all --dry-run")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
@@ -94,6 +97,7 @@ impl Args {
 ///
 /// A landing at work finishes its step; then nothing lands until `fairway land resume`. The board shows it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway land pause 'release freeze'")]
 pub struct PauseArgs {
     /// Why
     #[arg(value_name = "REASON")]
@@ -108,6 +112,7 @@ impl PauseArgs {
 
 /// Let work land again after a pause
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway land resume")]
 pub struct ResumeArgs {}
 
 impl ResumeArgs {
@@ -121,6 +126,7 @@ impl ResumeArgs {
 /// What lands now, since when and until when by the durations of earlier landings; what comes then, in its order; the pause; and
 /// the checks that passed only when they ran again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway land show --json")]
 pub struct ShowArgs {}
 
 impl ShowArgs {

@@ -17,6 +17,9 @@ use crate::{
 
 /// Send, read and withdraw messages
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway message send 'main is frozen' --to-lane api
+fairway message list")]
 #[command(defer = true)]
 pub enum Verb {
     Send(SendArgs),
@@ -42,6 +45,7 @@ impl Verb {
 ///
 /// A message to a lane or role goes to the first of its sessions that reads messages.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway message send 'main is frozen' --to-lane api")]
 #[command(group(clap::ArgGroup::new("recipient").required(true)))]
 pub struct SendArgs {
     /// Text; - reads stdin

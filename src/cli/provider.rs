@@ -13,6 +13,7 @@ use crate::{
 
 /// List the agents that can be launched
 #[derive(Debug, Subcommand)]
+#[command(after_help = "fairway provider list")]
 #[command(defer = true)]
 pub enum Verb {
     List(ListArgs),
@@ -33,6 +34,7 @@ impl Verb {
 /// host. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
 /// section [providers.NAME.acp].
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway provider list")]
 pub struct ListArgs {}
 
 impl ListArgs {

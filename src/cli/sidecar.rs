@@ -17,6 +17,7 @@ use crate::{
 /// agent is idle. The provider's transcript is read for usage and activity. A second sidecar of a session replaces the
 /// first.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway sidecar --session s1")]
 pub struct Args {
     /// Provider's transcript; default: the one on record
     #[arg(long, value_name = "FILE")]

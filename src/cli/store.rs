@@ -15,6 +15,9 @@ use crate::{
 
 /// Show the store, move it between a file and a server
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway store show
+fairway store copy --to postgres://fairway@db.example/team")]
 #[command(defer = true)]
 pub enum Verb {
     Show(ShowArgs),
@@ -36,6 +39,9 @@ impl Verb {
 
 /// Show the engine, place, versions and size of the store
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway store show
+fairway store show --json")]
 pub struct ShowArgs {}
 
 impl ShowArgs {
@@ -85,6 +91,7 @@ fn store_text(view: &StoreView, place: &str) -> String {
 /// A store in a file is brought up to date whenever it is opened. The one on a server waits for this command: programs of an
 /// older version are refused afterwards, on every host.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway store migrate")]
 pub struct MigrateArgs {}
 
 impl MigrateArgs {
@@ -99,6 +106,9 @@ impl MigrateArgs {
 /// fairway.db.moved, or the schema's name with _moved. Every epoch that was given out before becomes invalid. Then .fairway.toml
 /// and .fairway/local.toml name the new place. At a terminal, a person is asked. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway store copy --to postgres://fairway@db.example/team
+fairway store copy --to sqlite")]
 pub struct CopyArgs {
     /// Address of the server; or sqlite, for the project's file
     ///
@@ -126,6 +136,7 @@ impl CopyArgs {
 /// invalid, and event numbers continue after a gap, so that none is reused. `fairway restore` does this by itself. At a
 /// terminal, a person is asked. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway store restored")]
 pub struct RestoredArgs {
     /// Do not ask
     #[arg(long, short)]

@@ -20,6 +20,9 @@ use crate::{
 
 /// List, install and check backends
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway adapter list
+fairway adapter check tmux")]
 #[command(defer = true)]
 pub enum Verb {
     List(ListArgs),
@@ -42,6 +45,7 @@ impl Verb {
 
 /// List the built-in and configured backends
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway adapter list")]
 pub struct ListArgs {}
 
 impl ListArgs {
@@ -66,6 +70,7 @@ impl ListArgs {
 /// The scripts of the built-in backends and provider-event.sh; minimal.sh, the template of a backend script; bridges/, which
 /// launch a session by ROLE and TASK; watchers/, which follow a provider's events. A file that differs is kept and refused.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway adapter install ./backends")]
 pub struct InstallArgs {
     /// Directory
     dir: PathBuf,
@@ -90,6 +95,7 @@ impl InstallArgs {
 /// Exits 7 when the script fails. The suite starts and stops sessions of its own in a private directory. Exit code 2 of
 /// a script means "not supported", and is no failure except for start, stop and is-running.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway adapter check ./backends/tmux.sh --operation start")]
 pub struct CheckArgs {
     /// Path, backend, or exec:PROGRAM
     script: String,

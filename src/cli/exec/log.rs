@@ -24,6 +24,7 @@ use crate::{
 /// The job's stderr goes to stderr, and so do its events. Control sequences are removed and secrets masked. With
 /// --follow and --json each item is one line.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec log 01a200f8 --follow")]
 pub struct Args {
     /// Job id or its short form
     #[arg(value_name = "JOB")]

@@ -36,6 +36,9 @@ use crate::{
 
 /// Run and manage background jobs
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway exec spawn -- make test
+fairway exec list")]
 #[command(defer = true)]
 pub enum Verb {
     Spawn(spawn::Args),
@@ -81,6 +84,7 @@ impl Verb {
 ///
 /// Changes nothing. A job whose supervisor died is recovered by: fairway session reconcile
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec poll 01a200f8 --wait 30s")]
 pub struct PollArgs {
     /// Job id or its short form
     #[arg(value_name = "JOB")]
@@ -112,6 +116,7 @@ impl PollArgs {
 ///
 /// A job whose supervisor died meanwhile is recovered by its policy.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec wait 01a200f8 --timeout 10m")]
 pub struct WaitArgs {
     /// Job ids or their short forms
     #[arg(required = true, value_name = "JOB")]
@@ -156,6 +161,7 @@ fn progress(runs: &[Job]) -> String {
 /// Input order: --size, -l, --paste, --hex, the keys, --eof. Keys have tmux's names (Enter, C-c, M-x, Up, F5). Other
 /// words are an error; text goes with -l. Input that the program does not read within 5 s is refused.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec send-keys 01a200f8 --literal yes Enter")]
 pub struct SendKeysArgs {
     /// Job id or its short form
     #[arg(value_name = "JOB")]
@@ -200,6 +206,7 @@ impl SendKeysArgs {
 /// Every process gets the signal, and KILL after the grace period. The command returns when all are dead. A queued job
 /// is taken out of its queue; a finished job stays as it is.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec kill 01a200f8 --grace 5s")]
 pub struct KillArgs {
     /// Job id or its short form
     #[arg(value_name = "JOB")]
@@ -220,6 +227,7 @@ impl KillArgs {
 
 /// List jobs, newest first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec list --unfinished")]
 pub struct ListArgs {
     /// Only jobs of this session
     #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::routing_key)]
@@ -250,6 +258,7 @@ impl ListArgs {
 
 /// Delete finished jobs and their output
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec rm 01a200f8")]
 pub struct RmArgs {
     /// Job ids or their short forms
     #[arg(required = true, value_name = "JOB")]
@@ -274,6 +283,7 @@ impl RmArgs {
 ///
 /// Fairway does this by itself from time to time.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec gc --dry-run")]
 pub struct GcArgs {
     /// Print the jobs and delete nothing
     #[arg(long)]
@@ -292,6 +302,7 @@ impl GcArgs {
 /// command is run at once. Exit 0 means that there is a response; the command's result is in it. Errors are JSON on
 /// stderr.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec call --file request.json")]
 pub struct CallArgs {
     /// File of the request; - reads stdin
     #[arg(long, value_name = "FILE", default_value = "-")]
@@ -310,6 +321,7 @@ impl CallArgs {
 /// Jobs are scheduled without it. Use it if you prefer one long-running service. Stops on TERM and INT. A second one waits
 /// until the first ends.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec worker")]
 pub struct WorkerArgs {
     /// Exit once the queues are empty
     #[arg(long, hide = true)]

@@ -36,6 +36,9 @@ use crate::{
 /// Jobs of one queue run one after another. The default queue is the session's. A command after -- runs without a
 /// shell.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway exec spawn -- make test
+fairway exec spawn --watch 'error=broken' --shell 'make test 2>&1'")]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 #[command(override_usage = "fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)")]
 pub struct Args {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-use super::groups::GROUPS;
+use super::GROUPS;
 
 /// The topics, in the order of the list.
 pub const NAMES: &[&str] = &["options", "environment", "exit-codes", "gates", "glossary", "plumbing"];

@@ -21,6 +21,9 @@ use crate::{
 
 /// Manage lanes: named worktrees with a role and a limit
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway lane add api --role backend --create-worktree
+fairway lane list")]
 #[command(defer = true)]
 pub enum Verb {
     Add(AddArgs),
@@ -61,6 +64,9 @@ impl Verb {
 /// With --git also how many commits each worktree is ahead of its base and behind it, and how many files have changes that are in
 /// no commit. That asks git about each worktree.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane list
+fairway lane list --git")]
 pub struct ListArgs {
     /// Show the state of each worktree
     #[arg(long)]
@@ -125,6 +131,9 @@ pub(super) fn worktree(lane: &LaneView) -> Option<String> {
 /// With --create-worktree git creates the branch lane/NAME from the base, and a worktree of it in
 /// .fairway/worktrees/NAME.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane add api --role backend --create-worktree
+fairway lane add docs --wip 1")]
 pub struct AddArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -221,6 +230,7 @@ impl AddArgs {
 
 /// Edit a lane; an empty text clears a field
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane edit api --wip 2")]
 pub struct EditArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -241,6 +251,7 @@ impl EditArgs {
 
 /// Pause a lane: no new claims; existing claims stay
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane pause api")]
 pub struct PauseArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -255,6 +266,7 @@ impl PauseArgs {
 
 /// Open a paused or closed lane for claims again
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane open api")]
 pub struct OpenArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -272,6 +284,9 @@ impl OpenArgs {
 /// No more tasks can be claimed in it. With --rm-worktree the worktree and the branch that Fairway made are removed, unless they
 /// have work that the base lacks, or a live session, a claimed task or a running job needs them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane close api
+fairway lane close api --rm-worktree")]
 pub struct CloseArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -297,6 +312,7 @@ impl CloseArgs {
 /// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused. So is a lane with
 /// open tasks, live sessions, open handoffs or messages. The history of a lane stays; its name can be used again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane rm api")]
 pub struct RmArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -315,6 +331,9 @@ impl RmArgs {
 /// commits that the base lacks, with a live session, a claimed task or a running job stays. Each one that stays is listed with the
 /// reason and a command. Ignored files are removed with their worktree, as by `git worktree remove`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane prune --dry-run
+fairway lane prune")]
 pub struct PruneArgs {
     /// List what would be removed, and change nothing
     #[arg(long)]
@@ -333,6 +352,7 @@ impl PruneArgs {
 /// is gone starts again at the base. A worktree that is there stays as it is; after the project was moved, it is connected with
 /// the repository again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane repair api")]
 pub struct RepairArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -351,6 +371,9 @@ impl RepairArgs {
 /// included; nothing is written to the repository. With --json: the files, with their added and deleted lines. With --since and
 /// the number of an event, as `fairway events` shows it: with the lane's branch as it was then, by git's reflog.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane diff api
+fairway lane diff api --since 120")]
 pub struct DiffArgs {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -408,6 +431,9 @@ impl DiffArgs {
 /// with which the lane was sent back by `land`, so that the failed check can be seen there. On a conflict nothing is
 /// changed, and the error names the files. A worktree with changes is refused. Nothing is fetched, and git hooks do not run.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane sync api --dry-run
+fairway lane sync api")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct SyncArgs {
     /// Lane name

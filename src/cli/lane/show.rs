@@ -20,6 +20,7 @@ use crate::{
 
 /// Show a lane's worktree, sessions, tasks and messages
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane show api")]
 pub struct Args {
     /// Lane name
     #[arg(value_parser = values::lane)]

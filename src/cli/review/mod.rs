@@ -23,6 +23,9 @@ use crate::{
 
 /// See what waits for review; request and record reviews
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway review next
+fairway review record T-4 --verdict approve")]
 #[command(defer = true)]
 pub enum Verb {
     Next(NextArgs),
@@ -62,6 +65,9 @@ const MIN_LINES: usize = 10;
 /// compares the result with the new commit. Where that is not possible everything is shown, with the reason. A card whose patch
 /// did not fit in is not remembered. On a terminal the patch is cut to fit on the screen, unless --lines says otherwise.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway review next
+fairway review next --task T-4 --all")]
 pub struct NextArgs {
     /// Show the card of this task, also if it waits for others
     #[arg(long, value_name = "TASK", value_parser = values::task)]
@@ -109,6 +115,7 @@ impl NextArgs {
 
 /// Request a review in a domain
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review request T-4 --domain data")]
 pub struct RequestArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -131,6 +138,7 @@ impl RequestArgs {
 ///
 /// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review record T-4 --verdict changes --notes 'see line 40'")]
 pub struct RecordArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -174,6 +182,9 @@ impl RecordArgs {
 /// Without a task: the requested reviews that are not given, except those of tasks that you have claimed and those that name
 /// another reviewer.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway review list
+fairway review list T-4")]
 pub struct ListArgs {
     /// Task id: all its reviews, oldest first
     #[arg(value_parser = values::task)]
@@ -249,6 +260,7 @@ fn dash(text: Option<&str>) -> String {
 
 /// Withdraw a review request, or your negative verdict
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review withdraw 3")]
 #[command(mut_arg("force", |arg| arg.help("Withdraw the review of another actor; needs --reason")))]
 pub struct WithdrawArgs {
     /// Review number
@@ -269,6 +281,7 @@ impl WithdrawArgs {
 /// The comment stands on a line of a commit and follows it through a rework. The author is told of all your comments at once, when
 /// you record a verdict. A comment is open until a commit of the author changes the line, or you resolve it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review comment T-4 src/cart.rs:12 'count each item'")]
 pub struct CommentArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -304,6 +317,9 @@ impl CommentArgs {
 /// Each with its line in the commit of the work now. To answer one, change the line, commit and submit again. To leave the line as it
 /// is, tell the reviewer why: only the reviewer can resolve the comment.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway review comments T-4
+fairway review comments T-4 --all")]
 pub struct CommentsArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -333,6 +349,7 @@ impl CommentsArgs {
 
 /// Resolve your comment on a line
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review resolve 2")]
 #[command(mut_arg("force", |arg| arg.help("Resolve the comment of another reviewer; needs --reason")))]
 pub struct ResolveArgs {
     /// Comment number

@@ -38,6 +38,9 @@ pub use inside::call_outside;
 
 /// Run a program in a sandbox, prove what it keeps in
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway sandbox run --lane api -- make test
+fairway sandbox check")]
 #[command(defer = true)]
 pub enum Verb {
     Run(RunArgs),
@@ -74,6 +77,9 @@ const SIGNAL: i32 = 128;
 /// network, unless that is opened. Git in the lane works on a repository of the sandbox's own, and the lane's branch gets its
 /// commits at the end. Needs bubblewrap 0.8. The exit code is that of the program.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway sandbox run --lane api -- make test
+fairway sandbox run --network open -- npm install")]
 pub struct RunArgs {
     /// Lane [default: that of the session, or of the directory]
     #[arg(long, value_parser = values::lane)]
@@ -120,6 +126,9 @@ fn exit_code(ctx: &Context, finished: &Finished) -> Exit {
 /// as a control, and once inside. What counts is what is seen outside afterwards. Exit 5 when an attempt inside succeeded, or
 /// something that must work did not. An attempt that fails outside too proves nothing, and is marked with '?'.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway sandbox check
+fairway sandbox check --network open --json")]
 pub struct CheckArgs {
     /// Class: namespace or command [default: sandbox.class]
     #[arg(value_name = "CLASS", value_parser = values::sandbox_class)]
@@ -177,6 +186,7 @@ fn check_text(view: &SandboxCheckView, style: Style) -> String {
 ///
 /// Each path that is not just read-only: closed, open for reading in a closed directory, or open for writing. Makes nothing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway sandbox explain api")]
 pub struct ExplainArgs {
     /// Lane [default: that of the session, or of the directory]
     #[arg(value_parser = values::lane)]

@@ -42,6 +42,9 @@ use crate::{
 /// transcript, and the exit code ends the session. A known provider's profile adds arguments that bring hooks and the
 /// first prompt; --dry-run shows them, and [providers.*] overrides them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session launch --lane api --prompt 'run the tests' --wait 2m -- {provider}
+fairway session launch --role qa --id qa-1 --task T-4 --attach")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Role of the session; default: the lane's, else the task's

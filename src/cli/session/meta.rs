@@ -15,6 +15,7 @@ use crate::{
 
 /// Manage values that a session's backend stores
 #[derive(Debug, Subcommand)]
+#[command(after_help = "fairway session meta set s1 ticket 812")]
 #[command(defer = true)]
 pub enum Verb {
     Set(SetArgs),
@@ -34,6 +35,7 @@ impl Verb {
 
 /// Store a value with a session until it ends
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session meta set s1 ticket 812")]
 pub struct SetArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -59,6 +61,7 @@ impl SetArgs {
 ///
 /// Into a pipe the bytes are written unchanged. Keys of the session's environment are answered too.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session meta get s1 ticket")]
 pub struct GetArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -88,6 +91,7 @@ impl GetArgs {
 
 /// Delete a stored value
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session meta rm s1 ticket")]
 pub struct RmArgs {
     /// Session id
     #[arg(value_parser = values::session)]

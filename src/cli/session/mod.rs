@@ -36,6 +36,9 @@ use crate::{
 
 /// Launch, watch and stop agent sessions
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway session launch --role backend --lane api -- {provider}
+fairway session list")]
 #[command(defer = true)]
 pub enum Verb {
     Launch(Box<launch::Args>),
@@ -86,8 +89,9 @@ impl Verb {
     }
 }
 
-/// Print a session's status in one status_line
+/// Print a session's status in one line
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session status s1")]
 pub struct StatusArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -125,6 +129,7 @@ fn status_line(one: &SessionOverviewView) -> String {
 ///
 /// Clears `stale` and renews the leases of the session's claims.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session heartbeat s1 --activity busy")]
 pub struct HeartbeatArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -157,6 +162,7 @@ impl HeartbeatArgs {
 
 /// Record a session's end; its claims stay
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session end s1 --exit-code 0")]
 pub struct EndArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -185,6 +191,7 @@ impl EndArgs {
 /// claims stay. While that host or session is heard of, that is within `sessions.stale_after`, it needs --force and --reason. Refused inside a
 /// session. For all of a host: fairway host retire.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session forget s1")]
 pub struct ForgetArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -204,6 +211,7 @@ impl ForgetArgs {
 /// Gone sessions become stale or ended, running ones are revived, and unknown ones are only reported. Tasks keep their
 /// status, claimant and epoch. Made for cron: it needs no environment, and does nothing while another reconcile runs.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session reconcile --dry-run")]
 pub struct ReconcileArgs {
     /// Report the changes and write nothing
     #[arg(long)]
@@ -226,6 +234,9 @@ impl ReconcileArgs {
 /// Each session is stopped by itself: the failure of one stops no other, and the exit code is that of the first failure.
 /// Nothing is asked. With --json, several ids are answered with an array.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session stop s1 s2
+fairway session stop --lane api")]
 #[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "lane", "all"])))]
 pub struct StopArgs {
     /// Session ids

@@ -27,6 +27,7 @@ use crate::{
 /// Detach with the backend's own keys (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-g, Ctrl-o, d). Exits with the code of
 /// the backend script, or with 0 when the session has ended meanwhile.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session attach s1")]
 pub struct AttachArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -72,6 +73,7 @@ impl AttachArgs {
 /// Waits for the end of the turn, ends the structured agent, and starts the agent's own program on the same conversation.
 /// Session, claims and queued prompts stay. When the program does not start, the session goes on as it was.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session terminal s1")]
 pub struct TerminalArgs {
     #[command(flatten)]
     switch: SwitchArgs,
@@ -82,6 +84,7 @@ pub struct TerminalArgs {
 /// Waits for the end of the turn, ends the agent in its terminal, and continues the same conversation over the Agent Client
 /// Protocol. Session, claims and queued prompts stay. When the agent does not start, the session goes on as it was.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session structured s1")]
 pub struct StructuredArgs {
     #[command(flatten)]
     switch: SwitchArgs,
@@ -121,6 +124,7 @@ impl SwitchArgs {
 ///
 /// After the session's end its last screen is shown, from the end of its transcript. Secrets are masked.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session peek s1 -n 20")]
 pub struct PeekArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -148,6 +152,9 @@ impl PeekArgs {
 /// The text is typed verbatim, minus the sequence that ends a bracketed paste. It is not stored. While the session asks for a
 /// permission, the text would be the answer, and is refused. For a text with proof of delivery, use `fairway send`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session nudge s1 'continue'
+fairway session nudge s1 --queued")]
 pub struct NudgeArgs {
     /// Session id
     #[arg(value_parser = values::session)]
@@ -181,6 +188,7 @@ impl NudgeArgs {
 /// The keys of its provider are pressed, such as Escape, unless the session is idle. Without a known provider, it is Ctrl-C. While
 /// the program asks whether a directory or hooks are trusted, an interrupt would be an answer, and is refused.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session interrupt s1")]
 pub struct InterruptArgs {
     /// Session id
     #[arg(value_parser = values::session)]

@@ -19,6 +19,7 @@ use crate::{
 /// external id, else by backend, socket and pane or name on this host. Otherwise it is new and needs a role. Prints the
 /// id. An ended session stays ended.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session upsert --id s1 --role backend --provider {provider}")]
 pub struct Args {
     /// Session id [env: FAIRWAY_SESSION_ID]
     #[arg(long, value_parser = values::session)]

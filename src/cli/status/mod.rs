@@ -21,6 +21,9 @@ use crate::{
 /// --line prints the items that need you (!), the agents at work (●) and the known cost of today (UTC). What is zero is left
 /// out; the line of a project in which all are is quiet.
 #[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+fairway status
+fairway status --json")]
 pub struct Args {
     /// Show every item of long sections
     #[arg(long)]

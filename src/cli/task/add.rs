@@ -19,6 +19,9 @@ use crate::{
 /// The title is one argument. A first argument with a hyphen and a digit, as SHOP-7, is the task's id; --id takes any id.
 /// Without one the next number is used. An id is never given out again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway task add 'Fix the total'
+fairway task add SHOP-7 'Gift cards' --check 'tests=cargo test'")]
 pub struct Args {
     /// Title, with an id such as SHOP-7 in front or a generated one
     #[arg(value_name = "[ID] TITLE", required = true, num_args = 1..)]

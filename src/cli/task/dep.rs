@@ -15,6 +15,9 @@ use crate::{
 
 /// Manage task dependencies
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway task dep add T-4 T-2
+fairway task dep tree T-4")]
 #[command(defer = true)]
 pub enum Verb {
     Add(AddArgs),
@@ -34,6 +37,7 @@ impl Verb {
 
 /// Make a task depend on another
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task dep add T-4 T-2")]
 pub struct AddArgs {
     /// Dependent task
     #[arg(value_parser = values::task)]
@@ -51,6 +55,7 @@ impl AddArgs {
 
 /// Remove a dependency
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task dep rm T-4 T-2")]
 pub struct RmArgs {
     /// Dependent task
     #[arg(value_parser = values::task)]
@@ -71,6 +76,7 @@ const DEEPEST: usize = 24;
 
 /// Print a task's dependency tree
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task dep tree T-4")]
 pub struct TreeArgs {
     /// Task id
     #[arg(value_parser = values::task)]

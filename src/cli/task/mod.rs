@@ -33,6 +33,9 @@ use crate::{
 
 /// Add, show, edit and move tasks
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway task add 'Fix the total' --role backend
+fairway task list")]
 #[command(defer = true)]
 pub enum Verb {
     Add(add::Args),
@@ -44,13 +47,16 @@ pub enum Verb {
     Claim(claim::Args),
     Release(release::Args),
     /// Block a claimed task; the claim stays
+    #[command(after_help = "fairway task block T-4 --reason 'waiting for credentials'")]
     Block(TransitionArgs),
     /// Unblock a task
+    #[command(after_help = "fairway task unblock T-4")]
     Unblock(TransitionArgs),
     Submit(SubmitArgs),
     /// Resume a submitted task
     ///
     /// For its claimant, who keeps the claim, and for the reviewer who last asked for changes.
+    #[command(after_help = "fairway task resume T-4")]
     Resume(TransitionArgs),
     Done(DoneArgs),
     MergeCheck(merge_ready::Args),
@@ -91,6 +97,9 @@ impl Verb {
 ///
 /// Closed tasks are listed with --all or --status. --grep takes literal text, in upper or lower case.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway task list
+fairway task list --all --grep cart")]
 pub struct ListArgs {
     /// Only tasks of this status, or all; repeatable
     #[arg(long = "status", value_name = "STATUS", value_parser = statuses)]
@@ -166,6 +175,9 @@ impl ListArgs {
 /// A list replaces the old list; an empty text clears the field. Each task is edited by itself: the failure of one stops no
 /// other, and the exit code is that of the first failure. With --json, several ids are answered with an array.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway task edit T-4 --priority 0 --lane api
+fairway task edit T-5 T-6 --label later")]
 pub struct EditArgs {
     /// Task ids
     #[arg(required = true, value_parser = values::task)]
@@ -227,6 +239,7 @@ impl TransitionArgs {
 
 /// Submit a claimed task for review; the claim stays
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task submit T-4")]
 pub struct SubmitArgs {
     /// Task id [default: the task that you have claimed]
     #[arg(value_parser = values::task)]
@@ -258,6 +271,9 @@ impl SubmitArgs {
 /// Unmet gates are listed as blockers, each with the command that clears it. --force overrides the claimant, not the
 /// gates.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway task done T-4
+fairway done T-4")]
 pub struct DoneArgs {
     /// Task id [default: the task that you have claimed]
     #[arg(value_parser = values::task)]
@@ -289,6 +305,7 @@ impl DoneArgs {
 /// Each task is cancelled by itself: the failure of one stops no other, and the exit code is that of the first failure. With
 /// --json, several ids are answered with an array.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task cancel T-4 --reason 'no longer needed'")]
 pub struct CancelArgs {
     /// Task ids
     #[arg(required = true, value_parser = values::task)]
@@ -307,6 +324,7 @@ impl CancelArgs {
 
 /// Reopen a closed task
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task reopen T-4 --reason 'the bug is back'")]
 pub struct ReopenArgs {
     /// Task id
     #[arg(value_parser = values::task)]
@@ -327,6 +345,7 @@ impl ReopenArgs {
 /// All or none. A task with a claim, a record, a dependent or a part is not removed; cancel it instead. Its events stay,
 /// and its id is not given out again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task rm T-4 T-5")]
 pub struct RmArgs {
     /// Task ids
     #[arg(value_name = "ID", required = true, value_parser = values::task)]
@@ -341,6 +360,7 @@ impl RmArgs {
 
 /// Export all tasks for `fairway task import`
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task export --format yaml")]
 pub struct ExportArgs {
     /// Output format
     #[arg(long, value_name = "FORM", default_value = "jsonl")]
