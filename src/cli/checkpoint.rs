@@ -30,9 +30,17 @@ use crate::{
 #[command(defer = true)]
 pub enum Verb {
     Record(RecordArgs),
-    List(ListArgs),
+    /// List a task's checkpoints, oldest first
+    ///
+    /// A checkpoint that no agent and no person wrote names its origin: launch, reconcile, hook or provider.
+    #[command(after_help = "fairway checkpoint list T-4")]
+    List(OfTaskArgs),
     Show(ShowArgs),
-    Latest(LatestArgs),
+    /// Show a task's latest checkpoint
+    #[command(after_help = "\
+fairway checkpoint latest T-4
+fairway checkpoint latest T-4 --written")]
+    Latest(OfTaskArgs),
     Overdue(OverdueArgs),
 }
 
@@ -40,9 +48,9 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Record(args) => args.run(ctx),
-            Self::List(args) => args.run(ctx),
+            Self::List(args) => args.list(ctx),
             Self::Show(args) => args.run(ctx),
-            Self::Latest(args) => args.run(ctx),
+            Self::Latest(args) => args.latest(ctx),
             Self::Overdue(args) => args.run(ctx),
         }
     }
@@ -87,12 +95,9 @@ impl RecordArgs {
     }
 }
 
-/// List a task's checkpoints, oldest first
-///
-/// A checkpoint that no agent and no person wrote names its origin: launch, reconcile, hook or provider.
+// No doc comment: the command line would show it in place of each command's purpose.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "fairway checkpoint list T-4")]
-pub struct ListArgs {
+pub struct OfTaskArgs {
     /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
@@ -101,8 +106,8 @@ pub struct ListArgs {
     written: bool,
 }
 
-impl ListArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
+impl OfTaskArgs {
+    fn list(self, ctx: &Context) -> Result<Exit> {
         let found = list::list(&ctx.app()?, &self.task, self.written)?;
         ctx.show(
             &found,
@@ -115,6 +120,11 @@ impl ListArgs {
                 }
             },
         )
+    }
+
+    fn latest(self, ctx: &Context) -> Result<Exit> {
+        let latest = list::latest(&ctx.app()?, &self.task, self.written)?;
+        ctx.show(&latest, || vec![latest.id.to_string()], || details(&latest))
     }
 }
 
@@ -130,27 +140,6 @@ impl ShowArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let found = list::show(&ctx.app()?, self.id)?;
         ctx.show(&found, || vec![found.id.to_string()], || details(&found))
-    }
-}
-
-/// Show a task's latest checkpoint
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-fairway checkpoint latest T-4
-fairway checkpoint latest T-4 --written")]
-pub struct LatestArgs {
-    /// Task id
-    #[arg(value_parser = values::task)]
-    task: TaskId,
-    /// Only checkpoints that an agent or a person wrote
-    #[arg(long)]
-    written: bool,
-}
-
-impl LatestArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        let latest = list::latest(&ctx.app()?, &self.task, self.written)?;
-        ctx.show(&latest, || vec![latest.id.to_string()], || details(&latest))
     }
 }
 

@@ -40,7 +40,7 @@ impl Verb {
         match self {
             Self::Pair(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
-            Self::Revoke(args) => args.run(ctx),
+            Self::Revoke(args) => ctx.answer(&devices::revoke(&ctx.app()?, &args.device)?),
         }
     }
 }
@@ -151,10 +151,4 @@ pub struct RevokeArgs {
     /// Name, as in device list
     #[arg(value_parser = values::device)]
     device: DeviceName,
-}
-
-impl RevokeArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&devices::revoke(&ctx.app()?, &self.device)?)
-    }
 }

@@ -38,8 +38,10 @@ impl Verb {
             Self::Create(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
             Self::Accept(args) => args.run(ctx),
-            Self::Decline(args) => args.run(ctx),
-            Self::Withdraw(args) => args.run(ctx),
+            Self::Decline(args) => ctx.answer(&decline::decline(&ctx.app()?, args.id, &args.reason)?),
+            Self::Withdraw(args) => {
+                ctx.answer(&withdraw::withdraw(&ctx.app()?, args.id, args.force.reason().as_ref())?)
+            }
         }
     }
 }
@@ -171,12 +173,6 @@ pub struct DeclineArgs {
     reason: String,
 }
 
-impl DeclineArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&decline::decline(&ctx.app()?, self.id, &self.reason)?)
-    }
-}
-
 /// Withdraw a handoff that you created
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway handoff withdraw 3")]
@@ -187,10 +183,4 @@ pub struct WithdrawArgs {
     id: i64,
     #[command(flatten)]
     force: ForceArgs,
-}
-
-impl WithdrawArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&withdraw::withdraw(&ctx.app()?, self.id, self.force.reason().as_ref())?)
-    }
 }

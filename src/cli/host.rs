@@ -33,7 +33,7 @@ impl Verb {
         match self {
             Self::List(args) => args.run(ctx),
             Self::Renew(args) => args.run(ctx),
-            Self::Retire(args) => args.run(ctx),
+            Self::Retire(args) => ctx.answer(&retire_host::retire(&ctx.app()?, &args.host, &args.reason, args.force)?),
         }
     }
 }
@@ -131,10 +131,4 @@ pub struct RetireArgs {
     /// Give it up although it was heard of lately
     #[arg(long)]
     force: bool,
-}
-
-impl RetireArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&retire_host::retire(&ctx.app()?, &self.host, &self.reason, self.force)?)
-    }
 }

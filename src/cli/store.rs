@@ -21,7 +21,12 @@ fairway store copy --to postgres://fairway@db.example/team")]
 #[command(defer = true)]
 pub enum Verb {
     Show(ShowArgs),
-    Migrate(MigrateArgs),
+    /// Bring the schema of the store up to date
+    ///
+    /// A store in a file is brought up to date whenever it is opened. The one on a server waits for this command: programs of an
+    /// older version are refused afterwards, on every host.
+    #[command(after_help = "fairway store migrate")]
+    Migrate,
     Copy(CopyArgs),
     Restored(RestoredArgs),
 }
@@ -30,7 +35,7 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Show(args) => args.run(ctx),
-            Self::Migrate(args) => args.run(ctx),
+            Self::Migrate => ctx.answer(&migrate::migrate(&ctx.app()?)?),
             Self::Copy(args) => args.run(ctx),
             Self::Restored(args) => args.run(ctx),
         }
@@ -84,20 +89,6 @@ fn store_text(view: &StoreView, place: &str) -> String {
     }
     lines.push(("latency", format!("{:.2} ms", view.latency_ms)));
     lines.into_iter().map(|(name, value)| format!("{name:<12}{}\n", escape_line(&value))).collect()
-}
-
-/// Bring the schema of the store up to date
-///
-/// A store in a file is brought up to date whenever it is opened. The one on a server waits for this command: programs of an
-/// older version are refused afterwards, on every host.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "fairway store migrate")]
-pub struct MigrateArgs {}
-
-impl MigrateArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&migrate::migrate(&ctx.app()?)?)
-    }
 }
 
 /// Move the store from its file to a server, or back

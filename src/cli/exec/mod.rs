@@ -64,12 +64,12 @@ impl Verb {
             Self::Log(args) => args.run(ctx),
             Self::Wait(args) => args.run(ctx),
             Self::SendKeys(args) => args.run(ctx),
-            Self::Kill(args) => args.run(ctx),
+            Self::Kill(args) => ctx.answer(&kill::kill(&ctx.app()?, &args.run, Some(args.signal), args.grace)?),
             Self::List(args) => args.run(ctx),
-            Self::Rm(args) => args.run(ctx),
-            Self::Gc(args) => args.run(ctx),
+            Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.runs, args.force, args.reason.as_deref())?),
+            Self::Gc(args) => ctx.answer(&gc::gc(&ctx.app()?, args.dry_run)?),
             Self::Call(args) => args.run(ctx),
-            Self::Worker(args) => args.run(ctx),
+            Self::Worker(args) => ctx.answer(&worker::worker(&ctx.app()?, args.until_empty)?),
             Self::Supervise(args) => args.run(ctx),
         }
     }
@@ -219,12 +219,6 @@ pub struct KillArgs {
     grace: Option<Duration>,
 }
 
-impl KillArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&kill::kill(&ctx.app()?, &self.run, Some(self.signal), self.grace)?)
-    }
-}
-
 /// List jobs, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway exec list --unfinished")]
@@ -273,12 +267,6 @@ pub struct RmArgs {
     reason: Option<String>,
 }
 
-impl RmArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&rm::rm(&ctx.app()?, &self.runs, self.force, self.reason.as_deref())?)
-    }
-}
-
 /// Delete old finished jobs, as [exec] keep_* configures
 ///
 /// Fairway does this by itself from time to time.
@@ -288,12 +276,6 @@ pub struct GcArgs {
     /// Print the jobs and delete nothing
     #[arg(long)]
     dry_run: bool,
-}
-
-impl GcArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&gc::gc(&ctx.app()?, self.dry_run)?)
-    }
 }
 
 /// Execute a JSON request and print a JSON response
@@ -326,12 +308,6 @@ pub struct WorkerArgs {
     /// Exit once the queues are empty
     #[arg(long, hide = true)]
     until_empty: bool,
-}
-
-impl WorkerArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&worker::worker(&ctx.app()?, self.until_empty)?)
-    }
 }
 
 /// Supervise one job; started by Fairway itself

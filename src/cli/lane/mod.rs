@@ -32,12 +32,27 @@ pub enum Verb {
     Diff(DiffArgs),
     Sync(SyncArgs),
     Edit(EditArgs),
-    Pause(PauseArgs),
-    Open(OpenArgs),
+    /// Pause a lane: no new claims; existing claims stay
+    #[command(after_help = "fairway lane pause api")]
+    Pause(NameArgs),
+    /// Open a paused or closed lane for claims again
+    #[command(after_help = "fairway lane open api")]
+    Open(NameArgs),
     Close(CloseArgs),
-    Rm(RmArgs),
+    /// Remove a lane with its worktree and branch
+    ///
+    /// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused. So is a lane with
+    /// open tasks, live sessions, open handoffs or messages. The history of a lane stays; its name can be used again.
+    #[command(after_help = "fairway lane rm api")]
+    Rm(NameArgs),
     Prune(PruneArgs),
-    Repair(RepairArgs),
+    /// Make a lane's worktree again
+    ///
+    /// For a worktree whose directory was removed, or whose creation was interrupted. It is made from the lane's branch; a branch that
+    /// is gone starts again at the base. A worktree that is there stays as it is; after the project was moved, it is connected with
+    /// the repository again.
+    #[command(after_help = "fairway lane repair api")]
+    Repair(NameArgs),
 }
 
 impl Verb {
@@ -49,14 +64,22 @@ impl Verb {
             Self::Diff(args) => args.run(ctx),
             Self::Sync(args) => args.run(ctx),
             Self::Edit(args) => args.run(ctx),
-            Self::Pause(args) => args.run(ctx),
-            Self::Open(args) => args.run(ctx),
+            Self::Pause(args) => ctx.answer(&status::set(&ctx.app()?, &args.name, LaneStatus::Paused)?),
+            Self::Open(args) => ctx.answer(&status::set(&ctx.app()?, &args.name, LaneStatus::Open)?),
             Self::Close(args) => args.run(ctx),
-            Self::Rm(args) => args.run(ctx),
-            Self::Prune(args) => args.run(ctx),
-            Self::Repair(args) => args.run(ctx),
+            Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.name)?),
+            Self::Prune(args) => ctx.answer(&prune::prune(&ctx.app()?, args.dry_run)?),
+            Self::Repair(args) => ctx.answer(&repair::repair(&ctx.app()?, &args.name)?),
         }
     }
+}
+
+// No doc comment: the command line would show it in place of each command's purpose.
+#[derive(Debug, clap::Args)]
+pub struct NameArgs {
+    /// Lane name
+    #[arg(value_parser = values::lane)]
+    name: LaneName,
 }
 
 /// List lanes by name
@@ -249,36 +272,6 @@ impl EditArgs {
     }
 }
 
-/// Pause a lane: no new claims; existing claims stay
-#[derive(Debug, clap::Args)]
-#[command(after_help = "fairway lane pause api")]
-pub struct PauseArgs {
-    /// Lane name
-    #[arg(value_parser = values::lane)]
-    name: LaneName,
-}
-
-impl PauseArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&status::set(&ctx.app()?, &self.name, LaneStatus::Paused)?)
-    }
-}
-
-/// Open a paused or closed lane for claims again
-#[derive(Debug, clap::Args)]
-#[command(after_help = "fairway lane open api")]
-pub struct OpenArgs {
-    /// Lane name
-    #[arg(value_parser = values::lane)]
-    name: LaneName,
-}
-
-impl OpenArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&status::set(&ctx.app()?, &self.name, LaneStatus::Open)?)
-    }
-}
-
 /// Close a lane; branch and worktree stay
 ///
 /// No more tasks can be claimed in it. With --rm-worktree the worktree and the branch that Fairway made are removed, unless they
@@ -307,24 +300,6 @@ impl CloseArgs {
     }
 }
 
-/// Remove a lane with its worktree and branch
-///
-/// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused. So is a lane with
-/// open tasks, live sessions, open handoffs or messages. The history of a lane stays; its name can be used again.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "fairway lane rm api")]
-pub struct RmArgs {
-    /// Lane name
-    #[arg(value_parser = values::lane)]
-    name: LaneName,
-}
-
-impl RmArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&rm::rm(&ctx.app()?, &self.name)?)
-    }
-}
-
 /// Remove the worktrees of closed lanes
 ///
 /// Removes the worktrees and branches that Fairway made for closed lanes whose work is in the base. A worktree with changes, with
@@ -338,31 +313,6 @@ pub struct PruneArgs {
     /// List what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
-}
-
-impl PruneArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&prune::prune(&ctx.app()?, self.dry_run)?)
-    }
-}
-
-/// Make a lane's worktree again
-///
-/// For a worktree whose directory was removed, or whose creation was interrupted. It is made from the lane's branch; a branch that
-/// is gone starts again at the base. A worktree that is there stays as it is; after the project was moved, it is connected with
-/// the repository again.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "fairway lane repair api")]
-pub struct RepairArgs {
-    /// Lane name
-    #[arg(value_parser = values::lane)]
-    name: LaneName,
-}
-
-impl RepairArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&repair::repair(&ctx.app()?, &self.name)?)
-    }
 }
 
 /// Show what a lane has changed since its base

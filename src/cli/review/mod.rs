@@ -42,13 +42,17 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Next(args) => args.run(ctx),
-            Self::Request(args) => args.run(ctx),
+            Self::Request(args) => {
+                ctx.answer(&request::request(&ctx.app()?, &args.task, args.domain.as_ref(), args.reviewer.as_deref())?)
+            }
             Self::Record(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
-            Self::Withdraw(args) => args.run(ctx),
+            Self::Withdraw(args) => {
+                ctx.answer(&withdraw::withdraw(&ctx.app()?, args.id, args.force.reason().as_ref())?)
+            }
             Self::Comment(args) => args.run(ctx),
             Self::Comments(args) => args.run(ctx),
-            Self::Resolve(args) => args.run(ctx),
+            Self::Resolve(args) => ctx.answer(&comments::resolve(&ctx.app()?, args.id, args.force.reason().as_ref())?),
         }
     }
 }
@@ -126,12 +130,6 @@ pub struct RequestArgs {
     /// Requested reviewer
     #[arg(long, value_name = "WHO")]
     reviewer: Option<String>,
-}
-
-impl RequestArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&request::request(&ctx.app()?, &self.task, self.domain.as_ref(), self.reviewer.as_deref())?)
-    }
 }
 
 /// Record a review of a task
@@ -270,12 +268,6 @@ pub struct WithdrawArgs {
     force: ForceArgs,
 }
 
-impl WithdrawArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&withdraw::withdraw(&ctx.app()?, self.id, self.force.reason().as_ref())?)
-    }
-}
-
 /// Comment on a line of a task's work
 ///
 /// The comment stands on a line of a commit and follows it through a rework. The author is told of all your comments at once, when
@@ -357,10 +349,4 @@ pub struct ResolveArgs {
     id: i64,
     #[command(flatten)]
     force: ForceArgs,
-}
-
-impl ResolveArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&comments::resolve(&ctx.app()?, self.id, self.force.reason().as_ref())?)
-    }
 }

@@ -28,7 +28,7 @@ impl Verb {
         match self {
             Self::Set(args) => args.run(ctx),
             Self::Get(args) => args.run(ctx),
-            Self::Rm(args) => args.run(ctx),
+            Self::Rm(args) => ctx.answer(&meta::remove(&ctx.app()?, &args.id, &args.key)?),
         }
     }
 }
@@ -98,10 +98,4 @@ pub struct RmArgs {
     id: SessionId,
     /// Key
     key: String,
-}
-
-impl RmArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&meta::remove(&ctx.app()?, &self.id, &self.key)?)
-    }
 }

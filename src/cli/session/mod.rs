@@ -22,6 +22,7 @@ use crate::{
                 end::{self, EndRequest},
                 heartbeat::{self, Heartbeat},
             },
+            start::switch::SwitchTo,
         },
         upkeep::reconcile,
     },
@@ -53,8 +54,18 @@ pub enum Verb {
     Event(Box<event::Args>),
     Reconcile(ReconcileArgs),
     Attach(terminal::AttachArgs),
-    Terminal(terminal::TerminalArgs),
-    Structured(terminal::StructuredArgs),
+    /// Continue a structured session in its agent's terminal
+    ///
+    /// Waits for the end of the turn, ends the structured agent, and starts the agent's own program on the same conversation.
+    /// Session, claims and queued prompts stay. When the program does not start, the session goes on as it was.
+    #[command(after_help = "fairway session terminal s1")]
+    Terminal(terminal::SwitchArgs),
+    /// Continue a session without its terminal
+    ///
+    /// Waits for the end of the turn, ends the agent in its terminal, and continues the same conversation over the Agent Client
+    /// Protocol. Session, claims and queued prompts stay. When the agent does not start, the session goes on as it was.
+    #[command(after_help = "fairway session structured s1")]
+    Structured(terminal::SwitchArgs),
     Peek(terminal::PeekArgs),
     Nudge(terminal::NudgeArgs),
     Interrupt(terminal::InterruptArgs),
@@ -74,12 +85,17 @@ impl Verb {
             Self::Status(args) => args.run(ctx),
             Self::Heartbeat(args) => args.run(ctx),
             Self::End(args) => args.run(ctx),
-            Self::Forget(args) => args.run(ctx),
+            Self::Forget(args) => ctx.answer(&forget::forget(
+                &ctx.app()?,
+                &args.id,
+                args.force.reason.as_deref(),
+                args.force.force().as_ref(),
+            )?),
             Self::Event(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
             Self::Attach(args) => args.run(ctx),
-            Self::Terminal(args) => args.run(ctx),
-            Self::Structured(args) => args.run(ctx),
+            Self::Terminal(args) => args.run(ctx, SwitchTo::Terminal),
+            Self::Structured(args) => args.run(ctx, SwitchTo::Structured),
             Self::Peek(args) => args.run(ctx),
             Self::Nudge(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
@@ -198,12 +214,6 @@ pub struct ForgetArgs {
     id: SessionId,
     #[command(flatten)]
     force: ForceArgs,
-}
-
-impl ForgetArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&forget::forget(&ctx.app()?, &self.id, self.force.reason.as_deref(), self.force.force().as_ref())?)
-    }
 }
 
 /// Correct session records to match running processes

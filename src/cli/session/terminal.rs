@@ -68,30 +68,9 @@ impl AttachArgs {
     }
 }
 
-/// Continue a structured session in its agent's terminal
-///
-/// Waits for the end of the turn, ends the structured agent, and starts the agent's own program on the same conversation.
-/// Session, claims and queued prompts stay. When the program does not start, the session goes on as it was.
+// No doc comment: the command line would show it in place of each command's purpose.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "fairway session terminal s1")]
-pub struct TerminalArgs {
-    #[command(flatten)]
-    switch: SwitchArgs,
-}
-
-/// Continue a session without its terminal
-///
-/// Waits for the end of the turn, ends the agent in its terminal, and continues the same conversation over the Agent Client
-/// Protocol. Session, claims and queued prompts stay. When the agent does not start, the session goes on as it was.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "fairway session structured s1")]
-pub struct StructuredArgs {
-    #[command(flatten)]
-    switch: SwitchArgs,
-}
-
-#[derive(Debug, clap::Args)]
-struct SwitchArgs {
+pub struct SwitchArgs {
     /// Session id
     #[arg(value_parser = values::session)]
     id: SessionId,
@@ -100,20 +79,8 @@ struct SwitchArgs {
     cancel_turn: bool,
 }
 
-impl TerminalArgs {
-    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        self.switch.run(ctx, SwitchTo::Terminal)
-    }
-}
-
-impl StructuredArgs {
-    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        self.switch.run(ctx, SwitchTo::Structured)
-    }
-}
-
 impl SwitchArgs {
-    fn run(self, ctx: &Context, to: SwitchTo) -> Result<Exit> {
+    pub(super) fn run(self, ctx: &Context, to: SwitchTo) -> Result<Exit> {
         let request = SwitchRequest { to, cancels_turn: self.cancel_turn, hooks: &LAUNCH_HOOKS };
         let answer = switch::switch(&ctx.app()?, &self.id, &request)?;
         ctx.answer(&answer)

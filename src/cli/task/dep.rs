@@ -28,8 +28,8 @@ pub enum Verb {
 impl Verb {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
-            Self::Add(args) => args.run(ctx),
-            Self::Rm(args) => args.run(ctx),
+            Self::Add(args) => ctx.answer(&dep::add(&ctx.app()?, &args.id, &args.depends_on)?),
+            Self::Rm(args) => ctx.answer(&dep::rm(&ctx.app()?, &args.id, &args.depends_on)?),
             Self::Tree(args) => args.run(ctx),
         }
     }
@@ -47,12 +47,6 @@ pub struct AddArgs {
     depends_on: TaskId,
 }
 
-impl AddArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&dep::add(&ctx.app()?, &self.id, &self.depends_on)?)
-    }
-}
-
 /// Remove a dependency
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway task dep rm T-4 T-2")]
@@ -63,12 +57,6 @@ pub struct RmArgs {
     /// Task that it no longer depends on
     #[arg(value_parser = values::task)]
     depends_on: TaskId,
-}
-
-impl RmArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&dep::rm(&ctx.app()?, &self.id, &self.depends_on)?)
-    }
 }
 
 /// The deepest indentation; what lies deeper keeps it.

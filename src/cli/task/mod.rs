@@ -11,6 +11,7 @@ use clap::{Subcommand, ValueEnum};
 
 use crate::{
     actions::{
+        Answer, App,
         core::errors,
         queue::task::{
             block, cancel, claimed, done, edit, export,
@@ -85,8 +86,8 @@ impl Verb {
             Self::Resume(args) => args.resume(ctx),
             Self::Done(args) => args.run(ctx),
             Self::Cancel(args) => args.run(ctx),
-            Self::Reopen(args) => args.run(ctx),
-            Self::Rm(args) => args.run(ctx),
+            Self::Reopen(args) => ctx.answer(&reopen::reopen(&ctx.app()?, &args.id, &args.reason)?),
+            Self::Rm(args) => ctx.answer(&remove::remove(&ctx.app()?, &args.ids)?),
             Self::Import(args) => args.run(ctx),
             Self::Export(args) => args.run(ctx),
         }
@@ -237,6 +238,24 @@ impl TransitionArgs {
     }
 }
 
+/// Acts on the named task, else on the only one that the actor has claimed. `command` is for the refusal when there are several.
+fn of_claimed(
+    ctx: &Context,
+    id: Option<TaskId>,
+    command: &'static str,
+    act: impl FnOnce(&App, &TaskId) -> Result<Answer>,
+) -> Result<Exit> {
+    let app = ctx.app()?;
+    // A repeat finds its claim ended, and is answered as the first call.
+    if id.is_none()
+        && let Some(answer) = app.stored_response()?
+    {
+        return ctx.answer(&answer);
+    }
+    let id = claimed::named_or_only(&app, id, command)?;
+    ctx.answer(&act(&app, &id)?)
+}
+
 /// Submit a claimed task for review; the claim stays
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway task submit T-4")]
@@ -253,16 +272,8 @@ pub struct SubmitArgs {
 
 impl SubmitArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let force = self.force.force();
-        let app = ctx.app()?;
-        // A repeat finds its claim ended, and is answered as the first call.
-        if self.id.is_none()
-            && let Some(answer) = app.stored_response()?
-        {
-            return ctx.answer(&answer);
-        }
-        let id = claimed::named_or_only(&app, self.id, "fairway task submit")?;
-        ctx.answer(&submit::submit(&app, &id, self.commit.as_deref(), force.as_ref())?)
+        let (commit, force) = (self.commit.as_deref(), self.force.force());
+        of_claimed(ctx, self.id, "fairway task submit", |app, id| submit::submit(app, id, commit, force.as_ref()))
     }
 }
 
@@ -287,16 +298,8 @@ pub struct DoneArgs {
 
 impl DoneArgs {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let force = self.force.force();
-        let app = ctx.app()?;
-        // A repeat finds its claim ended, and is answered as the first call.
-        if self.id.is_none()
-            && let Some(answer) = app.stored_response()?
-        {
-            return ctx.answer(&answer);
-        }
-        let id = claimed::named_or_only(&app, self.id, "fairway done")?;
-        ctx.answer(&done::done(&app, &id, self.commit.as_deref(), force.as_ref())?)
+        let (commit, force) = (self.commit.as_deref(), self.force.force());
+        of_claimed(ctx, self.id, "fairway done", |app, id| done::done(app, id, commit, force.as_ref()))
     }
 }
 
@@ -334,12 +337,6 @@ pub struct ReopenArgs {
     reason: String,
 }
 
-impl ReopenArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&reopen::reopen(&ctx.app()?, &self.id, &self.reason)?)
-    }
-}
-
 /// Remove tasks that were never claimed
 ///
 /// All or none. A task with a claim, a record, a dependent or a part is not removed; cancel it instead. Its events stay,
@@ -350,12 +347,6 @@ pub struct RmArgs {
     /// Task ids
     #[arg(value_name = "ID", required = true, value_parser = values::task)]
     ids: Vec<TaskId>,
-}
-
-impl RmArgs {
-    fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&remove::remove(&ctx.app()?, &self.ids)?)
-    }
 }
 
 /// Export all tasks for `fairway task import`
