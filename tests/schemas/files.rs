@@ -143,7 +143,7 @@ fn description_of_the_worker_api_has_the_same_members() {
     use crate::wire::{
         ApprovalView, ContextView, ErrorDocument, HealthView, LifecycleView, PromptView, SectionView, TelemetryView,
     };
-    let text = fs::read_to_string(root().join("src/api/openapi.json")).unwrap();
+    let text = fs::read_to_string(root().join("docs/reference/openapi.json")).unwrap();
     let description: Value = serde_json::from_str(&text).unwrap();
     let members = |schema: &Value| -> Vec<String> {
         let mut names: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();

@@ -6,7 +6,7 @@ use axum::{
 };
 
 /// The OpenAPI document.
-const DOCUMENT: &str = include_str!("../openapi.json");
+const DOCUMENT: &str = include_str!("../../../docs/reference/openapi.json");
 
 pub(in crate::api) async fn get() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT).into_response()

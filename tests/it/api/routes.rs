@@ -8,7 +8,7 @@ fn described_routes_equal_served_routes() {
     let _server = Server::start(&world, &[]);
     let (status, document) = get(&world, "/openapi.json");
     assert_eq!(status, 200);
-    let checked_in = include_str!("../../../src/api/openapi.json");
+    let checked_in = include_str!("../../../docs/reference/openapi.json");
     assert_eq!(document, serde_json::from_str::<Value>(checked_in).unwrap());
     let routes: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
     insta::assert_snapshot!(routes.iter().map(|route| route.as_str()).collect::<Vec<_>>().join(" "), @"/lifecycle /prompt /context /authorize /telemetry /identity /health /exec /events /stream /ack /approvals /approvals/{id} /openapi.json");

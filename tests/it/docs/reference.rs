@@ -145,7 +145,7 @@ fn env_reference_has_every_variable() {
 
 #[test]
 fn http_reference_has_every_route() {
-    let document: Value = serde_json::from_str(&text("src/api/openapi.json")).unwrap();
+    let document: Value = serde_json::from_str(&text("docs/reference/openapi.json")).unwrap();
     let mut generated = String::from("\n| method | path | purpose |\n|---|---|---|\n");
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap().iter().filter(|(_, value)| value.is_object()) {
