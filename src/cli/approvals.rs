@@ -117,7 +117,6 @@ impl WatchArgs {
 }
 
 /// Prints the changes until the limit is over or the process ends.
-
 fn watch(ctx: &Context, limit: Option<Duration>) -> Result<Exit> {
     let app = ctx.app()?;
     let out = &ctx.out;

@@ -84,14 +84,14 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let words = NewCheckpoint {
+        let new = NewCheckpoint {
             state: self.state,
             summary: self.summary,
             owner: self.owner,
             artifact: self.artifact,
             due: self.due,
         };
-        ctx.answer(&record::record(&ctx.app()?, &self.task, words)?)
+        ctx.answer(&record::record(&ctx.app()?, &self.task, new)?)
     }
 }
 

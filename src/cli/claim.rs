@@ -74,7 +74,7 @@ impl Args {
             (_, true) => LaneScope::Any,
             _ => LaneScope::Configured,
         };
-        let wish = ClaimRequest {
+        let request = ClaimRequest {
             id,
             any: self.any,
             role: self.role.or_else(|| app.actor.role.clone().filter(|_| is_described || ctx.globals.role.is_some())),
@@ -84,6 +84,6 @@ impl Args {
             lease: self.lease,
             steal: self.reason,
         };
-        ctx.answer(&sessions::claim::claim(&app, &wish)?)
+        ctx.answer(&sessions::claim::claim(&app, &request)?)
     }
 }

@@ -72,36 +72,36 @@ impl PairArgs {
         let request = PairingRequest { access, name: self.name, lifetime: self.expires, paired_from: None };
         let view = devices::pair(&ctx.app()?, &request)?;
         let links = || view.links.clone();
-        ctx.show(&view, links, || words(&view, ctx))
+        ctx.show(&view, links, || text(&view, ctx))
     }
 }
 
-fn words(view: &DevicePairView, ctx: &Context) -> String {
-    let mut words = String::new();
+fn text(view: &DevicePairView, ctx: &Context) -> String {
+    let mut text = String::new();
     let code = view.links.first().filter(|_| view.is_in_network).and_then(|link| QrCode::new(link));
     if let Some(code) = &code {
-        words.push_str(&code.terminal(ctx.out.style.is_on()));
+        text.push_str(&code.terminal(ctx.out.style.is_on()));
     }
     for link in &view.links {
-        let _ = writeln!(words, "open: {}", escape_line(link));
+        let _ = writeln!(text, "open: {}", escape_line(link));
     }
-    let _ = writeln!(words, "or open /pair there and type: {}", view.code);
+    let _ = writeln!(text, "or open /pair there and type: {}", view.code);
     if let Some(fingerprint) = &view.fingerprint {
-        let _ = writeln!(words, "SHA-256 of the certificate: {fingerprint}");
+        let _ = writeln!(text, "SHA-256 of the certificate: {fingerprint}");
     }
     let _ = writeln!(
-        words,
+        text,
         "one browser, {}, until {}; the code is valid {} and for {MAX_WRONG_CODES} tries",
         if view.access == DeviceAccess::Full.as_str() { "with full access" } else { "to look only" },
         view.expires_at.to_local(),
         due(view.valid_until, ctx.env.now()).replace("in ", "for "),
     );
     if code.is_none() {
-        words.push_str(
+        text.push_str(
             "other machines cannot open this: fairway serve --http PORT --listen IP:PORT, or forward the port by SSH\n",
         );
     }
-    words
+    text
 }
 
 /// List the browsers that are paired with the page

@@ -80,7 +80,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let order = EvidenceRun {
+        let request = EvidenceRun {
             task: self.task,
             kind: self.kind,
             command: self.check.map_or(CommandSpec::Command(self.command), CommandSpec::Check),
@@ -92,7 +92,7 @@ impl RunArgs {
             Stream::Out => relay.out(bytes),
             Stream::Err => relay.err(bytes),
         };
-        let answer = run::run(&ctx.app()?, &order, Arc::new(pass_on))?;
+        let answer = run::run(&ctx.app()?, &request, Arc::new(pass_on))?;
         let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };
         exit_even_if_closed(exit, ctx.answer(&answer))
     }

@@ -46,7 +46,7 @@ impl Verb {
     }
 }
 
-/// How long the call is waited for on stdin.
+/// The time limit for reading the call from stdin.
 const LIMIT: Duration = Duration::from_secs(4);
 
 /// Decide on a tool call and log the decision
@@ -214,9 +214,9 @@ impl TestArgs {
             context: Map::new(),
         };
         call.runs_own_program = guard::is_own_verb(&ctx.env, &call);
-        let judgement =
+        let evaluation =
             guard::evaluate(&LoadedRules::load(&app), &app, session.as_ref(), &role, &call).unwrap_or_else(denied);
-        let view = EvaluationView::from(&judgement);
+        let view = EvaluationView::from(&evaluation);
         ctx.show(&view, || view.rule.iter().cloned().collect(), || escape_controls(&words(&view)))
     }
 }

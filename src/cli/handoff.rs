@@ -76,8 +76,8 @@ pub struct CreateArgs {
 impl CreateArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let payload = ctx.text("payload", self.payload, self.payload_file.as_deref())?;
-        let words = NewHandoff { to_role: self.to_role, to_lane: self.to_lane, summary: self.summary, payload };
-        ctx.answer(&create::create(&ctx.app()?, &self.task, &words)?)
+        let new = NewHandoff { to_role: self.to_role, to_lane: self.to_lane, summary: self.summary, payload };
+        ctx.answer(&create::create(&ctx.app()?, &self.task, &new)?)
     }
 }
 

@@ -36,7 +36,7 @@ impl Args {
         let Some(session) = app.actor.session.clone() else {
             return Err(Refusal::Usage { why: "whose sidecar? name a session: --session ID".into() }.into());
         };
-        let wish = SidecarOptions {
+        let options = SidecarOptions {
             session,
             transcript: self.transcript,
             provider: self.provider,
@@ -45,6 +45,6 @@ impl Args {
             read_transcript: transcripts::read_since,
         };
         let out = &ctx.out;
-        ctx.answer(&sidecar::run(&app, &wish, &mut |words| out.note(&format!("warning: {words}")))?)
+        ctx.answer(&sidecar::run(&app, &options, &mut |words| out.note(&format!("warning: {words}")))?)
     }
 }

@@ -106,8 +106,8 @@ fn until(text: &str) -> Result<Until, String> {
 
 impl PollArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let order = PollRequest { job: self.run, since_seq: self.since_seq, wait: self.wait, until: self.until };
-        let polled = poll::poll(&ctx.app()?, &order)?;
+        let request = PollRequest { job: self.run, since_seq: self.since_seq, wait: self.wait, until: self.until };
+        let polled = poll::poll(&ctx.app()?, &request)?;
         ctx.show(&polled, || vec![polled.run.run_id.clone()], || format::polled(&polled, ctx.env.now(), ctx.out.style))
     }
 }
@@ -148,7 +148,7 @@ impl WaitArgs {
     }
 }
 
-/// How far they are, in a line.
+/// Formats how many jobs have ended, and the first four others, as one line.
 fn progress(runs: &[Job]) -> String {
     let left: Vec<&Job> = runs.iter().filter(|run| !run.status.is_final()).collect();
     let names: Vec<String> = left.iter().take(4).map(|run| format!("{} {}", run.id.short(), run.status)).collect();
@@ -236,9 +236,9 @@ pub struct ListArgs {
 
 impl ListArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let order =
+        let request =
             ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(i64::from(self.limit)) };
-        let runs = list::list(&ctx.app()?, &order)?;
+        let runs = list::list(&ctx.app()?, &request)?;
         let table = || {
             if runs.is_empty() {
                 "no jobs\n".into()

@@ -162,7 +162,7 @@ pub struct AddArgs {
     #[arg(value_parser = values::lane)]
     name: LaneName,
     #[command(flatten)]
-    said: Said,
+    fields: LaneFields,
     /// Create the branch and the worktree with git
     #[arg(long)]
     create_worktree: bool,
@@ -170,7 +170,7 @@ pub struct AddArgs {
 
 /// The fields of a lane.
 #[derive(Debug, clap::Args)]
-pub struct Said {
+pub struct LaneFields {
     /// Role of the sessions in the lane
     #[arg(long)]
     role: Option<String>,
@@ -200,12 +200,9 @@ pub struct Said {
     sandbox: Option<String>,
 }
 
-impl Said {
-    /// Reads what was said; an empty text clears.
-    ///
-    /// # Errors
-    /// `invalid_value`, naming the field.
-    pub fn fields(self, ctx: &Context) -> Result<LanePatch, Refusal> {
+impl LaneFields {
+    /// Parses the given fields. An empty text clears a field.
+    fn patch(self, ctx: &Context) -> Result<LanePatch, Refusal> {
         let dir = |text: &str| {
             let dir = normalize(&ctx.env.cwd.join(text));
             let text = dir.to_str().map(str::to_owned);
@@ -226,9 +223,9 @@ impl Said {
     }
 }
 
-#[expect(clippy::option_option, reason = "not said, cleared and set are three things")]
-fn read<T, E>(said: Option<String>, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<Option<T>>, E> {
-    said.map(|text| if text.is_empty() { Ok(None) } else { parse(&text).map(Some) }).transpose()
+#[expect(clippy::option_option, reason = "absent, cleared and set are three things")]
+fn read<T, E>(text: Option<String>, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<Option<T>>, E> {
+    text.map(|text| if text.is_empty() { Ok(None) } else { parse(&text).map(Some) }).transpose()
 }
 
 fn sandbox(text: &str) -> Result<SandboxClass, Refusal> {
@@ -242,7 +239,7 @@ fn limit(text: &str) -> Result<i64, Refusal> {
 
 impl AddArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let (app, fields) = (ctx.app()?, self.said.fields(ctx)?);
+        let (app, fields) = (ctx.app()?, self.fields.patch(ctx)?);
         ctx.answer(&if self.create_worktree {
             lane::add::add_with_worktree(&app, &self.name, &fields)?
         } else {
@@ -259,12 +256,12 @@ pub struct EditArgs {
     #[arg(value_parser = values::lane)]
     name: LaneName,
     #[command(flatten)]
-    said: Said,
+    fields: LaneFields,
 }
 
 impl EditArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let fields = self.said.fields(ctx)?;
+        let fields = self.fields.patch(ctx)?;
         if fields == LanePatch::default() {
             return Err(Refusal::Usage { why: "say what to change, such as --wip 2".into() }.into());
         }

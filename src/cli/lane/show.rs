@@ -34,7 +34,7 @@ impl Args {
     }
 }
 
-/// The commit that is checked out, how far it is from the base, and the branch if it is not the lane's.
+/// The commit that is checked out, its distance from the base, and its branch when that is not the lane's.
 fn commit(lane: &LaneView, git: &LaneGitView) -> Option<String> {
     let mut text = git.commit.as_ref()?.chars().take(12).collect::<String>();
     match (&git.branch, &lane.branch) {

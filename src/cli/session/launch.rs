@@ -134,7 +134,7 @@ impl Args {
             None if self.words.is_empty() => None,
             None => Some(CommandSpec::Argv(self.words)),
         };
-        let wish = LaunchRequest {
+        let request = LaunchRequest {
             role: self.role,
             lane: self.lane,
             backend: self.backend,
@@ -156,13 +156,13 @@ impl Args {
             hooks: &LAUNCH_HOOKS,
         };
         if self.dry_run {
-            let mut plan = plan::plan(&app, &wish)?;
+            let mut plan = plan::plan(&app, &request)?;
             plan.notes.extend(missing_hooks(ctx, &plan));
             return show(ctx, &plan);
         }
         let mut plan = match start::previous_result(&app)? {
-            Some(answer) => return told(ctx, app, &answer, self.attach, self.wait),
-            None => plan::plan(&app, &wish)?,
+            Some(answer) => return launched(ctx, app, &answer, self.attach, self.wait),
+            None => plan::plan(&app, &request)?,
         };
         plan.notes.extend(missing_hooks(ctx, &plan));
         if self.attach && !ctx.env.terminal.stdin {
@@ -183,11 +183,11 @@ impl Args {
         );
         let answer = start::launch(&app, plan, watch)?;
         drop(interrupted);
-        told(ctx, app, &answer, self.attach, self.wait)
+        launched(ctx, app, &answer, self.attach, self.wait)
     }
 }
 
-/// Prints this when a signal ends the command while a session starts: the programs of the start may go on.
+/// The error text for a signal that ends the command while a session starts: the programs of the start may go on.
 pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> String {
     let failure = Failure {
         code: "interrupted",
@@ -210,9 +210,9 @@ fn missing_hooks(ctx: &Context, plan: &LaunchPlan) -> Option<String> {
     Some(format!("{}; enter the hooks for all worktrees: {fix}", missing.message(provider, directory)))
 }
 
-/// Prints what was launched and sits down at it, when that was asked for and it still runs. A launch that was to wait for its
-/// first prompt fails when that has not arrived.
-fn told(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option<Duration>) -> Result<Exit> {
+/// Prints the launched session, and attaches to it with `attach` while it runs. With `wait` it is an error when the first prompt has not
+/// arrived.
+fn launched(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option<Duration>) -> Result<Exit> {
     let exit = ctx.answer(answer)?;
     let first_prompt = answer.document.get("first_prompt").cloned().unwrap_or_default();
     if let (Some(within), Ok(Some(view))) = (wait, serde_json::from_value::<Option<FirstPromptView>>(first_prompt))

@@ -79,7 +79,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let told = SessionPatch {
+        let patch = SessionPatch {
             id: self.id,
             role: self.role,
             lane: self.lane,
@@ -99,6 +99,6 @@ impl Args {
             started_at: self.started_at,
             run_id: self.run_id,
         };
-        ctx.answer(&upsert::upsert(&ctx.app()?, &told)?)
+        ctx.answer(&upsert::upsert(&ctx.app()?, &patch)?)
     }
 }
