@@ -7,7 +7,7 @@ use clap::{
     builder::{StyledStr, Styles},
 };
 
-use super::{GROUPS, PLUMBING, topics};
+use super::topics::{self, GROUPS, PLUMBING};
 use crate::hooks::Provider;
 
 /// Stands in examples for a provider's name, which only the code of the hooks knows.

@@ -119,7 +119,7 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
     let mut lanes_table = Table::new(&columns);
     for lane in lanes {
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
-        let mut row = vec![lane.name.clone(), lane.status.to_owned(), dash(lane.role.as_deref()), held(lane)];
+        let mut row = vec![lane.name.clone(), lane.status.to_owned(), dash(lane.role.as_deref()), show::held(lane)];
         if with_git {
             let git = lane.git.as_ref().and_then(Option::as_ref);
             let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -129,24 +129,10 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
             let changed = changed.unwrap_or_else(|| if is_gone { "gone" } else { "-" }.to_owned());
             row.extend([number(git.and_then(|git| git.ahead)), number(git.and_then(|git| git.behind)), changed]);
         }
-        row.extend([dash(lane.branch.as_deref()), dash(worktree(lane).as_deref()), dash(lane.title.as_deref())]);
+        row.extend([dash(lane.branch.as_deref()), dash(show::worktree(lane).as_deref()), dash(lane.title.as_deref())]);
         lanes_table.row(row);
     }
     lanes_table
-}
-
-/// How many tasks are held, of how many.
-pub(super) fn held(lane: &LaneView) -> String {
-    match lane.wip_limit {
-        Some(limit) => format!("{}/{limit}", lane.held),
-        None => lane.held.to_string(),
-    }
-}
-
-/// The directory of a lane's worktree, with its host when that is another one.
-pub(super) fn worktree(lane: &LaneView) -> Option<String> {
-    let dir = lane.worktree.as_ref()?;
-    Some(lane.other_host.as_ref().map_or_else(|| dir.clone(), |host| format!("{dir} on {host}")))
 }
 
 /// Add a lane

@@ -65,11 +65,11 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         }
     };
     field("status", Some(lane.status));
-    field("held", Some(&super::held(lane)));
+    field("held", Some(&held(lane)));
     field("role", lane.role.as_deref());
     field("branch", lane.branch.as_deref());
     field("base", lane.base.as_deref());
-    field("worktree", super::worktree(lane).as_deref());
+    field("worktree", worktree(lane).as_deref());
     if let Some(git) = lane.git.as_ref().and_then(Option::as_ref) {
         let (commit, changes) = (commit(lane, git), git.changed_files.map(changes));
         field("commit", commit.as_deref());
@@ -103,4 +103,18 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         let _ = write!(text, "\n{ways_on}");
     }
     text
+}
+
+/// How many tasks are held, of how many.
+pub(super) fn held(lane: &LaneView) -> String {
+    match lane.wip_limit {
+        Some(limit) => format!("{}/{limit}", lane.held),
+        None => lane.held.to_string(),
+    }
+}
+
+/// The directory of a lane's worktree, with its host when that is another one.
+pub(super) fn worktree(lane: &LaneView) -> Option<String> {
+    let dir = lane.worktree.as_ref()?;
+    Some(lane.other_host.as_ref().map_or_else(|| dir.clone(), |host| format!("{dir} on {host}")))
 }
