@@ -14,6 +14,9 @@ use crate::{actions::sessions::answer, domain::question::QuestionId};
 /// of the agent's program is answered in its own window (`fairway session attach`), and a permission request by `fairway approvals
 /// answer`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway answer question:s1:3 'yes, both currencies'
+fairway answer question:s1:c12 --text-file note.md")]
 pub struct Args {
     /// Question, such as question:s1:3
     #[arg(value_parser = values::question, value_name = "QUESTION")]

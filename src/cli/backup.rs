@@ -11,6 +11,7 @@ use crate::actions::upkeep::backup;
 ///
 /// The copy is checked before the file appears under its name.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway backup store.db")]
 pub struct Args {
     /// File to create
     #[arg(value_name = "FILE")]

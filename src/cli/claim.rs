@@ -19,6 +19,10 @@ use crate::{
 /// one of its role: of its lane, then without a lane. With --json the answer has the claim's epoch. Pass it as --epoch to be
 /// refused once the task has changed hands.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway claim
+fairway claim T-4 --lease 30m
+fairway task claim T-4")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Task id; default: the session's, else the next ready task
@@ -70,7 +74,7 @@ impl Args {
             (_, true) => LaneScope::Any,
             _ => LaneScope::Configured,
         };
-        let wish = ClaimRequest {
+        let request = ClaimRequest {
             id,
             any: self.any,
             role: self.role.or_else(|| app.actor.role.clone().filter(|_| is_described || ctx.globals.role.is_some())),
@@ -80,6 +84,6 @@ impl Args {
             lease: self.lease,
             steal: self.reason,
         };
-        ctx.answer(&sessions::claim::claim(&app, &wish)?)
+        ctx.answer(&sessions::claim::claim(&app, &request)?)
     }
 }

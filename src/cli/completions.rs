@@ -50,6 +50,7 @@ complete -c fairway -f -a '(__fairway_values)'
 ///
 /// Commands and flags are completed by the script. In bash, zsh and fish, ids and names are asked from fairway at each Tab.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway completions bash")]
 pub struct Args {
     /// Shell
     #[arg(value_enum)]

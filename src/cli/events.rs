@@ -20,6 +20,9 @@ const MAX_WIDTH: usize = 32;
 ///
 /// Conditions of several flags hold together. Times are local; with --json they are in UTC.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway events --of-task T-4 --since 1h
+fairway events --tail 20 --follow")]
 pub struct Args {
     /// Only events after a number, date, time or span such as 1h
     #[arg(long, value_name = "SEQ|TIME", default_value = "0", allow_negative_numbers = true)]

@@ -14,6 +14,9 @@ use crate::{
 /// Without a topic it works everywhere, also in a worktree without a .fairway directory and outside of projects. A project's
 /// own .fairway/AGENTS.md is printed in its place if a person has changed it. With a topic it prints that guide of the manual.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway guide
+fairway guide jobs")]
 pub struct Args {
     /// Topic of a guide, as --list names it
     #[arg(value_name = "TOPIC", conflicts_with = "list")]

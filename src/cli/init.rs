@@ -9,6 +9,9 @@ use crate::actions::upkeep;
 ///
 /// A repeat is harmless: existing files stay as they are. `fairway setup` does this and the rest.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway init
+fairway init --store postgres://fairway@db.example/team")]
 pub struct Args {
     /// Begin a new store where one that was here before is gone
     ///

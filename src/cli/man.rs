@@ -21,6 +21,9 @@ use crate::{
 ///
 /// With --output, writes the pages of all commands, as a package has them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway man task add
+fairway man --output ~/.local/share/man/man1")]
 pub struct Args {
     /// Command of the page; default: the whole program
     #[arg(value_name = "COMMAND")]

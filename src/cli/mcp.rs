@@ -27,6 +27,9 @@ use crate::{
 /// overlap. The session comes from the environment, as for commands. It ends with stdin. `fairway guide mcp` tells how clients
 /// are configured.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway mcp
+fairway mcp --root /srv/shop")]
 pub struct Args {}
 
 impl Args {

@@ -21,6 +21,10 @@ use crate::{
 ///
 /// With --format github, blockers are annotations of a GitHub workflow, and GITHUB_STEP_SUMMARY gets a table.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway merge-ready T-4
+fairway merge-ready T-4 --format github
+fairway task merge-check T-4")]
 pub struct Args {
     /// Task id
     #[arg(value_parser = values::task)]

@@ -1,5 +1,5 @@
-//! The command line: arguments in, one use case, text or JSON out. Each command is a leaf file: its `Args`, whose doc
-//! comments are the help, and `run`.
+//! The command line: arguments in, one use case, text or JSON out. Each noun is a file with the `Args` of its commands, whose doc
+//! comments are the help and whose `after_help` has the examples. A long command has a file of its own in the noun's directory.
 
 mod adapter;
 mod age;

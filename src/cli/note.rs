@@ -9,6 +9,9 @@ use crate::{actions::queue::checkpoint, domain::TaskId};
 ///
 /// The state of the checkpoint is active. For other states, the owner of the next step and a due time: `fairway checkpoint record`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway note 'parser done; the printer is next'
+fairway note 'see the log' --task T-4 --artifact out.log")]
 pub struct Args {
     /// Text in one line; - reads stdin
     text: String,

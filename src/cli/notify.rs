@@ -31,6 +31,9 @@ const NOT_SENT: Exit = 7;
 /// still open at its end comes as one summary. A sink that fails is tried five times within seven minutes; after that, doctor
 /// reports it. bell and osc write to this terminal.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway notify --follow
+fairway notify --test desktop")]
 pub struct Args {
     /// Keep running: wait for items and send them
     #[arg(long, short)]

@@ -22,6 +22,9 @@ const MAX_FILES: usize = 8;
 /// conflicts), rebase (the lane conflicts with its base), adjacent (changes within one line of each other), planned (the paths
 /// of claimed tasks overlap) and unknown (it cannot be judged). Exit 0, whether or not there is an overlap.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway overlap
+fairway overlap api")]
 pub struct Args {
     /// Lane or task; default: every lane
     #[arg(value_name = "LANE|TASK")]

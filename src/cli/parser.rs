@@ -46,7 +46,7 @@ pub(super) enum Verb {
     Ready(ready::Args),
     Claim(claim::Args),
     Release(release::Args),
-    Done(task::done::Args),
+    Done(task::DoneArgs),
     Note(note::Args),
     #[command(subcommand)]
     Checkpoint(checkpoint::Verb),

@@ -19,7 +19,7 @@ type Augment = fn(Command) -> Command;
 /// The commands that people and agents call all day, by name.
 const COMMANDS: &[(&str, Augment)] = &[
     ("claim", claim::Args::augment_args),
-    ("done", task::done::Args::augment_args),
+    ("done", task::DoneArgs::augment_args),
     ("events", events::Args::augment_args),
     ("hook", hook::Args::augment_args),
     ("inbox", inbox::Args::augment_args),

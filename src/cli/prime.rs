@@ -17,6 +17,7 @@ use crate::{
 /// The context holds the session's identity, its tasks, their blockers, new messages, the latest checkpoint and next
 /// commands.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway prime --mode compact")]
 pub struct Args {
     /// Task to describe; default: the session's claimed task
     #[arg(long = "task", alias = "task-id", value_name = "ID", value_parser = values::task)]

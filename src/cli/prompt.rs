@@ -21,6 +21,10 @@ use crate::{
 /// acknowledged once the agent provably has it. A session that has not reported its state gets only urgent prompts and those with
 /// --now. The end of a turn is known of structured sessions only. `fairway send` does the same for a lane, a role or all.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway prompt s1 'run the tests again'
+fairway prompt s1 --text-file note.md --wait-ack 1m
+fairway message prompt s1 'run the tests again'")]
 pub struct Args {
     /// Session id
     #[arg(value_parser = values::session)]

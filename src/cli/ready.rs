@@ -14,6 +14,9 @@ const USUAL: usize = 100;
 
 /// List the tasks that can be claimed now, best first
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway ready
+fairway ready --why")]
 pub struct Args {
     /// Only tasks that fit this role; default: that of the session
     #[arg(long, value_parser = values::role)]

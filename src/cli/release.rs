@@ -18,6 +18,10 @@ use crate::{
 /// sessions of which nothing is alive on this host. --host releases those of another host, once it was silent for
 /// `sessions.stale_after`. Both are a person's commands. Claims of tasks in review stay.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway release T-4 T-8 --reason 'end of the day'
+fairway release --dead
+fairway task release T-4 --reason 'needs a designer'")]
 #[command(group = clap::ArgGroup::new("which").args(["ids", "lane", "all", "dead", "host"]).required(true).multiple(true))]
 pub struct Args {
     /// Task ids

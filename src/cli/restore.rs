@@ -21,6 +21,9 @@ use crate::{
 /// in the user's state directory. The newest twelve are kept, none longer than seven days. --latest says which events
 /// are missing since.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway restore store.db
+fairway restore --latest")]
 pub struct Args {
     /// Backup file
     #[arg(value_name = "FILE", required_unless_present_any = ["latest", "list"], conflicts_with_all = ["latest", "list"])]

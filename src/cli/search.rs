@@ -19,6 +19,9 @@ const MAX_UNREADABLE: usize = 5;
 /// first. The case of letters counts only when TEXT has an upper-case letter. What looks like a secret is masked and is not
 /// found. A message names no task: --task finds none. Exit 0, also without a hit.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway search 'rounding error'
+fairway search --kind transcript --lane api TODO")]
 pub struct Args {
     /// Text, or with --regex a regular expression
     text: String,

@@ -22,6 +22,9 @@ use crate::{
 /// sender. Each session gets a prompt of its own, delivered as by `fairway prompt`; a person reads `fairway inbox`. The failure of
 /// one stops no other. The end of a turn is known of structured sessions only. --json prints an array of receipts.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway send s1 'run the tests again' --wait-ack 1m
+fairway send --all 'stop: the schema has changed' --priority urgent")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
     /// Session id, session:ID, lane:NAME, role:NAME or person:NAME

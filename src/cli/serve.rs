@@ -29,6 +29,9 @@ use crate::{
 /// whose fingerprint is printed. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
 /// commands that start it are printed, and are yours to run.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway serve --open
+fairway serve --http 8080 --exit-after 8h")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Also serve on 127.0.0.1; default: any free port

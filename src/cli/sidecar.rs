@@ -17,6 +17,7 @@ use crate::{
 /// agent is idle. The provider's transcript is read for usage and activity. A second sidecar of a session replaces the
 /// first.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway sidecar --session s1")]
 pub struct Args {
     /// Provider's transcript; default: the one on record
     #[arg(long, value_name = "FILE")]
@@ -35,7 +36,7 @@ impl Args {
         let Some(session) = app.actor.session.clone() else {
             return Err(Refusal::Usage { why: "whose sidecar? name a session: --session ID".into() }.into());
         };
-        let wish = SidecarOptions {
+        let options = SidecarOptions {
             session,
             transcript: self.transcript,
             provider: self.provider,
@@ -44,6 +45,6 @@ impl Args {
             read_transcript: transcripts::read_since,
         };
         let out = &ctx.out;
-        ctx.answer(&sidecar::run(&app, &wish, &mut |words| out.note(&format!("warning: {words}")))?)
+        ctx.answer(&sidecar::run(&app, &options, &mut |words| out.note(&format!("warning: {words}")))?)
     }
 }

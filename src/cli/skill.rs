@@ -10,6 +10,7 @@ use crate::{actions::upkeep::guide::SKILL, wire::SkillView};
 /// A SKILL.md, as plugins bring it. Without a plugin: write it to skills/fairway/SKILL.md in the directory from which an agent's
 /// command line loads skills.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway skill")]
 pub struct Args {}
 
 impl Args {

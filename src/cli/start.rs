@@ -10,7 +10,7 @@ use super::{
     each,
     exit::Exit,
     print_error::print_error,
-    session::{first_prompt_args::FirstPromptArgs, launch::interruption},
+    session::launch::{FirstPromptArgs, interruption},
     values,
 };
 use crate::{
@@ -38,6 +38,9 @@ use crate::{
 /// The agent is that of --provider, else of the role or the lane, else the only one that is installed. Several tasks start
 /// several sessions, each by itself: the exit code is that of the first failure.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway start 'Fix the total' --body 'It doubles' --provider {provider}
+fairway start T-4 T-5")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Task id, or title of a new task; repeatable

@@ -14,6 +14,9 @@ use crate::{
 /// state. A change needs trust again; until then the last trusted text stays in force. Read the files first: --show prints
 /// them. At a terminal, a person is asked. Refused inside a session.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway trust --show
+fairway trust")]
 pub struct Args {
     /// Print the files and whether they are trusted; change nothing
     #[arg(long)]

@@ -17,6 +17,9 @@ use crate::{
 /// With --by day also how many tasks were claimed and done, and the median time from claim to done. With --tasks the median time
 /// that the tasks done on a day were in each state, since they were added or reopened. Days are UTC.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway usage --by lane --since 7d
+fairway usage --tasks --since 7d")]
 pub struct Args {
     /// Group by session, lane, task, role, model or day
     #[arg(long, value_parser = values::usage_by, default_value = "session")]

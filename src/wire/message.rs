@@ -1,9 +1,13 @@
-//! A message as a document.
+//! Messages and prompts as documents.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::message::{Channel, Message, Recipient};
+use super::values::time;
+use crate::domain::{
+    message::{Channel, Message, MessageStatus, PromptWait, Recipient},
+    secrets,
+};
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -74,6 +78,110 @@ impl From<&Message> for MessageView {
             created_at: message.created_at.to_string(),
             answered_at: message.answered_at.map(|at| at.to_string()),
             stop_reason: message.stop_reason.clone(),
+        }
+    }
+}
+
+/// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OutboxView {
+    /// The message.
+    #[serde(flatten)]
+    pub message: MessageView,
+    /// The reader to whom it was shown last.
+    pub offered_to: Option<String>,
+    /// Until when they may say that they have it.
+    pub offered_until: Option<String>,
+    /// The key that makes repeats one message.
+    pub dedup: Option<String>,
+    /// When it is too late to read it.
+    pub expires_at: Option<String>,
+    /// The code of why it waits, as `state_unknown`.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::message::WaitReason>"))]
+    pub reason: Option<&'static str>,
+    /// The command that delivers it now, with its purpose.
+    pub hint: Option<String>,
+}
+
+impl From<&Message> for OutboxView {
+    fn from(message: &Message) -> Self {
+        let view = MessageView::from(message);
+        Self {
+            message: MessageView { content: secrets::mask(&view.content), ..view },
+            offered_to: message.offered_to.clone(),
+            offered_until: time(message.offered_until.filter(|_| !message.is_typed())),
+            dedup: message.dedup.clone(),
+            expires_at: time(message.expires_at),
+            reason: None,
+            hint: None,
+        }
+    }
+}
+
+impl OutboxView {
+    /// The message with the reason of its wait and the command that delivers it now.
+    #[must_use]
+    pub fn waiting(self, wait: &PromptWait) -> Self {
+        Self { reason: Some(wait.reason.as_str()), hint: wait.hint.clone(), ..self }
+    }
+}
+
+/// A prompt that was sent, or was not accepted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PromptView {
+    /// Whether it was taken at all: not for a session that has ended.
+    pub accepted: bool,
+    /// Whether it is queued without an open offer. `POST /prompt` says no when an idle agent is connected, which gets it at once.
+    pub queued: bool,
+    /// Its place among what waits for that session: 1 is next. Absent when it is settled; 0 when `POST /prompt` says that it
+    /// is not queued.
+    pub position: Option<usize>,
+    /// Its number.
+    pub message_id: Option<i64>,
+    /// Whether nothing was sent, because one under the same key was acknowledged.
+    pub deduplicated: bool,
+    /// Why it was not accepted; of an accepted one the code of why it waits, as `state_unknown`.
+    pub reason: Option<String>,
+    /// The command that delivers it now, with its purpose.
+    pub hint: Option<String>,
+    /// The message as it stands.
+    pub message: Option<MessageView>,
+}
+
+impl PromptView {
+    /// A prompt that was accepted.
+    pub fn new(message: &Message, position: Option<usize>, deduplicated: bool) -> Self {
+        Self {
+            accepted: true,
+            queued: message.status == MessageStatus::Queued,
+            position,
+            message_id: Some(message.id),
+            deduplicated,
+            reason: None,
+            hint: None,
+            message: Some(MessageView::from(message)),
+        }
+    }
+
+    /// The prompt with the reason of its wait and the command that delivers it now.
+    #[must_use]
+    pub fn waiting(self, wait: &PromptWait) -> Self {
+        Self { reason: Some(wait.reason.as_str().to_owned()), hint: wait.hint.clone(), ..self }
+    }
+
+    /// A prompt that was not accepted.
+    pub const fn declined(reason: String) -> Self {
+        Self {
+            accepted: false,
+            queued: false,
+            position: None,
+            message_id: None,
+            deduplicated: false,
+            reason: Some(reason),
+            hint: None,
+            message: None,
         }
     }
 }

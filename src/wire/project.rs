@@ -1,8 +1,11 @@
-//! A project's beginning, backups and trust as documents.
+//! The project as documents: its beginning, setup, configuration, backups and trust.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Serialize;
+use serde_json::Value;
+
+use super::DoctorView;
 
 /// The answer to `init`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -86,4 +89,70 @@ pub struct TrustedSettingView {
     pub key: String,
     /// Its value.
     pub value: String,
+}
+
+/// A setting in force.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SettingView {
+    /// The key's full path.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// The value as it is written in a file.
+    #[serde(skip)]
+    pub written: String,
+    /// `default`, a file's path, or a variable's name.
+    pub source: String,
+}
+
+/// A configuration that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ConfigCheckView {
+    /// Always true: a wrong one is an error.
+    pub valid: bool,
+    /// The files that it was read from, lowest layer first.
+    pub files: Vec<String>,
+    /// Whether it is trusted: `trusted`, `untrusted` or `not_needed`.
+    pub trust: &'static str,
+    /// Why it is not trusted.
+    pub why: Option<String>,
+}
+
+/// The steps that `setup` did, or would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SetupView {
+    /// The project's root.
+    pub root: String,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// One for each file.
+    pub steps: Vec<SetupStepView>,
+    /// The tasks that only a person can do.
+    pub left: Vec<String>,
+    /// The test of every hook.
+    pub doctor: Option<DoctorView>,
+    /// The command for the next step.
+    pub next: String,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SetupStepView {
+    /// Its subject.
+    pub kind: &'static str,
+    /// The file.
+    pub file: String,
+    /// Where the file is, when a link in the repository leads there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// `changed`, `would_change`, `unchanged` or `left`.
+    pub status: &'static str,
+    /// Why it is left as it is.
+    pub why: Option<String>,
+    /// The lines that are added at its end.
+    pub text: Option<String>,
 }

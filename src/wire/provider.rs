@@ -1,8 +1,9 @@
-//! A provider as a document: how its agent runs in a terminal, and without one.
+//! Providers as documents: their agents, the proof that an agent asks, and the effects of an event.
 
 use serde::Serialize;
 
-use super::AgentProofView;
+use super::SessionView;
+use crate::domain::{checkpoint::Checkpoint, evidence::Evidence, handoff::Handoff};
 
 /// A provider that is built in or configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,4 +37,61 @@ pub struct ProviderProgramView {
     pub version: Option<String>,
     /// The version with which Fairway was tried; `null` for an unproven agent.
     pub proven_with: Option<String>,
+}
+
+/// What a canary has shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AgentProofView {
+    /// Whether the agent has asked before it ran a tool.
+    pub proven: bool,
+    /// Why that is not proven.
+    pub reason: Option<String>,
+    /// The name and version that the agent gives itself.
+    pub agent: Option<String>,
+    /// The mode in which it was tried.
+    pub mode: Option<String>,
+    /// When it was tried.
+    pub at: String,
+}
+
+/// An agent that can be tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TriedAgentView {
+    /// The provider.
+    pub provider: String,
+    /// The command as shell text.
+    pub command: String,
+    /// The version that the files around the program record.
+    pub version: Option<String>,
+    /// The mode in which the profile says that it asks.
+    pub mode: Option<String>,
+    /// Whether this call tried it, or would try it.
+    pub tried: bool,
+    /// The newest result; `null` when it was never tried.
+    pub proof: Option<AgentProofView>,
+}
+
+/// The answer to `session event`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProviderEventView {
+    /// The state that was reported, in our spelling.
+    #[cfg_attr(test, schemars(with = "crate::domain::provider_event::ProviderState"))]
+    pub state: &'static str,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// Whether the session is a new one.
+    pub created: bool,
+    /// The session, as it is now, or would be.
+    pub session: SessionView,
+    /// The checkpoint that was recorded; a dry run records none.
+    pub checkpoint: Option<Checkpoint>,
+    /// The evidence that was recorded, likewise.
+    pub evidence: Option<Evidence>,
+    /// The handoff that was made, likewise.
+    pub handoff: Option<Handoff>,
+    /// The effects, done or only planned, in words.
+    pub effects: Vec<String>,
 }

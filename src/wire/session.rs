@@ -1,4 +1,4 @@
-//! A session as a document.
+//! Sessions as documents.
 
 use serde::Serialize;
 
@@ -103,4 +103,16 @@ impl From<&Session> for SessionView {
             sandbox: session.sandbox.map(SandboxClass::as_str),
         }
     }
+}
+
+/// The end of a sidecar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SidecarView {
+    /// The session whose companion it was.
+    pub session_id: String,
+    /// Why it ended.
+    pub reason: String,
+    /// How many turns it read from the provider's record that were not known.
+    pub turns: usize,
 }

@@ -1,4 +1,4 @@
-//! The store as JSON.
+//! The store and its snapshots as documents.
 
 use std::path::PathBuf;
 
@@ -75,4 +75,18 @@ pub struct StoreCopyView {
     pub left: String,
     /// The configuration files that were changed.
     pub changed: Vec<PathBuf>,
+}
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SnapshotView {
+    /// Its file, which `fairway restore FILE` takes too.
+    pub file: PathBuf,
+    /// When it was made.
+    pub made_at: String,
+    /// The newest event in it.
+    pub event: i64,
+    /// Its length in bytes.
+    pub bytes: u64,
 }

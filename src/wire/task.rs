@@ -1,4 +1,4 @@
-//! A task as a document.
+//! Tasks as documents: their claims, details and dependencies.
 
 use serde::Serialize;
 
@@ -6,8 +6,8 @@ use super::{
     ClaimantView,
     values::{texts, time},
 };
-use crate::domain::checkpoint::Checkpoint;
 use crate::domain::{
+    checkpoint::Checkpoint,
     claim::Claim,
     task::{NotReadyReason, Task, TaskState},
 };
@@ -197,4 +197,69 @@ pub struct TaskDetailView {
     /// Whether the history has earlier entries.
     #[serde(skip)]
     pub has_earlier: bool,
+}
+
+/// The answer to a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ClaimedView {
+    /// The task, with the claim.
+    pub task: TaskView,
+    /// How the claim came about: `fresh`, `expired`, `stolen`, `continued` or `handed_over`. The renewal of a claim omits it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub takeover: Option<&'static str>,
+    /// The previous claimant; null without one. The renewal of a claim omits it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Option<String>>,
+}
+
+impl ClaimedView {
+    /// The answer to the renewal of a claim.
+    pub const fn renewed(task: TaskView) -> Self {
+        Self { task, takeover: None, from: None }
+    }
+}
+
+/// The answer to a release.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReleasedView {
+    /// The tasks, without their claims.
+    pub tasks: Vec<TaskView>,
+}
+
+/// The tasks that were removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RemovedTasksView {
+    /// The tasks, as they were.
+    pub removed: Vec<TaskView>,
+}
+
+/// The dependencies below a task, flat, in the order of a walk: a node's children follow it one level deeper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DepTreeView {
+    /// The task at the top.
+    pub task_id: String,
+    /// The task itself and everything below it.
+    pub nodes: Vec<DepNodeView>,
+}
+
+/// One place in the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DepNodeView {
+    /// The task here.
+    pub task_id: String,
+    /// How deep: 0 is the task at the top.
+    pub depth: usize,
+    /// The status; null when the task is not in the store.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::task::TaskStatus>"))]
+    pub status: Option<&'static str>,
+    /// The title; null when the task is not in the store.
+    pub title: Option<String>,
+    /// Whether it stands further up already; what is below it is shown there.
+    pub repeated: bool,
 }

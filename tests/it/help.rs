@@ -1,39 +1,6 @@
-//! The help of every verb, in one file: what scripts and people hold us to.
+//! Help pages: their form, and what must stand on them. Their texts are in `docs/reference/cli.md`, which a test compares.
 
 use crate::common::{TestProject, command_table::parsed_commands};
-
-#[test]
-fn help_of_every_verb_is_as_recorded() {
-    let world = TestProject::uninitialized();
-    let mut verbs = parsed_commands();
-    // And the nouns, which list their verbs.
-    for verb in verbs.clone() {
-        for (end, _) in verb.match_indices(' ') {
-            let at = verbs.iter().position(|known| known == &verb).unwrap();
-            if !verbs.contains(&verb[..end].to_owned()) {
-                verbs.insert(at, verb[..end].to_owned());
-            }
-        }
-    }
-    verbs.insert(0, String::new());
-    let mut help = String::new();
-    for verb in &verbs {
-        let words: Vec<&str> = verb.split(' ').filter(|word| !word.is_empty()).chain(["--help"]).collect();
-        let run = world.run(&words).exits(0);
-        assert_eq!(run.stderr, "");
-        let listed =
-            run.stdout.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
-        for line in listed.lines().filter(|line| !line.starts_with("   ")) {
-            assert!(line.split_whitespace().count() > 1, "no word about it: {line}");
-        }
-        help.push_str(&format!("$ fairway {}\n{}\n", words.join(" "), run.stdout));
-    }
-    for topic in ["options", "environment", "exit-codes", "gates", "glossary", "plumbing"] {
-        let run = world.run(["help", topic]).exits(0);
-        help.push_str(&format!("$ fairway help {topic}\n{}\n", run.stdout));
-    }
-    insta::assert_snapshot!("help", help);
-}
 
 /// A page is read on a terminal of 80 columns and 24 to 60 lines.
 #[test]

@@ -462,7 +462,7 @@ impl Plumbing {
     }
 }
 
-/// The exit code after typing; a question on the screen is told.
+/// The exit code after typing. A question on the screen is printed as a warning, and the code is [`TEMPORARY_FAILURE`].
 fn submitted(question: Option<String>, warn: &mut dyn FnMut(&str)) -> Exit {
     let Some(sign) = question else { return 0 };
     warn(&format!("the program asks: {sign}"));

@@ -19,6 +19,9 @@ use crate::{actions::core::errors, render::Meaning, wire::DemoView};
 /// Runs every command for real, with scripted agents: no agent's command line and no tmux is needed. Your projects and
 /// settings are not touched, and nothing is left behind without --keep. On a terminal it ends in fairway top.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway demo
+fairway demo --keep --dir ./demo")]
 pub struct Args {
     /// Keep the directory, to look around in it
     #[arg(long)]

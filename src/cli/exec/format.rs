@@ -1,4 +1,4 @@
-//! Background runs as people see them.
+//! Jobs as text.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
 /// How much of a command a line shows, in characters; a table has its own width.
 const COMMAND: usize = 80;
 
-/// Runs, one a line.
+/// A table of jobs, one row each.
 pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "status", "age", "session", "queue", "command"]);
     for run in runs {
@@ -32,7 +32,7 @@ pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
     table
 }
 
-/// A run in one line: how it stands, since when, and what it is.
+/// Formats a job as one line: its status, for how long, and its command.
 pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     let meaning = match run.status {
         "succeeded" => Meaning::Good,
@@ -65,7 +65,7 @@ pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     )
 }
 
-/// A run and what is new of it: the words of its output as they came, events on lines of their own.
+/// Formats the answer to `exec poll`: the status of the job, then its new output in order, with each event on a line of its own.
 pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> String {
     let mut text = line(&polled.run, now, style);
     text.push('\n');
@@ -93,7 +93,7 @@ pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> Stri
     text
 }
 
-/// An event in a line.
+/// Formats one event as a line of `exec poll`.
 pub(super) fn event(item: &JobItemView) -> String {
     let name = item.meta.get("event").and_then(|name| name.as_str()).unwrap_or("event");
     let said = if item.payload.is_empty() { item.meta.to_string() } else { item.payload.clone() };

@@ -24,6 +24,7 @@ use crate::{
 /// The job's stderr goes to stderr, and so do its events. Control sequences are removed and secrets masked. With
 /// --follow and --json each item is one line.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway exec log 01a200f8 --follow")]
 pub struct Args {
     /// Job id or its short form
     #[arg(value_name = "JOB")]
@@ -49,17 +50,17 @@ fn stream(text: &str) -> Result<ItemType, String> {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let order = LogRequest {
+        let request = LogRequest {
             job: self.run,
             since_seq: self.since_seq,
             limit: self.limit.map(|limit| limit as usize),
             stream: self.stream,
         };
         if ctx.out.json && !self.follow {
-            ctx.out.document(&log::log(&app, &order)?)?;
+            ctx.out.document(&log::log(&app, &request)?)?;
             return Ok(0);
         }
-        let run = Reader::new(ctx).read(&app, &order, self.follow)?;
+        let run = Reader::new(ctx).read(&app, &request, self.follow)?;
         // The end of a supervised job is an item, which the loop has shown; an unsupervised job has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
             ctx.out.note(&format::line(&output::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
@@ -68,7 +69,7 @@ impl Args {
     }
 }
 
-/// Shows items as they come.
+/// Prints the items of a job's output in request.
 pub(super) struct Reader<'a> {
     ctx: &'a Context,
     stdout: StreamPrinter,
@@ -77,19 +78,18 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Has shown nothing yet.
     pub(super) fn new(ctx: &'a Context) -> Self {
         Self { ctx, stdout: StreamPrinter::default(), stderr: StreamPrinter::default(), seen: 0 }
     }
 
-    /// The number of the last item that was shown.
+    /// The sequence number of the last printed item.
     pub(super) const fn seen(&self) -> i64 {
         self.seen
     }
 
-    /// Shows what is asked for; answers the run as it stood at last.
-    pub(super) fn read(&mut self, app: &App, order: &LogRequest, follow: bool) -> Result<Job> {
-        let mut left = order.limit.unwrap_or(usize::MAX);
+    /// Prints the requested items, with `follow` until the job has ended. Returns the job as it is afterwards.
+    pub(super) fn read(&mut self, app: &App, request: &LogRequest, follow: bool) -> Result<Job> {
+        let mut left = request.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);
         let see = |piece: DecodedItem| {
             let Some(rest) = left.checked_sub(1) else { return Ok(ControlFlow::Break(())) };
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
             shown.borrow_mut().see(&piece)?;
             Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        let run = log::each(app, order, follow, see, || shown.borrow_mut().pause())?;
+        let run = log::each(app, request, follow, see, || shown.borrow_mut().pause())?;
         shown.borrow_mut().pause()?;
         Ok(run)
     }
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Nothing more comes for now: what waits for the end of its line is shown.
+    /// Prints unfinished lines when there is no more output for now.
     fn pause(&mut self) -> Result<()> {
         let out = &self.ctx.out;
         if !out.json && !out.quiet {

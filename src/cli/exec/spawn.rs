@@ -36,6 +36,9 @@ use crate::{
 /// Jobs of one queue run one after another. The default queue is the session's. A command after -- runs without a
 /// shell.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway exec spawn -- make test
+fairway exec spawn --watch 'error=broken' --shell 'make test 2>&1'")]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 #[command(override_usage = "fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)")]
 pub struct Args {
@@ -92,7 +95,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// A variable and its value; without a value it is to be unset.
+/// Splits `NAME=VALUE`. Without a value the variable is to be unset.
 fn variable(text: OsString) -> (OsString, Option<OsString>) {
     // A name may begin with '=', so the first letter is never the separator.
     let at = text.as_bytes().iter().skip(1).position(|byte| *byte == b'=').map(|at| at + 1);
@@ -115,7 +118,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let stdin = ctx.bytes("stdin", self.stdin, self.stdin_file.as_deref())?;
         let once = self.watch_once.into_iter().map(|watcher| Watcher { once: true, ..watcher });
-        let order = SpawnRequest {
+        let request = SpawnRequest {
             background: !self.foreground,
             yield_for: self.yield_for,
             watch: self.watch.into_iter().chain(once).collect(),
@@ -132,21 +135,21 @@ impl Args {
         };
         let app = ctx.app()?;
         if self.foreground && !ctx.out.json && !ctx.out.quiet {
-            return watched(ctx, &app, &order);
+            return watched(ctx, &app, &request);
         }
-        let answer = spawn::submit(&app, &order)?;
-        let Some(polled) = spawn::await_result(&app, &order, &answer)? else {
-            return ctx.answer(&spawn::pending_response(&app, &order, answer)?);
+        let answer = spawn::submit(&app, &request)?;
+        let Some(polled) = spawn::await_result(&app, &request, &answer)? else {
+            return ctx.answer(&spawn::pending_response(&app, &request, answer)?);
         };
-        let exit = if order.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
+        let exit = if request.background || spawn::succeeded(&polled) { 0 } else { FailureKind::External.exit_code() };
         let shown = ctx.show(&polled, || answer.ids.clone(), || format::polled(&polled, ctx.env.now(), ctx.out.style));
         exit_even_if_closed(exit, shown)
     }
 }
 
-/// Starts a run and shows what it prints until it has ended.
-fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
-    let started = spawn::submit(app, order)?;
+/// Starts a job in the foreground and prints its output until it has ended.
+fn watched(ctx: &Context, app: &App, request: &SpawnRequest) -> Result<Exit> {
+    let started = spawn::submit(app, request)?;
     for note in started.notes.iter().chain([&started.line]) {
         ctx.out.note(&escape_controls(note));
     }

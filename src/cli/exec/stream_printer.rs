@@ -1,15 +1,15 @@
-//! One stream of a run on its way to a reader: line by line, so that what looks like a secret is seen whole and masked. Colours and
-//! movements are left out, also in pipes: who reads those shows it on a terminal in the end. The exact text is in JSON.
+//! Prints the output of a job line by line, so that a secret is masked as a whole. Escape sequences are left out, also in pipes, whose
+//! readers often show the text on a terminal. JSON has the exact text.
 
 use crate::{
     domain::{ansi::strip_escapes, secrets::mask},
     render::escape_controls,
 };
 
-/// After how much text without a line's end it is shown as it is, in bytes.
+/// The size, in bytes, at which a line without a newline is printed as it is.
 const LONGEST: usize = 64 << 10;
 
-/// The stream, and what of its last line was shown before its end came.
+/// The unfinished last line of a stream, and the part of it that is already printed.
 #[derive(Debug, Default)]
 pub(super) struct StreamPrinter {
     held: String,
@@ -17,7 +17,7 @@ pub(super) struct StreamPrinter {
 }
 
 impl StreamPrinter {
-    /// The text that can be shown after this has come: every whole line.
+    /// Adds output. Returns the text to print now: every line that is complete.
     pub(super) fn take(&mut self, text: &str) -> String {
         self.held.push_str(text);
         let mut out = String::new();
@@ -36,7 +36,7 @@ impl StreamPrinter {
         out
     }
 
-    /// The beginning of a line whose end may take its time, as with a prompt.
+    /// Returns the unprinted part of an unfinished line, such as a prompt. The line goes on with the next output.
     pub(super) fn pause(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         let news = self.news(&held);
@@ -44,7 +44,7 @@ impl StreamPrinter {
         news
     }
 
-    /// Ends a line that has no end yet, for something else to be said on the next one.
+    /// Like [`Self::pause`], and ends an unfinished line with a newline, so that other text can follow.
     pub(super) fn cut(&mut self) -> String {
         let mut news = self.pause();
         if !self.held.is_empty() {
@@ -55,7 +55,7 @@ impl StreamPrinter {
         news
     }
 
-    /// The part of a line that was not shown yet.
+    /// The part of a line that is not printed yet; the whole line again when it no longer begins with the printed part.
     fn news(&mut self, line: &str) -> String {
         let whole = form(line);
         let news = match whole.strip_prefix(self.shown.as_str()) {
@@ -68,7 +68,7 @@ impl StreamPrinter {
     }
 }
 
-/// The words of a line; of what was written over, the last.
+/// The visible text of a line, masked and escaped: after carriage returns, what was written last.
 fn form(line: &str) -> String {
     let plain = strip_escapes(line);
     let line = plain.trim_end_matches('\r');

@@ -1,7 +1,5 @@
 //! `fairway help …` and the pages that `--help` prints.
 
-mod examples;
-mod groups;
 pub(super) mod page;
 mod topics;
 
@@ -14,6 +12,9 @@ use crate::{domain::Refusal, wire::HelpView};
 ///
 /// Topics: options, environment, exit-codes, gates, glossary, plumbing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway help claim
+fairway help glossary")]
 pub struct Args {
     /// Command or topic [default: the whole program]
     #[arg(value_name = "TOPIC")]

@@ -7,12 +7,11 @@ use clap::{
     builder::{StyledStr, Styles},
 };
 
-use super::{
-    examples,
-    groups::{GROUPS, PLUMBING},
-    topics,
-};
+use super::topics::{self, GROUPS, PLUMBING};
+use crate::hooks::Provider;
 
+/// Stands in examples for a provider's name, which only the code of the hooks knows.
+const PROVIDER: &str = "{provider}";
 /// Where the global options are listed.
 const GLOBAL_OPTIONS: &str = "Global options: fairway help options";
 /// The width of the column of command names.
@@ -32,7 +31,7 @@ pub fn page(command: &Command, path: &[&str], is_long: bool) -> Option<StyledStr
 /// A command with its long text, examples and without the global options.
 pub fn laid_out(command: &Command, path: &[&str], is_long: bool) -> Option<Command> {
     // The names may be aliases.
-    let mut names = Vec::new();
+    let mut names = vec!["fairway"];
     let mut found = command;
     for name in path {
         found = found.find_subcommand(name)?;
@@ -40,7 +39,7 @@ pub fn laid_out(command: &Command, path: &[&str], is_long: bool) -> Option<Comma
     }
     let mut command = found.clone();
     let mut after = String::new();
-    let lines = examples::of(&names.join(" "));
+    let lines = examples(&command, &names.join(" "));
     if !lines.is_empty() {
         let header = command.get_styles().get_header();
         let _ = writeln!(after, "{header}Examples:{header:#}");
@@ -58,6 +57,13 @@ pub fn laid_out(command: &Command, path: &[&str], is_long: bool) -> Option<Comma
         let arg = if arg.get_id() == "help" { arg.help("Print help") } else { arg };
         arg.hide(is_global)
     }))
+}
+
+/// The lines of a command's `after_help` that begin with its path. Those of a command with two paths are for both.
+fn examples(command: &Command, path: &str) -> Vec<String> {
+    let provider = Provider::ALL.first().map(|provider| provider.label()).unwrap_or_default();
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with(path)).map(|line| line.replace(PROVIDER, provider)).collect()
 }
 
 /// The page of the whole program.
@@ -102,4 +108,41 @@ fn wrapped<'a>(words: impl Iterator<Item = &'a str>, indent: &str, separator: &s
         }
     }
     lines.join(&format!("{separator}\n")) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    fn visible<'a>(command: &'a Command, above: &str, found: &mut Vec<(String, &'a Command)>) {
+        for below in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let path = format!("{above} {}", below.get_name());
+            visible(below, &path, found);
+            found.push((path, below));
+        }
+    }
+
+    #[test]
+    fn each_visible_command_has_one_or_two_examples_that_call_it() {
+        let (whole, mut commands) = (command(), Vec::new());
+        visible(&whole, "fairway", &mut commands);
+        for (_, below) in &commands {
+            for line in examples(below, "") {
+                let is_shown = |(path, below): &(String, &Command)| examples(below, path).contains(&line);
+                assert!(commands.iter().any(is_shown), "{line} is on no page");
+            }
+        }
+        for (path, below) in commands {
+            let lines = examples(below, &path);
+            assert!((1..=2).contains(&lines.len()), "{path}");
+            for line in lines {
+                assert!(line.len() <= 78, "{line}");
+                let words = shell_words::split(&line).unwrap();
+                if let Err(error) = command().try_get_matches_from(&words) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
 }

@@ -20,6 +20,7 @@ use crate::{
 
 /// Show a lane's worktree, sessions, tasks and messages
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway lane show api")]
 pub struct Args {
     /// Lane name
     #[arg(value_parser = values::lane)]
@@ -33,7 +34,7 @@ impl Args {
     }
 }
 
-/// The commit that is checked out, how far it is from the base, and the branch if it is not the lane's.
+/// The commit that is checked out, its distance from the base, and its branch when that is not the lane's.
 fn commit(lane: &LaneView, git: &LaneGitView) -> Option<String> {
     let mut text = git.commit.as_ref()?.chars().take(12).collect::<String>();
     match (&git.branch, &lane.branch) {
@@ -64,11 +65,11 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         }
     };
     field("status", Some(lane.status));
-    field("held", Some(&super::list::held(lane)));
+    field("held", Some(&held(lane)));
     field("role", lane.role.as_deref());
     field("branch", lane.branch.as_deref());
     field("base", lane.base.as_deref());
-    field("worktree", super::list::worktree(lane).as_deref());
+    field("worktree", worktree(lane).as_deref());
     if let Some(git) = lane.git.as_ref().and_then(Option::as_ref) {
         let (commit, changes) = (commit(lane, git), git.changed_files.map(changes));
         field("commit", commit.as_deref());
@@ -102,4 +103,18 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         let _ = write!(text, "\n{ways_on}");
     }
     text
+}
+
+/// How many tasks are held, of how many.
+pub(super) fn held(lane: &LaneView) -> String {
+    match lane.wip_limit {
+        Some(limit) => format!("{}/{limit}", lane.held),
+        None => lane.held.to_string(),
+    }
+}
+
+/// The directory of a lane's worktree, with its host when that is another one.
+pub(super) fn worktree(lane: &LaneView) -> Option<String> {
+    let dir = lane.worktree.as_ref()?;
+    Some(lane.other_host.as_ref().map_or_else(|| dir.clone(), |host| format!("{dir} on {host}")))
 }

@@ -1,45 +1,353 @@
 //! `fairway review …`
 
 mod card;
-mod comment;
-mod comments;
-mod list;
-mod next;
-mod record;
-mod request;
-mod resolve;
-mod withdraw;
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{context::Context, exit::Exit};
+use crate::{
+    actions::queue::review::{
+        self, NewReview, comments, list,
+        next::{self, NextRequest},
+    },
+    cli::{age::age, context::Context, exit::Exit, force::ForceArgs, values},
+    domain::{
+        Refusal, TaskId,
+        id::Label,
+        plural,
+        review::{LinePlace, Verdict},
+    },
+    os::terminal,
+    render::{Table, escape_line},
+    wire::ReviewView,
+};
 
 /// See what waits for review; request and record reviews
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway review next
+fairway review record T-4 --verdict approve")]
 #[command(defer = true)]
 pub enum Verb {
-    Next(next::Args),
-    Request(request::Args),
-    Record(record::Args),
-    List(list::Args),
-    Withdraw(withdraw::Args),
-    Comment(comment::Args),
-    Comments(comments::Args),
-    Resolve(resolve::Args),
+    Next(NextArgs),
+    Request(RequestArgs),
+    Record(RecordArgs),
+    List(ListArgs),
+    Withdraw(WithdrawArgs),
+    Comment(CommentArgs),
+    Comments(CommentsArgs),
+    Resolve(ResolveArgs),
 }
 
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Next(args) => args.run(ctx),
-            Self::Request(args) => args.run(ctx),
+            Self::Request(args) => {
+                ctx.answer(&review::request(&ctx.app()?, &args.task, args.domain.as_ref(), args.reviewer.as_deref())?)
+            }
             Self::Record(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
-            Self::Withdraw(args) => args.run(ctx),
+            Self::Withdraw(args) => ctx.answer(&review::withdraw(&ctx.app()?, args.id, args.force.reason().as_ref())?),
             Self::Comment(args) => args.run(ctx),
             Self::Comments(args) => args.run(ctx),
-            Self::Resolve(args) => args.run(ctx),
+            Self::Resolve(args) => ctx.answer(&comments::resolve(&ctx.app()?, args.id, args.force.reason().as_ref())?),
         }
     }
+}
+
+/// The fewest lines of a patch that are shown, however small the terminal is.
+const MIN_LINES: usize = 10;
+
+/// Show the next submitted task that waits for you
+///
+/// The card: what was asked, what was changed, the evidence at this commit, verdicts, consequences, and the commands that act on it.
+/// The card that waited longest comes first; a task for which others wait counts once more for each of them.
+///
+/// Of a reworked task only what is new since your last card or verdict is shown: git merges the base into what you have seen, and
+/// compares the result with the new commit. Where that is not possible everything is shown, with the reason. A card whose patch
+/// did not fit in is not remembered. On a terminal the patch is cut to fit on the screen, unless --lines says otherwise.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway review next
+fairway review next --task T-4 --all")]
+pub struct NextArgs {
+    /// Show the card of this task, also if it waits for others
+    #[arg(long, value_name = "TASK", value_parser = values::task)]
+    task: Option<TaskId>,
+    /// Show everything, also what you have seen
+    #[arg(long)]
+    all: bool,
+    /// Put this task behind the others, until it is submitted again
+    #[arg(long, value_name = "TASK", value_parser = values::task, conflicts_with = "task")]
+    defer: Option<TaskId>,
+    /// Maximum number of lines of the patch; 0 for all
+    #[arg(long, value_name = "N")]
+    lines: Option<usize>,
+}
+
+impl NextArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let found = next::next(&app, &NextRequest { task: self.task, all: self.all, defer: self.defer })?;
+        let mut is_whole = true;
+        let exit = ctx.show(
+            &found,
+            || found.card.iter().map(|card| card.task.id.clone()).collect(),
+            || {
+                let Some(card) = &found.card else { return card::nothing(&found) };
+                let text = card::text(card, &found, ctx.env.now());
+                let used = text.top.lines().count() + text.bottom.lines().count() + 1;
+                let screen = terminal::size().map(|(rows, _)| usize::from(rows).saturating_sub(used).max(MIN_LINES));
+                let limit = self.lines.or(screen).filter(|limit| *limit > 0);
+                let (patch, is_cut) = card::first_lines(&text.patch, limit, &card.task.id);
+                is_whole = !is_cut;
+                format!("{}{patch}{}", text.top, text.bottom)
+            },
+        )?;
+        // Ids alone show no work.
+        if let Some(card) = found.card.filter(|_| is_whole && (ctx.out.json || !ctx.out.quiet)) {
+            // The card was shown all the same; the next one shows more than is new.
+            if let Err(error) = next::shown(&app, &card) {
+                ctx.out.note(&escape_line(&format!("this card is not remembered: {error}")));
+            }
+        }
+        Ok(exit)
+    }
+}
+
+/// Request a review in a domain
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review request T-4 --domain data")]
+pub struct RequestArgs {
+    /// Task id
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+    /// Domain; default: the only possible one, else general
+    #[arg(long, value_parser = values::label)]
+    domain: Option<Label>,
+    /// Requested reviewer
+    #[arg(long, value_name = "WHO")]
+    reviewer: Option<String>,
+}
+
+/// Record a review of a task
+///
+/// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review record T-4 --verdict changes --notes 'see line 40'")]
+pub struct RecordArgs {
+    /// Task id
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+    /// Verdict: approve, changes or reject
+    #[arg(long, value_parser = values::verdict)]
+    verdict: Verdict,
+    /// Domain; default: the only possible one, else general
+    #[arg(long, value_parser = values::label)]
+    domain: Option<Label>,
+    /// Reviewer; default: the actor
+    #[arg(long, value_name = "WHO")]
+    reviewer: Option<String>,
+    /// Reviewed commit; default: the task's, else HEAD
+    #[arg(long, value_name = "SHA", value_parser = values::commit)]
+    commit: Option<String>,
+    /// Notes; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    notes: Option<String>,
+    /// Read the notes from FILE; - reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "notes")]
+    notes_file: Option<PathBuf>,
+}
+
+impl RecordArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let notes = ctx.text("notes", self.notes, self.notes_file.as_deref())?;
+        let words = NewReview {
+            verdict: self.verdict,
+            domain: self.domain,
+            reviewer: self.reviewer,
+            commit: self.commit,
+            notes,
+        };
+        ctx.answer(&review::record(&ctx.app()?, &self.task, &words)?)
+    }
+}
+
+/// List the reviews that wait for you, or those of a task
+///
+/// Without a task: the requested reviews that are not given, except those of tasks that you have claimed and those that name
+/// another reviewer.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway review list
+fairway review list T-4")]
+pub struct ListArgs {
+    /// Task id: all its reviews, oldest first
+    #[arg(value_parser = values::task)]
+    task: Option<TaskId>,
+    /// Every requested review, also those that wait for others
+    #[arg(long, conflicts_with = "task")]
+    all: bool,
+}
+
+impl ListArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let Some(task) = &self.task else { return requested(ctx, list::requested(&app)?, self.all) };
+        let found = list::of_task(&app, task)?;
+        ctx.show(
+            &found,
+            || ids(&found),
+            || {
+                let mut table = Table::new(&["id", "domain", "status", "verdict", "commit", "reviewer", "age"]);
+                for one in &found {
+                    table.row([
+                        one.id.to_string(),
+                        one.domain.clone(),
+                        one.status.to_owned(),
+                        dash(one.verdict),
+                        dash(one.commit.as_deref()),
+                        dash(one.reviewer.as_deref()),
+                        age(&one.created_at, ctx.env.now()),
+                    ]);
+                }
+                if table.is_empty() { "no reviews\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
+            },
+        )
+    }
+}
+
+fn requested(ctx: &Context, requested: list::Requested, all: bool) -> Result<Exit> {
+    let list::Requested { own: mut shown, others } = requested;
+    let count = others.len();
+    if all {
+        shown.extend(others);
+        shown.sort_by_key(|review| review.id);
+    } else if count > 0 {
+        let count = plural::count(count, "review");
+        ctx.out.note(&format!("not shown: {count} requested of others: fairway review list --all"));
+    }
+    ctx.show(
+        &shown,
+        || ids(&shown),
+        || {
+            let mut table = Table::new(&["id", "task", "domain", "reviewer", "at"]);
+            for one in &shown {
+                table.row([
+                    one.id.to_string(),
+                    one.task_id.clone(),
+                    one.domain.clone(),
+                    dash(one.reviewer.as_deref()),
+                    one.created_at.clone(),
+                ]);
+            }
+            if table.is_empty() { "no reviews wait\n".into() } else { table.render(ctx.out.width) }
+        },
+    )
+}
+
+fn ids(reviews: &[ReviewView]) -> Vec<String> {
+    reviews.iter().map(|one| one.id.to_string()).collect()
+}
+
+fn dash(text: Option<&str>) -> String {
+    text.unwrap_or("-").chars().take(40).collect()
+}
+
+/// Withdraw a review request, or your negative verdict
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review withdraw 3")]
+#[command(mut_arg("force", |arg| arg.help("Withdraw the review of another actor; needs --reason")))]
+pub struct WithdrawArgs {
+    /// Review number
+    #[arg(value_name = "ID")]
+    id: i64,
+    #[command(flatten)]
+    force: ForceArgs,
+}
+
+/// Comment on a line of a task's work
+///
+/// The comment stands on a line of a commit and follows it through a rework. The author is told of all your comments at once, when
+/// you record a verdict. A comment is open until a commit of the author changes the line, or you resolve it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review comment T-4 src/cart.rs:12 'count each item'")]
+pub struct CommentArgs {
+    /// Task id
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+    /// File and number of the line, as src/cart.rs:12
+    #[arg(value_name = "FILE:LINE", value_parser = place)]
+    place: LinePlace,
+    /// Text; - reads stdin
+    #[arg(value_name = "TEXT", required_unless_present = "text_file")]
+    text: Option<String>,
+    /// Read the text from FILE; - reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    text_file: Option<PathBuf>,
+    /// Commit; default: the task's, else HEAD
+    #[arg(long, value_name = "SHA", value_parser = values::commit)]
+    commit: Option<String>,
+}
+
+fn place(text: &str) -> Result<LinePlace, String> {
+    LinePlace::parse(text).ok_or_else(|| format!("'{}' is no FILE:LINE, as src/cart.rs:12", text.escape_debug()))
+}
+
+impl CommentArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = ctx.text("comment", self.text, self.text_file.as_deref())?;
+        let text = text.ok_or_else(|| Refusal::invalid("comment", "is empty"))?;
+        ctx.answer(&comments::comment(&ctx.app()?, &self.task, &self.place, &text, self.commit.as_deref())?)
+    }
+}
+
+/// List the open comments on a task's lines
+///
+/// Each with its line in the commit of the work now. To answer one, change the line, commit and submit again. To leave the line as it
+/// is, tell the reviewer why: only the reviewer can resolve the comment.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway review comments T-4
+fairway review comments T-4 --all")]
+pub struct CommentsArgs {
+    /// Task id
+    #[arg(value_parser = values::task)]
+    task: TaskId,
+    /// Answered and resolved ones too
+    #[arg(long)]
+    all: bool,
+}
+
+impl CommentsArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let found = comments::list(&ctx.app()?, &self.task, self.all)?;
+        ctx.show(
+            &found,
+            || found.iter().map(|one| one.id.to_string()).collect(),
+            || {
+                let mut table = Table::new(&["id", "status", "line", "reviewer", "comment"]);
+                for one in &found {
+                    let place = format!("{}:{}", one.path, one.line);
+                    table.row([&one.id.to_string(), one.status, &place, &one.reviewer, &one.text]);
+                }
+                if table.is_empty() { "no comments\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
+            },
+        )
+    }
+}
+
+/// Resolve your comment on a line
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway review resolve 2")]
+#[command(mut_arg("force", |arg| arg.help("Resolve the comment of another reviewer; needs --reason")))]
+pub struct ResolveArgs {
+    /// Comment number
+    #[arg(value_name = "ID")]
+    id: i64,
+    #[command(flatten)]
+    force: ForceArgs,
 }

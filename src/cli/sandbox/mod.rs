@@ -1,34 +1,57 @@
 //! `fairway sandbox …`
 
-mod apart;
-mod check;
-mod explain;
-mod forward;
 mod inside;
-mod options;
-mod probe;
-mod run;
 
-use anyhow::Result;
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    io::{self, Read},
+    path::PathBuf,
+};
+
+use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
-use super::{context::Context, exit::Exit};
+use crate::{
+    actions::sessions::sandbox::{
+        apart::{self, ApartRequest},
+        check, forward,
+        run::{self, Finished, SandboxRequest},
+        view,
+    },
+    cli::{
+        context::{Context, exit_even_if_closed},
+        exit::Exit,
+        values,
+    },
+    domain::{
+        LaneName,
+        id::Label,
+        sandbox::{SandboxClass, SandboxNetwork},
+    },
+    os::exit_reason::ExitReason,
+    render::{Meaning, Style, escape_line},
+    wire::{FailureKind, SandboxCheckView, SandboxView},
+};
 
 pub use inside::call_outside;
 
 /// Run a program in a sandbox, prove what it keeps in
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+fairway sandbox run --lane api -- make test
+fairway sandbox check")]
 #[command(defer = true)]
 pub enum Verb {
-    Run(run::Args),
-    Check(check::Args),
-    Explain(explain::Args),
+    Run(RunArgs),
+    Check(CheckArgs),
+    Explain(ExplainArgs),
     #[command(hide = true)]
-    Apart(apart::Args),
+    Apart(ApartArgs),
     #[command(hide = true)]
-    Forward(forward::Args),
+    Forward(ForwardArgs),
     #[command(hide = true)]
-    Probe(probe::Args),
+    Probe(ProbeArgs),
 }
 
 impl Verb {
@@ -41,5 +64,264 @@ impl Verb {
             Self::Forward(args) => args.run(ctx),
             Self::Probe(args) => args.run(ctx),
         }
+    }
+}
+
+/// The exit code of a program that a signal ended, less the signal's number, as shells have it.
+const SIGNAL: i32 = 128;
+
+/// Run a program in the sandbox of a lane
+///
+/// The program sees the machine read-only. Your home, /tmp, /run, the project, its store and its other lanes are closed, but for
+/// toolchains and what [sandbox] names; the lane can be written, without the settings that your programs run later. It has no
+/// network, unless that is opened. Git in the lane works on a repository of the sandbox's own, and the lane's branch gets its
+/// commits at the end. Needs bubblewrap 0.8. The exit code is that of the program.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway sandbox run --lane api -- make test
+fairway sandbox run --network open -- npm install")]
+pub struct RunArgs {
+    /// Lane [default: that of the session, or of the directory]
+    #[arg(long, value_parser = values::lane)]
+    lane: Option<LaneName>,
+    #[command(flatten)]
+    opened: Opened,
+    /// Variable that reaches the program; repeatable
+    #[arg(long = "env", value_name = "NAME")]
+    env: Vec<String>,
+    /// Program and arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    words: Vec<OsString>,
+}
+
+impl RunArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let request = SandboxRequest {
+            lane: self.lane,
+            class: self.opened.class,
+            network: self.opened.network.network,
+            provider: self.opened.provider,
+            env: self.env,
+            argv: self.words,
+        };
+        Ok(exit_code(ctx, &run::run(&ctx.app()?, &request)?))
+    }
+}
+
+/// The exit code of a program that has ended, after the notes about it.
+fn exit_code(ctx: &Context, finished: &Finished) -> Exit {
+    for note in &finished.notes {
+        ctx.out.note(&crate::render::escape_controls(note));
+    }
+    match finished.exit {
+        ExitReason::Code(code) => Exit::try_from(code).unwrap_or(1),
+        ExitReason::Signal(signal) => Exit::try_from(SIGNAL + signal).unwrap_or(1),
+        ExitReason::TimedOut => 1,
+    }
+}
+
+/// Prove what a sandbox keeps in, here and now
+///
+/// Makes a project with a lane in the directory for temporary files. A program tries there to get out, once outside of a sandbox
+/// as a control, and once inside. What counts is what is seen outside afterwards. Exit 5 when an attempt inside succeeded, or
+/// something that must work did not. An attempt that fails outside too proves nothing, and is marked with '?'.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway sandbox check
+fairway sandbox check --network open --json")]
+pub struct CheckArgs {
+    /// Class: namespace or command [default: sandbox.class]
+    #[arg(value_name = "CLASS", value_parser = values::sandbox_class)]
+    class: Option<SandboxClass>,
+    #[command(flatten)]
+    network: Network,
+}
+
+impl CheckArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let view = check::check(&ctx.app()?, self.class, self.network.network)?;
+        let exit = if view.passed { 0 } else { FailureKind::Refused.exit_code() };
+        let names = || view.probes.iter().filter(|probe| probe.inside).map(|probe| probe.name.clone()).collect();
+        exit_even_if_closed(exit, ctx.show(&view, names, || check_text(&view, ctx.out.style)))
+    }
+}
+
+fn check_text(view: &SandboxCheckView, style: Style) -> String {
+    let mut check_text = String::new();
+    let mut line = |shape: char, meaning: Meaning, name: &str, what: &str| {
+        let begin = style.paint(meaning, &format!("{shape} {name:<26}"));
+        let _ = writeln!(check_text, "{begin} {}", escape_line(what));
+    };
+    for probe in &view.probes {
+        let why = probe.why.as_deref().unwrap_or_default();
+        match (probe.inside, probe.is_open, probe.outside) {
+            (true, true, _) => line('○', Meaning::Notice, &probe.name, &format!("{}: open", probe.what)),
+            (true, false, _) => line('✗', Meaning::Bad, &probe.name, &format!("{}: DONE", probe.what)),
+            (false, _, true) => line('✓', Meaning::Good, &probe.name, &format!("{}: {why}", probe.what)),
+            (false, _, false) => {
+                line('?', Meaning::Notice, &probe.name, &format!("{}: not possible outside either", probe.what));
+            }
+        }
+    }
+    for need in &view.needs {
+        match &need.why {
+            None => line('✓', Meaning::Good, &need.name, "works"),
+            Some(why) => line('✗', Meaning::Bad, &need.name, &format!("does not work: {why}")),
+        }
+    }
+    let count = |is: fn(&crate::wire::SandboxProbeView) -> bool| view.probes.iter().filter(|probe| is(probe)).count();
+    let _ = writeln!(
+        check_text,
+        "{} of {} attempts succeed outside; inside {} of them do; {} of {} needs work",
+        count(|probe| probe.outside),
+        view.probes.len(),
+        count(|probe| probe.inside),
+        view.needs.iter().filter(|need| need.works).count(),
+        view.needs.len(),
+    );
+    check_text
+}
+
+/// Show what the sandbox of a lane opens, and why
+///
+/// Each path that is not just read-only: closed, open for reading in a closed directory, or open for writing. Makes nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway sandbox explain api")]
+pub struct ExplainArgs {
+    /// Lane [default: that of the session, or of the directory]
+    #[arg(value_parser = values::lane)]
+    lane: Option<LaneName>,
+    #[command(flatten)]
+    opened: Opened,
+}
+
+impl ExplainArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let request = SandboxRequest {
+            lane: self.lane,
+            class: self.opened.class,
+            network: self.opened.network.network,
+            provider: self.opened.provider,
+            env: Vec::new(),
+            argv: Vec::new(),
+        };
+        let view = view::view(&ctx.app()?, &request)?;
+        ctx.show(&view, || view.paths.iter().map(|one| one.path.clone()).collect(), || text(&view))
+    }
+}
+
+fn text(view: &SandboxView) -> String {
+    if !view.prefix.is_empty() {
+        return by_command(view);
+    }
+    let mut text = format!("lane {}, class {}, network {}\n", view.lane, view.class, view.network);
+    for one in &view.paths {
+        let _ = writeln!(text, "{:<7}{}  ({})", one.access, escape_line(&one.path), one.why);
+    }
+    text.push_str("read   everything else\n");
+    for host in &view.hosts {
+        let _ = writeln!(text, "host   {host}  (sandbox.hosts)");
+    }
+    for name in &view.env {
+        let _ = writeln!(text, "env    {name}  (sandbox.env)");
+    }
+    text
+}
+
+/// Of a class whose openings only the program that makes the sandbox knows.
+fn by_command(view: &SandboxView) -> String {
+    let mut text = format!("lane {}, class {}: what is open is the promise of\n", view.lane, view.class);
+    let _ = writeln!(text, "       {}", escape_line(&shell_words::join(&view.prefix)));
+    for one in view.paths.iter().filter(|one| one.access != "closed") {
+        let _ = writeln!(
+            text,
+            "{:<7}{}  ({}, where it is asked for by {{mount}})",
+            one.access,
+            escape_line(&one.path),
+            one.why
+        );
+    }
+    for name in &view.env {
+        let _ = writeln!(text, "env    {name}  (sandbox.env)");
+    }
+    text
+}
+
+/// The network inside.
+#[derive(Debug, clap::Args)]
+pub struct Network {
+    /// Network: none, proxy or open [default: sandbox.network]
+    #[arg(long, value_name = "WHICH", value_parser = values::sandbox_network)]
+    pub network: Option<SandboxNetwork>,
+}
+
+/// What is open beside the lane.
+#[derive(Debug, clap::Args)]
+pub struct Opened {
+    /// Class: namespace or command [default: sandbox.class]
+    #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class)]
+    pub class: Option<SandboxClass>,
+    #[command(flatten)]
+    pub network: Network,
+    /// Agent whose state in your home is open
+    #[arg(long, value_name = "NAME", value_parser = values::label)]
+    pub provider: Option<Label>,
+}
+
+/// Run a program whose commits are not kept
+#[derive(Debug, clap::Args)]
+pub struct ApartArgs {
+    /// Class of the sandbox
+    #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class, default_value = "namespace")]
+    class: SandboxClass,
+    /// Lane in whose worktree it runs
+    #[arg(long, value_parser = values::lane, required_unless_present = "checkout")]
+    lane: Option<LaneName>,
+    /// Checkout of a landing
+    #[arg(long, value_name = "DIR", conflicts_with = "lane")]
+    checkout: Option<PathBuf>,
+    /// Variable that reaches the program; repeatable
+    #[arg(long = "env", value_name = "NAME")]
+    env: Vec<String>,
+    /// Program and arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    words: Vec<OsString>,
+}
+
+impl ApartArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let Self { class, lane, checkout, env, words } = self;
+        let finished = apart::run(&ctx.app()?, &ApartRequest { class, lane, checkout, env, argv: words })?;
+        Ok(exit_code(ctx, &finished))
+    }
+}
+
+/// Run a program with the sandbox's proxy on the loopback
+#[derive(Debug, clap::Args)]
+pub struct ForwardArgs {
+    /// Program and arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    words: Vec<OsString>,
+}
+
+impl ForwardArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let exit = forward::run(&self.words, ctx.env.vars(), &ctx.env.cwd);
+        let exit =
+            exit.with_context(|| format!("{} cannot be run", self.words.join(" ".as_ref()).to_string_lossy()))?;
+        Ok(exit_code(ctx, &Finished { exit, notes: Vec::new() }))
+    }
+}
+
+/// Make the attempts of sandbox check; stdin has the targets
+#[derive(Debug, clap::Args)]
+pub struct ProbeArgs {}
+
+impl ProbeArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let mut text = String::new();
+        io::stdin().lock().read_to_string(&mut text)?;
+        ctx.out.text(&check::attempt_all(&text, ctx.env.vars())?)?;
+        Ok(0)
     }
 }

@@ -21,6 +21,7 @@ use crate::{
 /// session is stale, checkpoint awaiting_input. Spellings like waitingOnApproval, waitingOnUserInput, inProgress,
 /// active and systemError are understood. Claims nothing and moves no task.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session event --state running --provider acme --external-session-id 8")]
 pub struct Args {
     /// Reported state
     #[arg(long, value_parser = values::provider_state)]

@@ -1,6 +1,7 @@
 //! `fairway session launch`
 
 use std::{
+    collections::BTreeMap,
     fmt::Write,
     path::{Path, PathBuf},
     time::Duration,
@@ -24,7 +25,7 @@ use crate::{
         },
     },
     adapters::plumbing::commands,
-    cli::{context::Context, exit::Exit, print_error::error_text, session::first_prompt_args::FirstPromptArgs, values},
+    cli::{context::Context, exit::Exit, print_error::error_text, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass, secrets, text_limits},
     hooks::{
         LAUNCH_HOOKS, Provider,
@@ -41,6 +42,9 @@ use crate::{
 /// transcript, and the exit code ends the session. A known provider's profile adds arguments that bring hooks and the
 /// first prompt; --dry-run shows them, and [providers.*] overrides them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session launch --lane api --prompt 'run the tests' --wait 2m -- {provider}
+fairway session launch --role qa --id qa-1 --task T-4 --attach")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Role of the session; default: the lane's, else the task's
@@ -99,6 +103,28 @@ pub struct Args {
     words: Vec<String>,
 }
 
+/// The arguments of `start`, `session launch` and `session relaunch` for the environment and the first prompt of the new session.
+#[derive(Debug, clap::Args)]
+pub struct FirstPromptArgs {
+    /// Environment variable; '' unsets it; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
+    env: Vec<(String, String)>,
+    /// Text for the first prompt; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Read the text for the first prompt from FILE; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+}
+
+impl FirstPromptArgs {
+    /// The environment variables, and the text of the first prompt.
+    pub(in crate::cli) fn read(self, ctx: &Context) -> Result<(BTreeMap<String, String>, Option<String>)> {
+        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        Ok((self.env.into_iter().collect(), prompt))
+    }
+}
+
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let (env, prompt) = self.first_prompt.read(ctx)?;
@@ -108,7 +134,7 @@ impl Args {
             None if self.words.is_empty() => None,
             None => Some(CommandSpec::Argv(self.words)),
         };
-        let wish = LaunchRequest {
+        let request = LaunchRequest {
             role: self.role,
             lane: self.lane,
             backend: self.backend,
@@ -130,13 +156,13 @@ impl Args {
             hooks: &LAUNCH_HOOKS,
         };
         if self.dry_run {
-            let mut plan = plan::plan(&app, &wish)?;
+            let mut plan = plan::plan(&app, &request)?;
             plan.notes.extend(missing_hooks(ctx, &plan));
             return show(ctx, &plan);
         }
         let mut plan = match start::previous_result(&app)? {
-            Some(answer) => return told(ctx, app, &answer, self.attach, self.wait),
-            None => plan::plan(&app, &wish)?,
+            Some(answer) => return launched(ctx, app, &answer, self.attach, self.wait),
+            None => plan::plan(&app, &request)?,
         };
         plan.notes.extend(missing_hooks(ctx, &plan));
         if self.attach && !ctx.env.terminal.stdin {
@@ -157,11 +183,11 @@ impl Args {
         );
         let answer = start::launch(&app, plan, watch)?;
         drop(interrupted);
-        told(ctx, app, &answer, self.attach, self.wait)
+        launched(ctx, app, &answer, self.attach, self.wait)
     }
 }
 
-/// Prints this when a signal ends the command while a session starts: the programs of the start may go on.
+/// The error text for a signal that ends the command while a session starts: the programs of the start may go on.
 pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> String {
     let failure = Failure {
         code: "interrupted",
@@ -184,9 +210,9 @@ fn missing_hooks(ctx: &Context, plan: &LaunchPlan) -> Option<String> {
     Some(format!("{}; enter the hooks for all worktrees: {fix}", missing.message(provider, directory)))
 }
 
-/// Prints what was launched and sits down at it, when that was asked for and it still runs. A launch that was to wait for its
-/// first prompt fails when that has not arrived.
-fn told(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option<Duration>) -> Result<Exit> {
+/// Prints the launched session, and attaches to it with `attach` while it runs. With `wait` it is an error when the first prompt has not
+/// arrived.
+fn launched(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option<Duration>) -> Result<Exit> {
     let exit = ctx.answer(answer)?;
     let first_prompt = answer.document.get("first_prompt").cloned().unwrap_or_default();
     if let (Some(within), Ok(Some(view))) = (wait, serde_json::from_value::<Option<FirstPromptView>>(first_prompt))

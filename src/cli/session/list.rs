@@ -15,6 +15,9 @@ use crate::{
 /// The processes of this host are looked at, so that a session whose process is gone is shown as dead before
 /// `fairway session reconcile` records it. The table also lists ended sessions that still have a claim.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session list
+fairway session list --all")]
 pub struct Args {
     /// Include ended and failed sessions
     #[arg(long)]

@@ -12,7 +12,7 @@ use crate::{
         context::Context,
         each,
         exit::Exit,
-        session::{first_prompt_args::FirstPromptArgs, launch::interruption},
+        session::launch::{FirstPromptArgs, interruption},
         start, values,
     },
     domain::{Refusal, SessionId},
@@ -30,6 +30,9 @@ use crate::{
 /// --here is for a session of another host. Once that host is silent, its session is given up, its lane's branch is fetched, and the
 /// lane gets a worktree on this host.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session relaunch api-1
+fairway session relaunch --dead")]
 #[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead"])))]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {

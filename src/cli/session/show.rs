@@ -24,6 +24,7 @@ use crate::{
 
 /// Show everything about a session
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session show s1")]
 pub struct Args {
     /// Session id
     #[arg(value_parser = values::session)]

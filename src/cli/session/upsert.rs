@@ -19,6 +19,7 @@ use crate::{
 /// external id, else by backend, socket and pane or name on this host. Otherwise it is new and needs a role. Prints the
 /// id. An ended session stays ended.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session upsert --id s1 --role backend --provider {provider}")]
 pub struct Args {
     /// Session id [env: FAIRWAY_SESSION_ID]
     #[arg(long, value_parser = values::session)]
@@ -78,7 +79,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let told = SessionPatch {
+        let patch = SessionPatch {
             id: self.id,
             role: self.role,
             lane: self.lane,
@@ -98,6 +99,6 @@ impl Args {
             started_at: self.started_at,
             run_id: self.run_id,
         };
-        ctx.answer(&upsert::upsert(&ctx.app()?, &told)?)
+        ctx.answer(&upsert::upsert(&ctx.app()?, &patch)?)
     }
 }

@@ -8,7 +8,7 @@ use self::{
     plan::{NO_GIT, Plan, Step, Work},
     record::Record,
 };
-use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
+use super::{confirm, context::Context, doctor::doctor_context, exit::Exit, values};
 use crate::{
     actions::{
         core::{inside_session, store_safety, trust},
@@ -53,6 +53,9 @@ const HOOK_FAILURES: &[&str] = &["not_blocking", "stale_path"];
 /// Every other byte of your files stays. A repeat changes nothing. The hooks go into files that git ignores: they name
 /// this machine's program.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway setup --dry-run
+fairway setup --undo")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Do it without asking; required without a terminal

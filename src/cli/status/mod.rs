@@ -1,12 +1,15 @@
 //! `fairway status`, and `fairway` without a command inside a project.
 
 pub(super) mod format;
-mod line;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
-use crate::{actions::board, hooks::Provider};
+use crate::{
+    actions::board,
+    cli::{context::Context, exit::Exit},
+    hooks::Provider,
+    wire::{BoardView, SessionOverviewView},
+};
 
 /// Show what needs you, then lanes, sessions and jobs
 ///
@@ -18,6 +21,9 @@ use crate::{actions::board, hooks::Provider};
 /// --line prints the items that need you (!), the agents at work (●) and the known cost of today (UTC). What is zero is left
 /// out; the line of a project in which all are is quiet.
 #[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+fairway status
+fairway status --json")]
 pub struct Args {
     /// Show every item of long sections
     #[arg(long)]
@@ -36,10 +42,28 @@ impl Args {
             || board.needs_you.iter().map(|need| need.id.clone()).collect(),
             || {
                 if self.line {
-                    return line::line(&board);
+                    return line(&board);
                 }
                 format::text(&board, ctx.env.now(), ctx.out.style, ctx.out.width, self.all)
             },
         )
     }
+}
+
+/// The line of a project in which nothing needs a person, no agent works and no cost is known.
+const NOTHING: &str = "quiet";
+
+/// What needs a person, the agents at work and today's cost: `3! 9● $4.10`. A number that is zero is left out.
+fn line(board: &BoardView) -> String {
+    let sessions = board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions);
+    let working = sessions.filter(|one| is_working(one)).count();
+    let counted = |count: usize, shape: char| (count > 0).then(|| format!("{count}{shape}"));
+    let cost = board.cost_usd.map(|cost| format!("${cost:.2}"));
+    let parts: Vec<String> =
+        [counted(board.needs_you.len(), '!'), counted(working, '●'), cost].into_iter().flatten().collect();
+    if parts.is_empty() { format!("{NOTHING}\n") } else { format!("{}\n", parts.join(" ")) }
+}
+
+fn is_working(one: &SessionOverviewView) -> bool {
+    one.shown_state().shape == '●'
 }

@@ -19,6 +19,9 @@ use crate::{
 /// The title is one argument. A first argument with a hyphen and a digit, as SHOP-7, is the task's id; --id takes any id.
 /// Without one the next number is used. An id is never given out again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway task add 'Fix the total'
+fairway task add SHOP-7 'Gift cards' --check 'tests=cargo test'")]
 pub struct Args {
     /// Title, with an id such as SHOP-7 in front or a generated one
     #[arg(value_name = "[ID] TITLE", required = true, num_args = 1..)]
@@ -69,7 +72,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Whether nothing was said.
+    /// Whether no field is given.
     pub const fn is_empty(&self) -> bool {
         self.body.is_none()
             && self.body_file.is_none()
@@ -84,29 +87,27 @@ impl Fields {
             && self.review_domains.is_empty()
     }
 
-    /// Puts what was said over `words`; the body has been read. Lists replace what was there; an empty text clears.
-    ///
-    /// # Errors
-    /// `invalid_value` naming the field.
-    pub fn over(self, words: &mut TaskFields) -> Result<()> {
+    /// Writes the given fields into `fields`. A list replaces the old list; an empty text clears a field. The body must have been read from
+    /// its file before.
+    pub fn over(self, fields: &mut TaskFields) -> Result<()> {
         if let Some(body) = self.body {
-            words.body = body;
+            fields.body = body;
         }
         if let Some(role) = self.role {
-            words.role = cleared(&role, Role::parse)?;
+            fields.role = cleared(&role, Role::parse)?;
         }
         if let Some(lane) = self.lane {
-            words.lane = cleared(&lane, LaneName::parse)?;
+            fields.lane = cleared(&lane, LaneName::parse)?;
         }
         if let Some(parent) = self.parent {
-            words.parent = cleared(&parent, TaskId::parse)?;
+            fields.parent = cleared(&parent, TaskId::parse)?;
         }
-        words.priority = self.priority.unwrap_or(words.priority);
-        replace(&mut words.labels, self.labels, |text| Ok::<_, Refusal>(text.to_owned()))?;
-        replace(&mut words.paths, self.paths, |text| Ok::<_, Refusal>(text.to_owned()))?;
-        replace(&mut words.depends_on, self.depends_on, TaskId::parse)?;
-        replace(&mut words.checks, self.checks, check)?;
-        replace(&mut words.review_domains, self.review_domains, Label::parse)?;
+        fields.priority = self.priority.unwrap_or(fields.priority);
+        replace(&mut fields.labels, self.labels, |text| Ok::<_, Refusal>(text.to_owned()))?;
+        replace(&mut fields.paths, self.paths, |text| Ok::<_, Refusal>(text.to_owned()))?;
+        replace(&mut fields.depends_on, self.depends_on, TaskId::parse)?;
+        replace(&mut fields.checks, self.checks, check)?;
+        replace(&mut fields.review_domains, self.review_domains, Label::parse)?;
         Ok(())
     }
 }
@@ -129,7 +130,7 @@ fn check(text: &str) -> Result<Check, Refusal> {
     Ok(Check { name: Label::parse(name)?, command: command.to_owned() })
 }
 
-/// Tells an id from the first word of a title that lacks its quotes.
+/// Separates an id from the title. It is an error when the title is several words, because its quotes are missing.
 fn id_and_title(id: Option<TaskId>, words: Vec<String>) -> Result<(Option<TaskId>, String), Refusal> {
     match words.as_slice() {
         [title] if id.is_some() || !TaskId::is_distinct(title) => Ok((id, title.clone())),
@@ -141,10 +142,10 @@ fn id_and_title(id: Option<TaskId>, words: Vec<String>) -> Result<(Option<TaskId
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let (id, title) = id_and_title(self.id, self.words)?;
-        let mut words = TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(title) };
+        let mut task = TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(title) };
         let mut fields = self.fields;
         fields.body = ctx.text("body", fields.body.take(), fields.body_file.take().as_deref())?;
-        fields.over(&mut words)?;
-        ctx.answer(&add::add(&ctx.app()?, id.as_ref(), words)?)
+        fields.over(&mut task)?;
+        ctx.answer(&add::add(&ctx.app()?, id.as_ref(), task)?)
     }
 }

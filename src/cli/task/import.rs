@@ -22,6 +22,9 @@ use crate::{
 /// With --github, reads the issues that `gh issue list --json number,title,body,labels,url,state` writes. Each issue becomes one
 /// task. A repeated import updates title, body and labels from issues that changed, unless they were changed here too.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway task import tasks.yaml --dry-run
+fairway task import --github issues.json")]
 pub struct Args {
     /// File; - reads stdin
     #[arg(value_name = "FILE|-")]

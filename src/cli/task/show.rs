@@ -21,6 +21,7 @@ use crate::{
 
 /// Show a task and its newest history
 #[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task show T-4")]
 pub struct Args {
     /// Task id
     #[arg(value_parser = values::task)]

@@ -32,6 +32,9 @@ pub use frame::frame_lines;
 /// cannot be undone asks first. From 120 columns on, the selected row's screen, messages, changes or evidence stand beside the
 /// list: keys 1 to 4. While it runs, permission requests wait up to ten minutes for an answer.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway top
+fairway top --once")]
 pub struct Args {
     /// Print one frame and exit; needs no terminal
     #[arg(long)]

@@ -21,6 +21,10 @@ struct Module {
     file: PathBuf,
     /// Names that `use` brings in, with the absolute path of each.
     bindings: BTreeMap<String, ModulePath>,
+    /// The modules whose items `use …::*` brings in.
+    globs: Vec<ModulePath>,
+    /// The names that a `*` of another file finds here: top-level items and re-exports.
+    exports: BTreeSet<String>,
     /// Every path that the file names, as it is written.
     paths: Vec<Vec<String>>,
 }
@@ -47,8 +51,9 @@ impl ImportGraph {
             let relative = file.strip_prefix(root).unwrap().to_owned();
             let mut collector = Collector::new(&path, &names);
             collector.visit_file(&syntax);
-            let Collector { bindings, paths, .. } = collector;
-            modules.insert(path, Module { file: relative, bindings, paths });
+            collector.exports.extend(syntax.items.iter().filter_map(item_name));
+            let Collector { bindings, globs, exports, paths, .. } = collector;
+            modules.insert(path, Module { file: relative, bindings, globs, exports, paths });
         }
         Self { modules }
     }
@@ -105,7 +110,10 @@ impl ImportGraph {
         let module = path[..length].to_vec();
         let (Some(item), true) = (path.get(length), depth < 16) else { return Some(module) };
         let declared = &self.modules[&module];
-        if let Some(binding) = declared.bindings.get(item) {
+        let exports =
+            |module: &&ModulePath| self.modules.get(*module).is_some_and(|found| found.exports.contains(item));
+        let by_glob = || Some([declared.globs.iter().find(exports)?.as_slice(), std::slice::from_ref(item)].concat());
+        if let Some(binding) = declared.bindings.get(item).cloned().or_else(by_glob) {
             let onward = [binding.as_slice(), &path[length + 1..]].concat();
             if onward != path {
                 return self.defining_module(&onward, depth + 1);
@@ -118,6 +126,21 @@ impl ImportGraph {
     pub fn cycles(&self) -> Vec<Vec<PathBuf>> {
         strongly_connected(&self.edges())
     }
+}
+
+/// The name of an item that another file can import.
+fn item_name(item: &syn::Item) -> Option<String> {
+    let name = match item {
+        syn::Item::Const(item) => &item.ident,
+        syn::Item::Enum(item) => &item.ident,
+        syn::Item::Fn(item) => &item.sig.ident,
+        syn::Item::Static(item) => &item.ident,
+        syn::Item::Struct(item) => &item.ident,
+        syn::Item::Trait(item) => &item.ident,
+        syn::Item::Type(item) => &item.ident,
+        _ => return None,
+    };
+    Some(name.to_string())
 }
 
 fn module_path(root: &Path, file: &Path) -> ModulePath {
@@ -134,12 +157,21 @@ struct Collector<'a> {
     module: &'a ModulePath,
     names: &'a BTreeSet<ModulePath>,
     bindings: BTreeMap<String, ModulePath>,
+    globs: Vec<ModulePath>,
+    exports: BTreeSet<String>,
     paths: Vec<Vec<String>>,
 }
 
 impl<'a> Collector<'a> {
     fn new(module: &'a ModulePath, names: &'a BTreeSet<ModulePath>) -> Self {
-        Self { module, names, bindings: BTreeMap::new(), paths: Vec::new() }
+        Self {
+            module,
+            names,
+            bindings: BTreeMap::new(),
+            globs: Vec::new(),
+            exports: BTreeSet::new(),
+            paths: Vec::new(),
+        }
     }
 
     /// The absolute path of a `use`; nothing for another crate.
@@ -167,7 +199,10 @@ impl<'a> Collector<'a> {
             UseTree::Name(name) if name.ident == "self" => self.bind(prefix, prefix.last().unwrap()),
             UseTree::Name(name) => self.bind(&with(name.ident.to_string()), &name.ident.to_string()),
             UseTree::Rename(rename) => self.bind(&with(rename.ident.to_string()), &rename.rename.to_string()),
-            UseTree::Glob(_) => self.keep(prefix.to_vec()),
+            UseTree::Glob(_) => {
+                self.globs.extend(self.absolute(prefix));
+                self.keep(prefix.to_vec());
+            }
             UseTree::Group(group) => group.items.iter().for_each(|item| self.import(item, prefix)),
         }
     }
@@ -226,7 +261,12 @@ impl Visit<'_> for Collector<'_> {
 
     fn visit_item_use(&mut self, item: &syn::ItemUse) {
         if !is_test_only(&item.attrs) {
+            let before: BTreeSet<String> = self.bindings.keys().cloned().collect();
             self.import(&item.tree, &[]);
+            if matches!(item.vis, syn::Visibility::Public(_)) {
+                let added = self.bindings.keys().filter(|name| !before.contains(*name)).cloned();
+                self.exports.extend(added.collect::<Vec<_>>());
+            }
         }
     }
 

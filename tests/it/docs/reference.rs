@@ -34,7 +34,9 @@ fn cell(text: &str) -> String {
 /// A command's help, and the part of it that lists the options of every command.
 fn help(world: &TestProject, path: &str) -> (String, String) {
     let words = path.split(' ').skip(1).chain(["--help"]);
-    let text = world.run(words).exits(0).stdout;
+    let run = world.run(words).exits(0);
+    assert_eq!(run.stderr, "", "{path}");
+    let text = run.stdout;
     let (mut own, mut global) = (Vec::new(), Vec::new());
     let mut is_global = false;
     for line in text.lines().map(str::trim_end) {
@@ -69,7 +71,16 @@ fn cli_reference_is_the_help_of_every_command() {
         writeln!(generated, "| [`{path}`](#{}) | {} |", path.replace(' ', "-"), cell(about)).unwrap();
     }
     for (path, _) in &commands {
-        write!(generated, "\n## {path}\n\n```text\n{}\n```\n", help(&world, path).0).unwrap();
+        let page = help(&world, path).0;
+        let listed = page.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
+        for line in listed.lines().filter(|line| !line.starts_with("   ")) {
+            assert!(line.split_whitespace().count() > 1, "no word about it: {line}");
+        }
+        write!(generated, "\n## {path}\n\n```text\n{page}\n```\n").unwrap();
+    }
+    for topic in ["environment", "exit-codes", "gates", "glossary", "plumbing"] {
+        let page = world.run(["help", topic]).exits(0).stdout;
+        write!(generated, "\n## fairway help {topic}\n\n```text\n{}\n```\n", page.trim_end()).unwrap();
     }
     generated.push('\n');
     hold("docs/reference/cli.md", &generated);

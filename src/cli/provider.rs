@@ -1,0 +1,78 @@
+//! `fairway provider …`: the agents that can be launched.
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::{
+    actions::agents::providers,
+    cli::{context::Context, doctor::proof_cell, exit::Exit},
+    env::Timestamp,
+    render::{Table, escape_line},
+    wire::{ProviderProgramView, ProviderView},
+};
+
+/// List the agents that can be launched
+#[derive(Debug, Subcommand)]
+#[command(after_help = "fairway provider list")]
+#[command(defer = true)]
+pub enum Verb {
+    List(ListArgs),
+}
+
+impl Verb {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self {
+            Self::List(args) => args.run(ctx),
+        }
+    }
+}
+
+/// List the agents that can be launched
+///
+/// TERMINAL and STRUCTURED say which version of the program is installed, and with which one Fairway was tried. ASKS is the mode
+/// in which a structured session asks before it runs a tool, and GUARD what fairway doctor agents has shown of that on this
+/// host. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
+/// section [providers.NAME.acp].
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway provider list")]
+pub struct ListArgs {}
+
+impl ListArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let providers = providers::list(&ctx.env, ctx.globals.root.as_deref())?;
+        ctx.show(
+            &providers,
+            || providers.iter().map(|one| one.name.clone()).collect(),
+            || {
+                let mut table = Table::new(&["name", "source", "terminal", "structured", "asks", "guard", "switches"]);
+                for one in &providers {
+                    table.row(cells(one, ctx.env.now()));
+                }
+                table.render(ctx.out.width)
+            },
+        )
+    }
+}
+
+fn cells(one: &ProviderView, now: Timestamp) -> [String; 7] {
+    let structured = one.structured.as_ref().map_or_else(|| "-".to_owned(), state);
+    let mode = one.asking_mode.clone().unwrap_or_else(|| "-".to_owned());
+    let switches = one.switches.map_or("-", |switches| if switches { "yes" } else { "no" }).to_owned();
+    let guard = escape_line(&proof_cell(one.proof.as_ref(), now));
+    [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode, guard, switches]
+}
+
+/// The program in a cell: whether it is there, and with which version it was tried.
+fn state(program: &ProviderProgramView) -> String {
+    let found = match (program.installed, &program.version) {
+        (Some(false), _) => "not installed",
+        (Some(true), Some(version)) => version,
+        (Some(true), None) => "installed",
+        (None, _) => "unknown",
+    };
+    match &program.proven_with {
+        Some(proven) if program.version.as_ref() == Some(proven) => format!("{found} (proven)"),
+        Some(proven) => format!("{found} (proven: {proven})"),
+        None => format!("{found} (unproven)"),
+    }
+}

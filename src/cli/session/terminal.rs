@@ -1,0 +1,172 @@
+//! The commands about the terminal of a session: attach, terminal, structured, peek, nudge and interrupt.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        sessions::{
+            control::{attach, interrupt, nudge, peek},
+            prompt,
+            start::switch::{self, SwitchRequest, SwitchTo},
+        },
+    },
+    cli::{context::Context, exit::Exit, values},
+    domain::SessionId,
+    hooks::LAUNCH_HOOKS,
+    render::escape_controls,
+};
+
+/// Attach your terminal to a session
+///
+/// A structured session goes on in its agent's own terminal first: its turn is awaited, and fairway session structured leads
+/// back. Where that is not possible, or without a terminal, its conversation is printed as it goes on.
+///
+/// Detach with the backend's own keys (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-g, Ctrl-o, d). Exits with the code of
+/// the backend script, or with 0 when the session has ended meanwhile.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session attach s1")]
+pub struct AttachArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// Print a structured session's conversation, change nothing
+    #[arg(long)]
+    follow: bool,
+    /// Cancel a running turn of a structured session
+    #[arg(long, conflicts_with = "follow")]
+    cancel_turn: bool,
+}
+
+impl AttachArgs {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        self.switch(ctx, &app)?;
+        let attachable = attach::attach(&app, &self.id)?;
+        // A person may stay attached for days: close the store meanwhile.
+        drop(app);
+        attachable.run()
+    }
+
+    /// Has a structured session go on in its agent's terminal, where there is a terminal here and that is possible.
+    fn switch(&self, ctx: &Context, app: &App) -> Result<()> {
+        if self.follow || !ctx.env.terminal.stdin || !switch::is_structured(app, &self.id)? {
+            return Ok(());
+        }
+        let request = SwitchRequest { to: SwitchTo::Terminal, cancels_turn: self.cancel_turn, hooks: &LAUNCH_HOOKS };
+        if let Err(why) = switch::check(app, &self.id, &request) {
+            let why = format!("{} stays structured: {why:#}", self.id);
+            ctx.out.note(&escape_controls(&why));
+            return Ok(());
+        }
+        ctx.out.note("waiting for the end of the turn");
+        let answer = switch::switch(app, &self.id, &request)?;
+        ctx.notes(&answer);
+        Ok(())
+    }
+}
+
+// No doc comment: the command line would show it in place of each command's purpose.
+#[derive(Debug, clap::Args)]
+pub struct SwitchArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// Cancel a running turn
+    #[arg(long)]
+    cancel_turn: bool,
+}
+
+impl SwitchArgs {
+    pub(super) fn run(self, ctx: &Context, to: SwitchTo) -> Result<Exit> {
+        let request = SwitchRequest { to, cancels_turn: self.cancel_turn, hooks: &LAUNCH_HOOKS };
+        let answer = switch::switch(&ctx.app()?, &self.id, &request)?;
+        ctx.answer(&answer)
+    }
+}
+
+/// Print the last lines of a session's terminal
+///
+/// After the session's end its last screen is shown, from the end of its transcript. Secrets are masked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session peek s1 -n 20")]
+pub struct PeekArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// Number of lines; 0 for all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 40)]
+    lines: u32,
+    /// Keep control sequences, made visible
+    #[arg(long)]
+    raw: bool,
+}
+
+impl PeekArgs {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let peek = peek::peek(&ctx.app()?, &self.id, self.lines, self.raw)?;
+        if let Some(note) = &peek.note {
+            ctx.out.note(&escape_controls(note));
+        }
+        ctx.show(&peek, || vec![peek.session_id.clone()], || escape_controls(&peek.text))
+    }
+}
+
+/// Type a text into a session's terminal and submit it
+///
+/// The text is typed verbatim, minus the sequence that ends a bracketed paste. It is not stored. While the session asks for a
+/// permission, the text would be the answer, and is refused. For a text with proof of delivery, use `fairway send`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session nudge s1 'continue'
+fairway session nudge s1 --queued")]
+pub struct NudgeArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// Text; - reads stdin
+    #[arg(required_unless_present_any = ["text_file", "queued"])]
+    text: Option<String>,
+    /// Read the text from FILE; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    text_file: Option<PathBuf>,
+    /// Type the session's queued messages now
+    #[arg(long, conflicts_with_all = ["text", "text_file"])]
+    queued: bool,
+    /// Type even as the answer to a question
+    #[arg(long)]
+    force: bool,
+}
+
+impl NudgeArgs {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = ctx.bytes("text", self.text, self.text_file.as_deref())?.unwrap_or_default();
+        if self.queued {
+            return ctx.answer(&prompt::type_queued(&ctx.app()?, &self.id, self.force)?);
+        }
+        ctx.answer(&nudge::nudge(&ctx.app()?, &self.id, &text, self.force)?)
+    }
+}
+
+/// Interrupt what a session's program does
+///
+/// The keys of its provider are pressed, such as Escape, unless the session is idle. Without a known provider, it is Ctrl-C. While
+/// the program asks whether a directory or hooks are trusted, an interrupt would be an answer, and is refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway session interrupt s1")]
+pub struct InterruptArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// Interrupt even an idle session or a question about trust
+    #[arg(long)]
+    force: bool,
+}
+
+impl InterruptArgs {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.answer(&interrupt::interrupt(&ctx.app()?, &self.id, self.force)?)
+    }
+}
