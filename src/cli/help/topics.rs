@@ -192,7 +192,7 @@ mod tests {
         grouped.sort_unstable();
         let command = command();
         let mut visible: Vec<&str> =
-            command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name).collect();
         visible.sort_unstable();
         assert_eq!(grouped, visible);
     }

@@ -1,7 +1,7 @@
 //! Commands at a terminal, as a person has them.
 
 use std::{
-    io::ErrorKind,
+    io::{ErrorKind, Read as _},
     process::Command,
     thread,
     time::{Duration, Instant},

@@ -7,7 +7,7 @@ use std::{
 
 use fairway::{
     actions::sessions::prompt::listener::{self, ListenerKind},
-    os::{file_watch, poll_until},
+    os::{poll, poll_until},
 };
 
 use super::{app_at, hook, id};

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::ErrorKind,
+    io::{ErrorKind, Read as _},
     process::{Child, Command, ExitStatus},
     time::{Duration, Instant},
 };

@@ -145,7 +145,7 @@ pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> 
             if is_worked_on { task_worktree::of_work(app, tx, task)?.refusal(app, tx, &words)? } else { None };
         match refusal {
             Some(refusal) => Err(refusal.into()),
-            None => Ok(lookup::lane_of(tx, &task)?),
+            None => Ok(lookup::lane_of(tx, task)?),
         }
     })?;
     if lane.as_ref().is_some_and(|lane| lane.name == own.name) {

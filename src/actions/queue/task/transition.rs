@@ -44,6 +44,7 @@ impl<'a> Transition<'a> {
     }
 
     /// With what overrides the claimant, if anything does.
+    #[must_use]
     pub const fn forced(self, force: Option<&'a ForceReason>) -> Self {
         Self { force, ..self }
     }
