@@ -10,8 +10,13 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    approved_later, changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions,
-    task_counts::KeptCounts, watches::Watches,
+    changed_subjects::News,
+    day_costs::DayCosts,
+    reviewed_executables,
+    sent_back::{self, SentBack},
+    sessions,
+    task_counts::KeptCounts,
+    watches::Watches,
 };
 use crate::{
     actions::{
@@ -155,7 +160,7 @@ impl Facts {
             self.lanes = lanes::all(tx)?;
         }
         self.diffstats = overlaps::diffstats(tx)?;
-        self.approved_later = approved_later::find(tx, &self.diffstats, &self.held)?;
+        self.approved_later = reviewed_executables::find(tx, &self.diffstats, &self.held)?;
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
         self.paused = land::paused(app);

@@ -2,7 +2,6 @@
 //! read in one transaction, and composed anew from what has changed. Besides that it looks at `/proc` and at the output of running
 //! jobs. It asks no other program but git, and that only where another host has landed work.
 
-mod approved_later;
 mod cache;
 mod changed_subjects;
 mod day_costs;
@@ -13,6 +12,7 @@ mod lane_needs;
 mod need;
 mod questions;
 mod refused_host;
+mod reviewed_executables;
 mod sent_back;
 mod session_needs;
 mod sessions;

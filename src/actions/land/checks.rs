@@ -18,8 +18,8 @@ use crate::{
     actions::{
         App,
         core::{
-            apart_sandbox::{self, Apart},
             lookup,
+            work_sandbox::{self, Apart},
         },
         queue::evidence::{self, run::store_output},
     },
@@ -258,7 +258,7 @@ impl<'a> Checks<'a> {
     fn sandbox(&self, dir: &Path) -> Result<Vec<String>> {
         match self.sandbox.get() {
             SandboxClass::Off => Ok(Vec::new()),
-            class => apart_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir)),
+            class => work_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir)),
         }
     }
 
@@ -421,7 +421,7 @@ fn sandbox_of(app: &App, unit: &Unit) -> Result<SandboxClass> {
     let mut class = unit.lane.as_ref().map(|lane| lane.sandbox).unwrap_or_default();
     app.read(|tx| {
         for member in &unit.members {
-            class = class.for_both(apart_sandbox::of_task(tx, &member.task)?.map(|own| own.class).unwrap_or_default());
+            class = class.for_both(work_sandbox::of_task(tx, &member.task)?.map(|own| own.class).unwrap_or_default());
         }
         Ok(class)
     })

@@ -12,7 +12,7 @@ use crate::{
     actions::{
         App,
         queue::{
-            review::memory,
+            review::seen_commits,
             task::transition::{self, Transition},
         },
     },
@@ -75,7 +75,7 @@ pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
         Ok(notes)
     })?;
     drop_ref(app, landing);
-    memory::forget_closed(app);
+    seen_commits::forget_closed(app);
     Ok(notes)
 }
 

@@ -62,8 +62,8 @@ impl Worker {
         if exit == ExitReason::Code(0) && self.failed.is_none() && is_whole {
             return Ok(TreeResult::Ended(self.runs));
         }
-        let told = String::from_utf8_lossy(&self.errors);
-        let ended = || format!("the process that runs the checks ended early: {}", told.trim());
+        let text = String::from_utf8_lossy(&self.errors);
+        let ended = || format!("the process that runs the checks ended early: {}", text.trim());
         Err(Refusal::ChecksEnded { why: self.failed.unwrap_or_else(ended) })
     }
 }

@@ -6,12 +6,12 @@ use axum::{extract::Request, http::StatusCode, response::Response};
 use serde_json::Value;
 
 use super::{
-    act::PageCommand,
     board_html::tool_input,
     command_html::hidden,
     composer::OfferedItem,
     form::Form,
     origin::{PageAddress, Site},
+    page_command::PageCommand,
     response::{HTML, done, file},
     shell::{self, begin},
 };

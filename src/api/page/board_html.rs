@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{
     access::Access,
-    act::PageCommand,
     command_html::{form, hidden, written},
     form::address,
     html::Html,
     labels::{claim_doing, class_of, doing, time},
+    page_command::PageCommand,
 };
 use crate::{
     actions::agents::approval::ALWAYS_FIELD,

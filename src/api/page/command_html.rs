@@ -1,6 +1,6 @@
 //! A command as HTML: a button that does it, or its words.
 
-use super::{act::PageCommand, html::Html};
+use super::{html::Html, page_command::PageCommand};
 use crate::domain::approval::Decision;
 
 /// A command as text: the page cannot run it, or this reader may not.

@@ -2,7 +2,7 @@
 
 use super::{
     access::Access,
-    frame::Frame,
+    board_versions::Frame,
     html::Html,
     labels::with_ages,
     shared_board::Feed,

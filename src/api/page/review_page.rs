@@ -3,11 +3,11 @@
 use anyhow::Result;
 
 use super::{
-    act::PageCommand,
     command_html::{form, hidden, open_form, written},
     form::{Form, address},
     html::Html,
     labels::time,
+    page_command::PageCommand,
     patch_html::{self, LineNotes},
     review_facts,
     shell::PageFrame,

@@ -20,8 +20,8 @@ use tokio::{
 
 use super::{
     access::Access,
+    board_versions::Frame,
     composer::{ComposedBoard, Composer},
-    frame::Frame,
 };
 use crate::{
     actions::{board::WatchedProcess, sessions::attendance},

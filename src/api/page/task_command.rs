@@ -105,18 +105,18 @@ impl TaskCommand {
         let forced = |force: bool, reason: &str| force.then(|| ForceReason { reason: reason.to_owned() });
         match self {
             Self::Add => {
-                let mut words =
+                let mut fields =
                     TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(form.needed("title", "Title")?) };
-                put_over(&mut words, form)?;
-                add::add(app, None, words)
+                put_over(&mut fields, form)?;
+                add::add(app, None, fields)
             }
-            Self::Edit(id) => edit::edit(app, id, |words| put_over(words, form)),
-            Self::Priority(id, priority) => edit::edit(app, id, |words| {
-                words.priority = *priority;
+            Self::Edit(id) => edit::edit(app, id, |fields| put_over(fields, form)),
+            Self::Priority(id, priority) => edit::edit(app, id, |fields| {
+                fields.priority = *priority;
                 Ok(())
             }),
-            Self::Lane(id, lane) => edit::edit(app, id, |words| {
-                words.lane = Some(lane.clone());
+            Self::Lane(id, lane) => edit::edit(app, id, |fields| {
+                fields.lane = Some(lane.clone());
                 Ok(())
             }),
             Self::Block(id, force) => {
@@ -176,18 +176,18 @@ fn priority(text: &str) -> Result<u8, Refusal> {
 }
 
 /// Writes the changed fields over those of a task.
-fn put_over(words: &mut TaskFields, form: &Form) -> Result<()> {
+fn put_over(fields: &mut TaskFields, form: &Form) -> Result<()> {
     for (name, _, text) in changed(form) {
         let written = Some(text.as_str()).filter(|text| !text.is_empty());
         match name {
-            "title" => words.title.clone_from(&text),
-            "body" => words.body.clone_from(&text),
-            "role" => words.role = written.map(Role::parse).transpose()?,
-            "lane" => words.lane = written.map(LaneName::parse).transpose()?,
-            "priority" => words.priority = priority(&text)?,
-            "labels" => words.labels = list(&text),
+            "title" => fields.title.clone_from(&text),
+            "body" => fields.body.clone_from(&text),
+            "role" => fields.role = written.map(Role::parse).transpose()?,
+            "lane" => fields.lane = written.map(LaneName::parse).transpose()?,
+            "priority" => fields.priority = priority(&text)?,
+            "labels" => fields.labels = list(&text),
             _ => {
-                words.depends_on = list(&text).iter().map(|id| TaskId::parse(id)).collect::<Result<_, _>>()?;
+                fields.depends_on = list(&text).iter().map(|id| TaskId::parse(id)).collect::<Result<_, _>>()?;
             }
         }
     }
@@ -213,10 +213,10 @@ mod tests {
             edit.arguments(&other),
             ["--lane", "", "--priority", "0", "--label", "b", "--label", "c"].map(str::to_owned)
         );
-        let mut words = TaskFields::with_title("Fix it".into());
-        words.lane = LaneName::parse("cart").ok();
-        put_over(&mut words, &other).unwrap();
-        assert_eq!((words.lane, words.priority, words.labels), (None, 0, vec!["b".into(), "c".into()]));
+        let mut fields = TaskFields::with_title("Fix it".into());
+        fields.lane = LaneName::parse("cart").ok();
+        put_over(&mut fields, &other).unwrap();
+        assert_eq!((fields.lane, fields.priority, fields.labels), (None, 0, vec!["b".into(), "c".into()]));
         assert!(put_over(&mut TaskFields::with_title("x".into()), &form("priority=5")).is_err());
     }
 

@@ -11,11 +11,11 @@ use crate::{
 
 /// What the address of the page asks for.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct TasksQuery {
     pub(super) form: Form,
 }
 
-impl Wish {
+impl TasksQuery {
     pub(super) const fn new(form: Form) -> Self {
         Self { form }
     }

@@ -31,7 +31,7 @@ pub(super) struct Verdict {
 }
 
 /// What [`Self::judge`] works with.
-pub(super) struct Bench<'a> {
+pub(super) struct PairJudge<'a> {
     pub app: &'a App,
     pub facts: &'a RepositoryFacts,
     /// The directory of the snapshots' repositories.
@@ -49,7 +49,7 @@ struct Planned<'a> {
     other: Option<&'a LaneSnapshot>,
 }
 
-impl Bench<'_> {
+impl PairJudge<'_> {
     /// Judges the pairs with a changed snapshot, with `only` those of one lane. `None` when the time is over.
     pub fn judge(&self, only: Option<&LaneName>) -> Result<Option<Vec<Verdict>>, GitError> {
         let (mut verdicts, mut planned) = (Vec::new(), Vec::new());

@@ -9,9 +9,9 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    merge_pairs::Bench,
+    merge_pairs::PairJudge,
     record::{self, Found},
-    worktree_snapshots::{Looker, local_host},
+    worktree_snapshots::{SnapshotTaker, local_host},
 };
 use crate::{
     actions::{
@@ -88,7 +88,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
         Err(error) => return recorded(app, Some(error.to_string())),
     };
     let (before, known) = app.read(|tx| Ok((overlaps::snapshots(tx)?, overlaps::all_with_gone(tx)?)))?;
-    let looker = Looker { app, facts: &facts, dir: &dir, deadline };
+    let taker = SnapshotTaker { app, facts: &facts, dir: &dir, deadline };
     let mut found = Found { live: live.iter().map(|(lane, _)| lane.name.clone()).collect(), ..Found::default() };
     let mut problem = None;
     for (lane, worktree) in &live {
@@ -97,7 +97,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
             Scope::All | Scope::Snapshots => (true, &[]),
             Scope::Lane { name, files } => (*name == lane.name, files),
         };
-        let new = if is_asked { looker.look(lane, worktree, old, files) } else { old.cloned() };
+        let new = if is_asked { taker.look(lane, worktree, old, files) } else { old.cloned() };
         problem = problem.or((is_asked && new.is_none()).then(|| "not every lane could be looked at in time".into()));
         found.snapshots.extend(new.or_else(|| old.cloned()).filter(|one| one.host == local_host()));
     }
@@ -105,8 +105,9 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
         Scope::All | Scope::Snapshots => None,
         Scope::Lane { name, .. } => Some(name),
     };
-    let bench = Bench { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
-    let verdicts = if scope == Scope::Snapshots { Ok(None) } else { bench.judge(only) };
+    let judge_of_pairs =
+        PairJudge { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
+    let verdicts = if scope == Scope::Snapshots { Ok(None) } else { judge_of_pairs.judge(only) };
     match verdicts {
         Ok(Some(verdicts)) => {
             found.verdicts = verdicts;

@@ -32,7 +32,7 @@ const MAX_PATHS_WITH_LINES: usize = 5000;
 
 /// What every snapshot needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Looker<'a> {
+pub(super) struct SnapshotTaker<'a> {
     pub app: &'a App,
     pub facts: &'a RepositoryFacts,
     /// The directory of the snapshots' repositories.
@@ -51,7 +51,7 @@ pub fn is_local(snapshot: &LaneSnapshot) -> bool {
     snapshot.host == local_host()
 }
 
-impl Looker<'_> {
+impl SnapshotTaker<'_> {
     /// A new snapshot of a lane's worktree, or the known one when nothing has changed. `None` when the time is over.
     /// With `files`, only these may have changed.
     pub fn look(

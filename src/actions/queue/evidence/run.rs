@@ -15,8 +15,8 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{
-            apart_sandbox::{self, Apart, WorkSandbox},
             errors, lookup,
+            work_sandbox::{self, Apart, WorkSandbox},
         },
         queue::task_worktree,
     },
@@ -87,7 +87,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
         return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
     let sandbox = app.read(|tx| sandbox(app, tx, &request.task))?;
-    let prefix = sandbox.map(|own| apart_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &[])).transpose()?;
+    let prefix = sandbox.map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &[])).transpose()?;
     let context = match start(app, request)? {
         Started::AlreadyAnswered(answer) => return Ok(answer),
         Started::Ready(context) => context,
@@ -148,8 +148,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
 /// lane. Error: `lane_mismatch`.
 fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
-    let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {
-        return Ok(apart_sandbox::of_task(tx, &task)?);
+    let Some(own) = work_sandbox::of_session(tx, app.actor.session.as_ref())? else {
+        return Ok(work_sandbox::of_task(tx, &task)?);
     };
     let lane = lookup::lane(tx, &own.lane)?;
     let dir = task_worktree::of_work(app, tx, &task)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::memory;
+use super::seen_commits;
 use crate::{
     actions::{
         Answer, App,
@@ -67,7 +67,7 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
         Ok(answer.note(format!("the author is told with your verdict: fairway review record {id} --verdict VERDICT")))
     })?;
     // Without it the commit may be gone one day; then the comment stays where it was written.
-    let _ = memory::keep_commented(app, &git, id, &app.actor.name, &commit);
+    let _ = seen_commits::keep_commented(app, &git, id, &app.actor.name, &commit);
     Ok(answer)
 }
 

@@ -27,11 +27,11 @@ use crate::{
     wire::ReviewView,
 };
 
-mod changes;
 pub mod comments;
 pub mod list;
-pub(in crate::actions) mod memory;
 pub mod next;
+pub(in crate::actions) mod seen_commits;
+mod unseen_changes;
 
 fn find_open<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
     reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
@@ -189,7 +189,7 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     if let Some(commit) = commit {
         let reviewer = reviewer.unwrap_or_else(|| app.actor.name.clone());
         // The verdict stands without it; then the next card shows everything.
-        let _ = memory::remember_verdict(app, &git, id, &reviewer, commit);
+        let _ = seen_commits::remember_verdict(app, &git, id, &reviewer, commit);
     }
     Ok(answer)
 }

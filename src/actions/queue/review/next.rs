@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use super::{
-    changes::{self, Work},
     comments,
     list::{self, Wait},
-    memory,
+    seen_commits,
+    unseen_changes::{self, Work},
 };
 use crate::{
     actions::{App, core::lookup, queue::gates},
@@ -59,7 +59,7 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
                 Refusal::WrongState { task: task.clone(), status: found.state.status(), verb: "deferred" }.into()
             );
         }
-        memory::defer(app, task, &app.actor.name)?;
+        seen_commits::defer(app, task, &app.actor.name)?;
     }
     let waiting = app.read(|tx| waiting(app, tx))?;
     let (waiting, others) = waiting;
@@ -87,7 +87,7 @@ pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
     let lane = app.read(|tx| Ok(lookup::task(tx, &task)?.fields.lane))?;
     let seen = SeenCommit { commit: changes.commit.clone(), fork: changes.fork.clone() };
     let git = Git::new(app.env.vars(), &app.project.root);
-    memory::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
+    seen_commits::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
 }
 
 /// The submitted tasks that wait for the actor, in the order of their cards, and the others with the reason.
@@ -227,7 +227,7 @@ fn changes_of(
         Ok(before.into_iter().cloned().collect::<Vec<_>>())
     })?;
     let seen = if all { &[][..] } else { &seen };
-    Ok((changes::unseen(app, git, work, seen)?, changes::paths(git, work)?))
+    Ok((unseen_changes::unseen(app, git, work, seen)?, unseen_changes::paths(git, work)?))
 }
 
 /// The commands on a card. A verdict names the commit that is shown.

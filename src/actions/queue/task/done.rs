@@ -10,7 +10,7 @@ use crate::{
     actions::{
         Answer, App,
         core::ForceReason,
-        queue::{gates, review::memory},
+        queue::{gates, review::seen_commits},
     },
     domain::{EventKind, Refusal, TaskId, blocker::JudgedWork, rules::fencing::TaskWrite, task::Task},
     store::tasks,
@@ -53,6 +53,6 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
         },
         named,
     )?;
-    memory::forget_closed(app);
+    seen_commits::forget_closed(app);
     Ok(answer)
 }

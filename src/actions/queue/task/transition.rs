@@ -6,7 +6,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{ForceReason, lookup},
-        queue::{review::memory, task_worktree},
+        queue::{review::seen_commits, task_worktree},
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId,
@@ -187,7 +187,7 @@ pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<An
 pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskCancelled, TaskWrite::Cancel, "cancelled").because(reason).forced(force);
     let answer = perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;
-    memory::forget_closed(app);
+    seen_commits::forget_closed(app);
     Ok(answer)
 }
 
