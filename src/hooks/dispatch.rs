@@ -16,7 +16,7 @@ use super::{
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
-    prompts, session_git, via_server,
+    prompts, server_decision, session_git,
 };
 use crate::{
     actions::agents::{
@@ -150,7 +150,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         tool.runs_own_program = guard::is_own_verb(&env, tool);
     }
     if let HookEvent::BeforeTool(tool) = &event
-        && let Some(reply) = via_server::authorize(&project, &env, call.provider, &external, tool)
+        && let Some(reply) = server_decision::authorize(&project, &env, call.provider, &external, tool)
     {
         return print_reply(call, &reply);
     }
