@@ -20,7 +20,7 @@ pub struct LaunchRequest {
     pub id: Option<SessionId>,
     /// Whether that is a live session, whose program the launch replaces.
     pub keeps_id: bool,
-    /// Without `id`: the id that the session's is made from. The first free one of `web`, `web-2`, `web-3` and so on is used.
+    /// Without `id`: the base of the session's id. The first free one of `web`, `web-2`, `web-3` and so on is used.
     pub id_base: Option<SessionId>,
     /// The worktree's directory.
     pub worktree: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct LaunchRequest {
 }
 
 impl LaunchRequest {
-    /// A request that names nothing.
+    /// A request that sets nothing but the hooks.
     pub const fn new(hooks: &'static dyn ProviderHooks) -> Self {
         Self {
             role: None,

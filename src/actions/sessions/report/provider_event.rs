@@ -54,13 +54,13 @@ pub struct ProviderReport {
     pub event_id: Option<String>,
 }
 
-/// Records one event of a provider: upserts the session, and adds the checkpoint, evidence or handoff of the state to its
-/// task. With `dry_run` everything is checked and nothing is written.
+/// Records one event of a provider: upserts the session, and adds the checkpoint, evidence or handoff that belongs to the state
+/// to its task. With `dry_run` everything is checked and nothing is written.
 ///
 /// # Errors
-/// `session_final`, also for a session that has ended under its external id; `session_mismatch` for a session of another task, role
-/// or run; `stale_claim` when the session has lost the task; `wrong_state` for a handoff of a closed task; `not_found`;
-/// `event_reused` for an event id with other content; `usage` for a new session without a role; `invalid_value`.
+/// `session_final`, also for a session that has ended under its external id; `session_mismatch` for a session of another task,
+/// role or run; `stale_claim` when the session has lost the task; `wrong_state` for a handoff of a closed task; `not_found`;
+/// `request_reused` for an event id with other content; `usage` for a new session without a role; `invalid_value`.
 pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Answer> {
     // A program's text may quote secrets.
     let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::mask), ..reported.clone() };

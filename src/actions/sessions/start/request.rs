@@ -33,8 +33,7 @@ pub struct StartRequest {
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
     pub hooks: &'static dyn ProviderHooks,
-    /// Whether the task is claimed.
     pub claims: bool,
-    /// How long it waits for what becomes of the first prompt.
+    /// How long the start waits for the delivery of the first prompt.
     pub watch: PromptWatch,
 }
