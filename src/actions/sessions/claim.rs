@@ -21,8 +21,8 @@ pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
     with_dead(app, || dead::predecessors(app, request.id.as_ref()), |dead| claim::claim(app, request, dead))
 }
 
-/// Calls `look` for dead sessions, then `claim` with them. Repeats both, at most four times, while the claim is refused and one
-/// of the dead sessions has changed since the look.
+/// Calls `look` for dead sessions, then `claim` with them. Does so again, at most four times in all, while the claim is refused
+/// and one of the dead sessions has changed since the look.
 pub(super) fn with_dead<T>(
     app: &App,
     look: impl Fn() -> Result<Vec<DeadSession>>,

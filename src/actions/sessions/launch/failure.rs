@@ -44,8 +44,8 @@ pub(super) enum NotRunning {
     Unrecorded(anyhow::Error),
 }
 
-/// Ends a launch whose program does not run. A program that has already ended successfully is a success. Otherwise the launch
-/// is rolled back, unless the program runs and only the store did not record it.
+/// Ends a launch whose program is not known to run: rolls the launch back and returns its error. A program that has already
+/// ended successfully is a success instead. A start that the store did not record is not rolled back.
 pub(super) fn settle(
     app: &App,
     plan: &LaunchPlan,

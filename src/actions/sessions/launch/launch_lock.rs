@@ -27,7 +27,7 @@ pub(crate) enum LaunchState {
 }
 
 impl LaunchLock {
-    /// Takes the lock for the launch of a session. Fails at once when it is taken.
+    /// Takes the lock for the launch of a session. Fails at once when another process has it.
     pub(crate) fn acquire(app: &App, session: &Session) -> io::Result<Self> {
         files::private_dir(&app.project.state)?;
         files::private_dir(&app.project.runtime_dir())?;

@@ -41,8 +41,7 @@ pub fn assess(
     liveness::assess(&facts, now)
 }
 
-/// How long a session may send no heartbeat before it is stale; `None` means for ever. The setting of its backend takes
-/// precedence.
+/// After how long without a heartbeat a session is stale; `None` means never. The setting of its backend takes precedence.
 pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
     match own.unwrap_or(app.settings.sessions.stale_after) {

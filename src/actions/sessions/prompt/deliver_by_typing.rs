@@ -139,8 +139,8 @@ enum TypingScope {
     AllByForce,
 }
 
-/// Delivers the queued messages of a session. Before that, it looks at the screen of a busy session, which may in truth be
-/// idle. Returns a note when the delivery failed.
+/// Delivers the queued messages of a session. Before that, it looks at the screen of a busy session, which may be idle by now.
+/// Returns a note when the delivery failed.
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
     // Without an answer, the session counts as it was reported.

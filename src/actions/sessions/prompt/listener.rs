@@ -35,7 +35,6 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Whether another listener of its kind has superseded it.
     pub fn is_superseded(&self) -> bool {
         self.listener.is_superseded()
     }

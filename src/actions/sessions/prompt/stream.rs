@@ -80,7 +80,7 @@ fn offer_order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
     (message.offered_until, queue_order(message))
 }
 
-/// The time at which the next offer to this session's stream expires and is sent again; `None` without an offer.
+/// When the next offer to this session's stream expires, so that its message is sent again; `None` without an offer.
 pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
     app.read(|tx| {
         let all = for_session(tx, session)?;

@@ -26,9 +26,9 @@ use crate::{
 /// How much of a transcript's end is read, in bytes: more than a program prints to draw a screen.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// Shows sessions as idle when the end of their transcript shows that a person interrupted the turn, and nothing was printed
-/// for a while. Returns the time at which another session can be judged. For all other sessions only the time of the last
-/// output is read.
+/// Marks sessions as idle, in `sessions` only, when the end of their transcript shows that a person interrupted the turn and
+/// nothing was printed for a while. Returns the earliest time at which a session can be judged that cannot be yet. For all
+/// other sessions only the time of the last output is read.
 pub(in crate::actions) fn judge(
     app: &App,
     tx: &ReadTx<'_>,

@@ -24,7 +24,7 @@ pub struct MountMark {
 }
 
 impl MountMark {
-    /// Marks a sandbox as working on the lane. `dir` is the directory with the own files of the lane's sandboxes.
+    /// Marks a sandbox as working on the lane. `dir` is the directory in which the sandboxes of the lane keep their own files.
     pub fn hold(dir: &Path) -> io::Result<Self> {
         for dir in dir.parent().into_iter().chain([dir]) {
             files::private_dir(dir)?;
