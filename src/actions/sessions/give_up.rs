@@ -1,4 +1,4 @@
-//! The end of a session of another host by a person's word.
+//! Ending a session of another host because a person says that it is over.
 
 use anyhow::Result;
 

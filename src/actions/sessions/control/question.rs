@@ -1,5 +1,5 @@
-//! The question that a session's program asks. A text that is typed then is the answer, in the name of the person who did not
-//! see the question.
+//! The question that a session's program asks. A text that is typed at that moment becomes the answer, although its sender has
+//! not seen the question.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! The environment of a launched session: what the configuration and the request set, and what Fairway sets.
+//! The environment of a launched session: the variables from the configuration and the request, and Fairway's own.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

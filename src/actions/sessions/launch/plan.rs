@@ -63,7 +63,6 @@ pub struct LaunchPlan {
     pub socket: Option<String>,
     /// Whether the backend script or this process runs the session's setup.
     pub setup: Setup,
-    /// The timeout of the start.
     pub timeout: Duration,
     /// The prompt that is queued as the session's first message.
     pub first_prompt: Option<String>,
@@ -74,7 +73,6 @@ pub struct LaunchPlan {
     pub git_hooks: Option<PathBuf>,
     /// Whether the program is given a first prompt.
     pub has_prompt: bool,
-    /// Notes for the answer.
     pub notes: Vec<String>,
     /// The command for which the session is launched.
     pub purpose: Purpose,
@@ -131,7 +129,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     })
 }
 
-/// A launch while it is planned: what was asked for, and what is decided.
+/// A launch while it is planned: the request and the decisions so far.
 struct Launch<'a> {
     app: &'a App,
     request: &'a LaunchRequest,

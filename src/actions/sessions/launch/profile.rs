@@ -1,5 +1,5 @@
-//! The effects of a provider's profile on one launch: the program with its arguments, the hooks that it brings, and how the first
-//! prompt gets there.
+//! The effects of a provider's profile on one launch: the program with its arguments, the hooks that are added, and the
+//! delivery of the first prompt.
 
 use std::{
     collections::BTreeMap,

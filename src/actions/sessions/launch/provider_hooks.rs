@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Fairway's hooks of one provider, in the form that its arguments take.
+/// Fairway's hooks of one provider, in the form that the provider's arguments expect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookSettings {
     /// The text of a settings file.
@@ -23,7 +23,6 @@ pub struct HookPlace<'a> {
     pub provider: &'a str,
     /// The complete environment of the program.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// The home directory.
     pub home: Option<&'a Path>,
     /// Its working directory.
     pub worktree: &'a Path,
@@ -33,7 +32,6 @@ pub struct HookPlace<'a> {
 #[derive(Debug, Clone)]
 pub struct HookQuestion {
     pub provider: String,
-    /// The program's path.
     pub program: PathBuf,
     /// The arguments that bring the hooks; empty when they are installed.
     pub args: Vec<String>,

@@ -28,13 +28,9 @@ pub enum Purpose {
 /// The facts about a start that its answer needs.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The task's title.
     pub title: String,
-    /// Whether it added the task.
     pub added_task: bool,
-    /// Whether it added the lane.
     pub added_lane: bool,
-    /// Whether it claims the task.
     pub claims: bool,
     /// The claim, once it is made.
     pub claim: Option<StartClaim>,

@@ -1,4 +1,4 @@
-//! The activity of a session, written within a transaction.
+//! The activity of a session, recorded within a transaction.
 
 use anyhow::Result;
 

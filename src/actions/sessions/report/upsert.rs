@@ -60,9 +60,7 @@ pub struct SessionPatch {
     pub activity: Option<Activity>,
     /// Its status: starting, running or stale.
     pub status: Option<SessionStatus>,
-    /// When it was started.
     pub started_at: Option<Timestamp>,
-    /// Its session run.
     pub run_id: Option<RunId>,
 }
 

@@ -45,7 +45,6 @@ pub struct ApartRequest {
     pub checkout: Option<PathBuf>,
     /// The names of variables that are passed to the program, in addition to the configured ones.
     pub env: Vec<String>,
-    /// The program and its arguments.
     pub argv: Vec<OsString>,
 }
 

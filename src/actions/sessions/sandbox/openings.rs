@@ -18,7 +18,7 @@ use crate::{
 const SHARED_DIRS: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/spool"];
 /// The parts of `/run` that programs need.
 const OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
-/// Its target may be below `/run`.
+/// The configuration of name lookups, whose target may be below `/run`.
 const RESOLVER: &str = "/etc/resolv.conf";
 
 /// Reasons of openings that a container or virtual machine does not need, because it has its own.
@@ -44,7 +44,7 @@ pub struct Surroundings<'a> {
     pub runtime_dir: Option<PathBuf>,
     /// The directories where programs are looked up.
     pub path: Vec<PathBuf>,
-    /// The directories of the project and of Fairway.
+    /// The directories of the project and of Fairway, which are closed inside.
     pub closed: Vec<PathBuf>,
     /// The files of a store that is outside of these directories.
     pub closed_files: Vec<PathBuf>,
@@ -55,7 +55,7 @@ pub struct Surroundings<'a> {
     pub program: PathBuf,
     pub worktree: PathBuf,
     pub repository: Option<&'a LaneClone>,
-    /// More files that are open for reading.
+    /// More files that can be read inside.
     pub readable: Vec<PathBuf>,
 }
 

@@ -52,7 +52,6 @@ pub struct SandboxRequest {
     pub provider: Option<Label>,
     /// The names of variables that are passed to the program, in addition to the configured ones.
     pub env: Vec<String>,
-    /// The program and its arguments.
     pub argv: Vec<OsString>,
 }
 

@@ -10,10 +10,8 @@ use crate::domain::{SessionId, id::Label, usage::TranscriptSlice};
 /// Reads a provider's transcript from an offset on. The entry point passes it in, because only that knows the providers.
 pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<TranscriptSlice>;
 
-/// The options of a sidecar.
 #[derive(Debug)]
 pub struct SidecarOptions {
-    /// The sidecar's session.
     pub session: SessionId,
     /// The provider's transcript; `None` means the path that the session has reported or recorded.
     pub transcript: Option<PathBuf>,
@@ -23,6 +21,5 @@ pub struct SidecarOptions {
     pub when_unknown: bool,
     /// The providers whose transcripts can be read.
     pub providers: Vec<&'static str>,
-    /// The function that reads transcripts.
     pub read_transcript: ReadTranscript,
 }

@@ -41,7 +41,6 @@ use crate::{
     },
 };
 
-/// A request to relaunch a session.
 #[derive(Debug, Clone)]
 pub struct RelaunchRequest {
     /// Environment variables, which replace those of the launch; an empty value unsets.

@@ -7,7 +7,6 @@ use crate::{
     domain::{LaneName, Role, id::Label, sandbox::SandboxClass},
 };
 
-/// A request to start a session on a task.
 #[derive(Debug, Clone)]
 pub struct StartRequest {
     /// The description of a new task.
@@ -24,7 +23,6 @@ pub struct StartRequest {
     pub structured: bool,
     /// Additional environment variables; an empty value unsets.
     pub env: BTreeMap<String, String>,
-    /// The program.
     pub command: Option<CommandSpec>,
     /// Text for the first prompt, after Fairway's own.
     pub prompt: Option<String>,

@@ -36,7 +36,7 @@ use crate::{
     os::poll_until,
 };
 
-/// The backend for the agent's terminal where nothing else is configured.
+/// The backend for the agent's terminal when no other one is configured.
 const TERMINAL_BACKEND: &str = "tmux";
 /// The endings of the transcripts of a session that has switched.
 const TERMINAL_MARK: &str = ".terminal.log";
@@ -55,7 +55,6 @@ pub enum SwitchTo {
     Structured,
 }
 
-/// A request to switch a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SwitchRequest {
     pub to: SwitchTo,
