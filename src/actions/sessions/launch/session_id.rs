@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, claims, events, sessions},
 };
 
-/// The highest number that is tried behind a requested id.
+/// The highest number that is appended to a requested id.
 const MAX_NUMBER: u32 = 9_999;
 
 /// Chooses the id of a new session. The id of an ended session is not used again: the new session gets the next free number,

@@ -26,7 +26,8 @@ pub(super) struct StructuredLaunch {
 }
 
 impl StructuredLaunch {
-    /// Adds the agent whose guard a canary has proven for this program and environment, if there is such a proof.
+    /// Adds the name and version of the agent, when a test run (canary) has proven that this program, in this environment, asks
+    /// before it runs tools.
     pub(super) fn with_proof(
         mut self,
         app: &App,
