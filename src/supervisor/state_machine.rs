@@ -70,7 +70,7 @@ pub enum Effect {
     Finish(JobResult),
 }
 
-/// Why a run is ended before its own end.
+/// Why a job is ended before its program ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     KillRequested(Signal),
@@ -82,17 +82,17 @@ enum Cause {
 enum Phase {
     /// The program runs.
     Running,
-    /// It has ended; what it said last may still come.
+    /// The program has ended; the rest of its output is still read.
     Draining { until: Duration },
-    /// Everything that is left was told to end.
+    /// All remaining processes got a signal to end.
     Terminating { until: Duration },
-    /// It was killed, again and again.
+    /// All remaining processes get SIGKILL repeatedly.
     Killing { next: Duration, until: Duration },
-    /// Nothing more is to be done.
+    /// Nothing is left to do.
     Finished,
 }
 
-/// A run in the eyes of its supervisor.
+/// The state of a supervised job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateMachine {
     phase: Phase,
@@ -100,14 +100,14 @@ pub struct StateMachine {
     cause: Option<Cause>,
     exit: Option<Exit>,
     output_closed: bool,
-    /// The program had ended before anybody wanted it to; what outlived it was named.
+    /// Whether the processes that the program left behind were reported.
     leftovers_reported: bool,
-    /// Something would not die.
+    /// Whether some processes survived SIGKILL.
     has_survivors: bool,
 }
 
 impl StateMachine {
-    /// A program that begins now.
+    /// A job whose program starts now; `timeout` counts from here.
     pub const fn new(timeout: Option<Duration>) -> Self {
         Self {
             phase: Phase::Running,
@@ -120,7 +120,7 @@ impl StateMachine {
         }
     }
 
-    /// When to come back with [`Event::Tick`] though nothing happens.
+    /// When [`Event::Tick`] is due even if nothing else happens.
     pub fn due(&self) -> Option<Duration> {
         match self.phase {
             Phase::Running => self.timeout,
@@ -130,7 +130,7 @@ impl StateMachine {
         }
     }
 
-    /// The next state, and the effects of the step in order.
+    /// Handles an event at the time `now` and returns the next state with the effects in order.
     #[must_use]
     pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
         let effects = match event {
@@ -239,7 +239,7 @@ impl StateMachine {
         }
     }
 
-    /// How the run ended, as far as it is known.
+    /// How the job has ended, as far as that is known.
     fn job_result(&self) -> JobResult {
         let (exit_code, signal) = match self.exit {
             Some(Exit::Code(code)) => (Some(i64::from(code)), None),
