@@ -37,7 +37,7 @@ const START_FILE_MAGIC: &[u8] = b"fairway-run-1";
 #[derive(Debug, Clone)]
 pub struct JobDir {
     path: PathBuf,
-    /// The open directory that the path leads through, where it is one.
+    /// The open directory behind `path`, when it is kept open.
     opened: Option<Arc<OpenedDir>>,
 }
 
