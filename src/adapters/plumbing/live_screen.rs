@@ -1,4 +1,4 @@
-//! The screen of a running session, followed in its transcript: what was read once is not read again.
+//! The screen of a running session, kept up to date from its transcript without reading anything twice.
 
 use std::{
     fs, io,
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::os::terminal::Size;
 
-/// How much of a transcript's end leads to its screen, in bytes.
+/// How much of a transcript's end is read to compute the screen, in bytes.
 const MAX_BYTES: u64 = 512 << 10;
 
-/// A terminal that gets what a transcript gets.
+/// A terminal emulator that gets everything that is written to a transcript.
 pub struct LiveScreen {
     path: PathBuf,
     printed_by: PrintedBy,
@@ -27,7 +27,7 @@ pub struct LiveScreen {
 }
 
 impl LiveScreen {
-    /// The screen of this transcript; nothing is read yet.
+    /// The screen of this transcript. Nothing is read before the first [`refresh`](Self::refresh).
     pub fn new(path: PathBuf, printed_by: PrintedBy) -> Self {
         let size = assumed_size(b"");
         Self { path, printed_by, parser: parser(size), size, read: None }
@@ -66,7 +66,7 @@ impl LiveScreen {
 
     fn replay(&mut self, file: u64) -> io::Result<()> {
         let (start, bytes) = transcript::read_end(&self.path, 0, MAX_BYTES)?;
-        // The first sequence or line of a rest may be the end of one.
+        // After a cut, the first line or sequence may be incomplete.
         let whole =
             bytes.iter().position(|byte| matches!(byte, b'\n' | 0x1b)).filter(|_| start > 0).unwrap_or_default();
         let size = assumed_size(&bytes);
@@ -84,7 +84,7 @@ impl LiveScreen {
         }
     }
 
-    /// The last lines that it shows.
+    /// The last lines of the scrollback and the screen; all of them when `lines` is 0.
     pub fn lines(&mut self, lines: usize) -> String {
         shown_lines(&mut self.parser, self.size, lines)
     }
