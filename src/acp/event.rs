@@ -1,4 +1,4 @@
-//! What happens to a structured session.
+//! The inputs of a structured session's state machine.
 
 use crate::acp::{frame::Frame, tool_call::PermissionChoice};
 

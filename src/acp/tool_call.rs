@@ -153,7 +153,7 @@ impl PermissionChoice {
 }
 
 impl PermissionRequest {
-    /// Reads the parameters of a question; `None` when the call has no id or there are no options.
+    /// Reads the parameters of `session/request_permission`; `None` when the call has no id or there are no options.
     pub fn from_json(params: &Value) -> Option<Self> {
         let call = ToolCall::from_json(params.get("toolCall")?)?;
         let option = |option: &Value| {
@@ -293,7 +293,7 @@ impl ToolCall {
         told.unwrap_or_else(|| self.output.text.clone())
     }
 
-    /// The call in a line: the tool, and its command or title.
+    /// The call on one line: the tool's name, then its command or title.
     pub fn describe(&self) -> String {
         let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
         let about = command.or(self.title.as_deref()).unwrap_or_default();

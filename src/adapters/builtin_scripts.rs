@@ -141,7 +141,7 @@ impl BuiltIn {
 }
 
 /// Writes every script, the template, the bridges and the watcher to `dir`, so that users can read, copy and change them. Returns
-/// the paths of the files that were written. Fails, and keeps the existing file, when it differs.
+/// the paths of the files that were written. An existing file that differs is kept, and is an error.
 pub fn install(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     let scripts = ALL.iter().chain([&PROVIDER_EVENT]).map(|script| (script.file, script.text));

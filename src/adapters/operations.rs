@@ -167,8 +167,7 @@ impl Adapter {
     /// Stores the run id with a session that was just started, unless the script already answers `get-meta` with it from the
     /// start environment.
     ///
-    /// # Errors
-    /// A script without the meta operations is no error.
+    /// A script without the operations for such values is no error.
     pub fn store_session_run(&self, name: &str, run: &RunId) -> Result<(), AdapterError> {
         let stored = match self.session_run(name) {
             Ok(None) => self.set_meta(name, vars::FAIRWAY_RUN_ID, run.as_str().as_bytes()),
@@ -185,7 +184,7 @@ impl Adapter {
         self.query("get-meta", &[name, key])
     }
 
-    /// Stores a value with a session.
+    /// Stores a value with a session, where [`get_meta`](Self::get_meta) finds it.
     pub fn set_meta(&self, name: &str, key: &str, value: &[u8]) -> Result<(), AdapterError> {
         self.run_operation("set-meta", &[name, key], value)
     }
@@ -200,7 +199,8 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// The text on a session's screen. A script that cannot show the exact screen, as tmux's can, gives its last `lines` lines.
+    /// The text on a session's screen. A script without the operation `look` gives its last `lines`
+    /// lines instead.
     pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let seen = match self.query("look", &[name]) {
             Ok(said) => String::from_utf8_lossy(&said).into_owned(),

@@ -142,8 +142,8 @@ impl Child {
         self.outputs.is_empty() && self.terminal.is_none()
     }
 
-    /// Reads the output that is ready now, at most [`MAX_READ_BYTES`] of each stream, and hands it to `see`. Returns the number of
-    /// bytes.
+    /// Reads the output that is ready now, at most [`MAX_READ_BYTES`] of each stream, and hands it to `see`. Returns the number
+    /// of bytes.
     pub fn read(&mut self, see: &mut dyn FnMut(ItemType, &[u8])) -> usize {
         let mut total = 0;
         let mut hand_over = |stream, bytes: &[u8]| {

@@ -152,7 +152,7 @@ impl ControlSocket {
 /// [`Reply::EndedMeanwhile`] when the supervisor closes the connection without a reply: it has ended with its job.
 ///
 /// # Errors
-/// `TimedOut` when the reply takes longer than `timeout`; errors of the socket.
+/// `TimedOut` when the reply takes longer than `timeout`.
 pub fn send_request(dir: &JobDir, request: &Request, timeout: Duration) -> io::Result<Option<Reply>> {
     let Ok(stream) = socket::connect(dir.path(), SOCKET_NAME) else { return Ok(None) };
     let line = format!("{}\n", request.to_json());

@@ -117,7 +117,7 @@ impl JobDir {
         Ok(parse_start_spec(&text))
     }
 
-    /// Reads the program's stdin; `None` when there is none.
+    /// Reads the program's stdin; `None` when the job got none, or when it was removed.
     pub fn stdin(&self) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path.join(STDIN_FILE)) {
             Ok(text) => Ok(Some(text)),

@@ -25,7 +25,7 @@ const TRICKY_LINES: &[&str] = &[
     "ends with;",
 ];
 
-/// A long text made of the tricky lines; it ends with `;`.
+/// A text of [`LONG_TEXT_BYTES`] or more, made of [`TRICKY_LINES`]. It ends with `;`.
 pub(super) fn long_text() -> String {
     let round: String = TRICKY_LINES.iter().flat_map(|line| [line, "\n"]).collect();
     let mut text = round.repeat(LONG_TEXT_BYTES / round.len() + 1);

@@ -120,7 +120,6 @@ impl<'a> ProbeSession<'a> {
         ProcessKey::of(String::from_utf8(read_record(&self.output_dir, probe_program::PID_FILE)?).ok()?.parse().ok()?)
     }
 
-    /// Requires that the program is alive.
     pub fn expect_alive(&self) -> ProbeResult {
         match self.process() {
             Some(process) if process.status() == ProcessStatus::Alive => Ok(()),

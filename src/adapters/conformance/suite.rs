@@ -19,8 +19,8 @@ use crate::{
     wire::{AdapterCheckView, OperationCheckView, ProbeOutcome},
 };
 
-/// Checks the script that `word` names with the probes of the `wanted` operations (all when empty). Returns the report and, when
-/// a probe has failed, the error that names the failed operations.
+/// Runs the probes of the `wanted` operations (of all when empty) on the script that `word` names. Returns the report and, when a
+/// probe has failed, the error that names the failed operations.
 ///
 /// # Errors
 /// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped.

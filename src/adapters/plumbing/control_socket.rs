@@ -64,7 +64,7 @@ impl<R: ControlRequest> ControlSocket<R> {
         self.requests.reply(id, failed.as_ref().map_or(DONE_REPLY, |why| why.as_bytes()));
     }
 
-    /// Replies success to all callers: the program has ended, and a request to it is no failure.
+    /// Sends success as the reply to all callers: the program has ended, and a request to it is no failure.
     pub(super) fn reply_done_to_all(&mut self) {
         self.poll();
         self.requests.reply_to_all(DONE_REPLY);

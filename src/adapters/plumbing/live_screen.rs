@@ -37,7 +37,7 @@ impl LiveScreen {
         &self.path
     }
 
-    /// Reads what was printed since the last look. Returns whether there was anything.
+    /// Reads what was printed since the last call. Returns whether there was anything.
     ///
     /// # Errors
     /// When the transcript cannot be read; a missing one is empty.

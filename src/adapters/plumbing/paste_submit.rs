@@ -79,7 +79,7 @@ impl PasteSubmit {
         matches!(&self.current, Some(Current { phase: Phase::Writing { .. }, .. }))
     }
 
-    /// Notes that the program has printed something.
+    /// To be called whenever the program has printed something.
     pub fn note_output(&mut self, now: Duration) {
         match self.current.as_mut().map(|current| &mut current.phase) {
             Some(Phase::Writing { printed, .. } | Phase::Showing { printed, .. }) => *printed = Some(now),

@@ -106,7 +106,7 @@ impl PtyProxy {
         &self.running
     }
 
-    /// Waits until the program has ended, and returns its exit code.
+    /// Passes input and output on until the program has ended, then writes the rest of the output and returns the exit code.
     pub(super) fn wait_for_exit(&mut self) -> io::Result<i32> {
         loop {
             if let Some(code) = self.running.reap()? {

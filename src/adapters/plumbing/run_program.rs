@@ -225,7 +225,7 @@ fn flush_transcript(recorder: Option<&TranscriptWriter>) {
     }
 }
 
-/// Tells the process that starts a detached session that the session is up.
+/// Prints the line by which the process that starts a detached session learns that the session is up.
 pub(super) fn print_started() -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(b"started\n")?;

@@ -68,7 +68,7 @@ pub enum Submission {
 /// exactly one Enter.
 ///
 /// # Errors
-/// Errors of the terminal. Text that was typed before the error stays.
+/// When the terminal fails; text that was typed before that is not removed.
 pub fn submit_text(
     terminal: &mut impl Terminal,
     text: &[u8],
@@ -195,7 +195,7 @@ mod tests {
         asks: &'static str,
         swallows: u32,
         screen: Vec<u8>,
-        /// What it shows after so many looks.
+        /// The screen that it shows after this number of snapshots.
         later: Option<(u32, &'static str)>,
         pasted: Vec<u8>,
         presses: u32,

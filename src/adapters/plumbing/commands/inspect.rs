@@ -89,7 +89,8 @@ pub struct SessionInfo {
     pub transcript: PathBuf,
     /// Where the program starts.
     pub working_dir: PathBuf,
-    /// The session's private directory. Its name consists of ASCII letters and digits, `_`, `-` and `%` and is unique to the session.
+    /// The session's private directory. Its name consists of ASCII letters and digits, `_`, `-` and `%` and is unique to the
+    /// session.
     pub session_dir: PathBuf,
 }
 

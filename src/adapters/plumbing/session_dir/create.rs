@@ -39,7 +39,7 @@ impl SessionDir {
     /// that it left.
     ///
     /// # Errors
-    /// `already exists` when the session is alive or starting; errors of the file system.
+    /// `already exists` when the session is alive or starting.
     pub fn create(&self, unpacked: &StartFiles<'_>) -> io::Result<()> {
         files::private_dir(&self.state_dir)?;
         let _turn = self.lock_state_dir()?;

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(leaks(), 2);
         assert_eq!(SessionDir::forget_abandoned_starts(&state, false), 1);
         assert_eq!((SessionDir::forget_abandoned_starts(&state, false), leaks()), (0, 0));
-        // What a start that ended keeps is not looked at again.
+        // A session whose start has ended is not examined again.
         dir.kill_tree().unwrap();
         create(&own);
         dir.finish_start().unwrap();
