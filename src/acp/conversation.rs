@@ -36,7 +36,7 @@ impl Conversation {
         piece
     }
 
-    /// Formats a remark of the supervisor as one line in brackets.
+    /// Formats a note of the supervisor as one line in brackets.
     pub fn note(&mut self, text: &str) -> String {
         format!("{}[{}]\n", self.new_line(), escape(text).replace('\n', " "))
     }

@@ -68,7 +68,7 @@ enum Phase {
         request: u64,
         is_cancelled: bool,
     },
-    /// The agent is gone, or is to be ended.
+    /// The agent has ended, or must be ended.
     Over,
 }
 
@@ -113,7 +113,7 @@ pub struct StateMachine {
     /// The calls of this turn, by the agent's id; the flag says whether it has asked about it.
     calls: BTreeMap<String, (ToolCall, bool)>,
     garbage: u32,
-    /// How full the context is, as the agent has told it since the last report.
+    /// How full the context is (0 to 1), if the agent has said so since the last report.
     context_usage: Option<f64>,
     /// The cost of the session in US dollars, and the part of it that was reported with turns.
     total_cost: f64,
@@ -155,7 +155,7 @@ impl StateMachine {
         is_setup.then_some(SETUP_TIMEOUT).or(self.paused_until)
     }
 
-    /// Formats a remark of the supervisor for the conversation.
+    /// Formats a note of the supervisor for the conversation.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
     }

@@ -91,7 +91,7 @@ fn trim_blanks(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Shows one thing after the other, and ends after the last.
+    /// Shows one screen after the other, and ends after the last one.
     struct Screens(Vec<&'static str>);
 
     impl ReadinessProbe for Screens {

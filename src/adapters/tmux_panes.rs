@@ -153,7 +153,7 @@ mod tests {
         let panes = Panes::parse(&format!("{own} %0 0\n{own} %12 1\n")).unwrap();
         assert_eq!(panes.check_alive("%0"), Ok(()));
         assert!(panes.check_alive("%12").unwrap_err().contains("dead"));
-        // No prefix of an id is that id.
+        // A prefix of an id is another id.
         assert!(panes.check_alive("%1").unwrap_err().contains("no pane"));
         for garbage in ["", "no server", &format!("{own} %0 0\n1 %1 0"), &format!("{own} 0 0"), &format!("{own} %0")] {
             assert_eq!(Panes::parse(garbage), None, "{garbage}");

@@ -1,4 +1,4 @@
-//! The queue of a job's terminal input: one request after the other, each as far as the terminal takes it in time.
+//! The queue of a job's terminal input. Requests are written one after the other, each with a time limit.
 
 use std::{collections::VecDeque, io, time::Duration};
 

@@ -284,7 +284,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// Plays events with their times; what is done is answered as effects of each.
+    /// Plays events at their times and returns the effects of each.
     fn play(timeout: Option<Duration>, events: &[(u64, Event)]) -> (StateMachine, Vec<Vec<Effect>>) {
         let mut machine = StateMachine::new(timeout);
         let mut seen = Vec::new();
@@ -315,7 +315,7 @@ mod tests {
         let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::OutputClosed), (9, GONE)]);
         assert_eq!(seen, [vec![WriteResult(done.clone())], vec![ScanTree], vec![Finish(done.clone())]]);
         assert_eq!(machine.due(), None);
-        // The other order, as of a program that closes its streams first.
+        // The other order: a program that closes its streams before it ends.
         let (_, seen) = play(None, &[(5, Event::OutputClosed), (9, exit), (9, GONE)]);
         assert_eq!(seen, [vec![], vec![WriteResult(done.clone()), ScanTree], vec![Finish(done)]]);
     }
@@ -427,7 +427,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    /// An event of the outside world: the time until it, and the event.
+    /// An event from outside, with the time that passes before it.
     fn happening() -> impl Strategy<Value = (u64, Event)> {
         let event = prop_oneof![
             Just(Event::Exited(Exit::Code(0))),
@@ -443,15 +443,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens in whatever order: the end is noted once, when the program has ended; it is written once, after
-        /// that, and as it was noted; and once nothing more happens but time, every run whose program has ended comes to
-        /// its end, without anything being done twice in one moment for ever.
+        /// For any sequence of events: the result is written to the directory when the program has ended, and the job finishes
+        /// once, after that, with this result. When only time passes, every job whose program has ended finishes, without an
+        /// endless loop at one time.
         #[test]
         fn every_job_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
             let mut machine = StateMachine::new(timeout.map(at));
             let (mut now, mut noted, mut finished, mut has_exited) = (0, Vec::new(), Vec::new(), false);
             let exit = [(0, Event::Exited(Exit::Code(1)))];
-            // From here on nothing happens but time; what is left does not go by itself.
+            // From here on only time passes; the remaining processes do not end by themselves.
             let rest = std::iter::repeat_n((0, Event::Tick), 2_000);
             for (pause, event) in happenings.into_iter().chain(exit).chain(rest) {
                 now += pause;
@@ -479,7 +479,7 @@ mod tests {
             }
             prop_assert_eq!(finished.len(), 1);
             prop_assert_eq!(noted.last(), finished.last());
-            // Once when it ended; once more when something would not die.
+            // Once when the program ended, and once more when processes survived SIGKILL.
             prop_assert!(noted.len() <= 2 && noted.iter().all(|one| one.status == finished[0].status));
             prop_assert_eq!(machine.due(), None);
         }

@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(screen.lines(9), "one\ntwo\nred\n");
         assert_eq!(screen.lines(1), "red\n");
         assert!(!screen.refresh().unwrap());
-        // A terminal that has grown, and a transcript that was begun again.
+        // A terminal that has grown, and a transcript that was started anew.
         append("\x1b[120;1Hbelow").unwrap();
         screen.refresh().unwrap();
         assert_eq!(screen.lines(0).lines().count(), 120);
@@ -128,7 +128,7 @@ mod tests {
         append("fresh").unwrap();
         assert!(screen.refresh().unwrap());
         assert_eq!(screen.lines(9), "fresh\n");
-        // Of a large one the end alone is read.
+        // Only the end of a large transcript is read.
         append(&"x\r\n".repeat(400_000)).unwrap();
         append("the end").unwrap();
         assert!(screen.refresh().unwrap());

@@ -124,7 +124,7 @@ fn run_as_root(
     let mut program = start_program(&Program { argv: &argv, env: &around, cwd: &cwd }, start, mark.as_deref())?;
     let told = match program.running().key() {
         Some(program) => dir.record_program(&program),
-        // It has ended already, which is told next.
+        // It has ended already; the exit is recorded next.
         None => Ok(()),
     }
     .and_then(|()| program.announce());

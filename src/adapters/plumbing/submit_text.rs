@@ -188,7 +188,7 @@ fn wait_for_change(
 mod tests {
     use super::*;
 
-    /// A program that shows what is pasted, or does not, and swallows the first presses.
+    /// A program that shows pasted text or does not, and drops the first presses of Enter.
     struct Fake {
         echoes: bool,
         /// The question that the program asks as soon as something was pasted.
@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(submit(&mut standing, text), asks);
             assert_eq!((standing.presses, standing.pasted), (0, Vec::new()));
         }
-        // It comes up after the paste: the text stays, and nothing submits it.
+        // The question appears after the paste: the text stays and is not submitted.
         for echoes in [true, false] {
             let mut coming = Fake { asks: "\nAllow this?", ..fake(echoes, 0) };
             assert_eq!(submit(&mut coming, b"yes"), asks);
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(submit(&mut quoted, b"it said: Allow this?"), Submission::Submitted(1));
     }
 
-    /// The agent draws something else first, and shows the text, or a placeholder, when it reads it.
+    /// The agent first draws something else, then shows the text or a placeholder for it.
     #[test]
     fn enter_waits_for_the_text_and_not_for_another_change() {
         for shows in ["the first word", "[Pasted text #1 +9 lines]"] {

@@ -116,7 +116,7 @@ mod tests {
     fn last_screen_of_a_full_screen_program_is_shown() {
         let drawn = b"$ less f\r\n\x1b[?1049h\x1b[H\x1b[2Jline one\r\nline two\x1b[24;1H\x1b[7mf (END)\x1b[27m";
         let screen = format!("line one\nline two\n{}f (END)\n", "\n".repeat(21));
-        // Killed in its own screen, and ended in order from a shell and from an empty screen.
+        // A program that is killed in its own screen, and programs that ended normally in a shell and in an empty screen.
         assert_eq!(shown(drawn), screen);
         assert_eq!(shown(&[&drawn[..], b"\x1b[?1049l$ "].concat()), "$ less f\n$\n");
         assert_eq!(shown(&[&drawn[10..], b"\x1b[?1049l\r\x1b[K"].concat()), screen);
@@ -155,7 +155,7 @@ mod tests {
         let want: String = (1..=20).map(|row| format!("row {row} \u{2500}\n")).collect();
         assert_eq!(last_lines(&path, PrintedBy::Terminal, 0).unwrap(), want);
         assert_eq!(last_lines(&dir.path().join("none"), PrintedBy::Terminal, 0).unwrap(), "");
-        // One that has just started anew goes on from the one before.
+        // A transcript that was just started anew continues the previous file.
         fs::rename(&path, dir.path().join("t.1")).unwrap();
         fs::write(&path, "\x1b[1;1H\x1b[2Knew").unwrap();
         assert_eq!(last_lines(&path, PrintedBy::Terminal, 0).unwrap(), want.replacen("row 1 \u{2500}", "new", 1));

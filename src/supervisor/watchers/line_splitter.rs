@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(parts.concat(), long.as_bytes());
         let cut: Vec<&[u8]> = long.as_bytes().chunks(1000).collect();
         assert_eq!(lines(&cut), parts);
-        // One that is just as long as it may be is whole.
+        // A line of exactly the longest length stays whole.
         let fits = format!("{}\n", "x".repeat(MAX_LINE_BYTES));
         assert_eq!(lines(&[fits.as_bytes()]).len(), 1);
         assert_eq!(lines(&[&fits.as_bytes()[..MAX_LINE_BYTES], b"\n"]).len(), 1);

@@ -371,7 +371,7 @@ mod tests {
         let matches =
             |noticed: &[WatchEvent]| noticed.iter().map(|one| meta(one)["matches"].as_i64().unwrap()).sum::<i64>();
         assert_eq!(matches(&noticed) + matches(&rest), 100);
-        // Then it begins anew.
+        // Then another cooldown begins.
         assert_eq!(watching.feed(OUT, b"x\n", ms(1_001))[0].notification_key.as_deref(), Some("match-0-101"));
         assert_eq!((watching.due(), watching.finish(ms(1_001))), (None, vec![]));
     }
@@ -380,7 +380,7 @@ mod tests {
     fn few_matches_at_once_have_an_item_each_and_a_word_on_those_without_a_message() {
         let mut watching = watching(&[plain("x")]);
         assert_eq!(watching.feed(OUT, b"x\nx\nx\n", NOW).len(), 3);
-        // Also when the tick came late.
+        // So it is when the tick comes late.
         let late = watching.feed(OUT, b"x\n", ms(5_000));
         assert_eq!(payloads(&late), ["seen matched 2 times more within a second", "x"]);
         assert_eq!((&meta(&late[0])["event"], &meta(&late[0])["matches"]), (&"more".into(), &0.into()));

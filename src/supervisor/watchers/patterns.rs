@@ -89,7 +89,7 @@ mod tests {
             let error = compile_all([watcher("fine"), watcher(regex)].iter()).unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("watcher 2"), "{error}");
         }
-        // One that may match without it is taken.
+        // An expression that can also match without a newline is accepted.
         for regex in [r"foo\n?bar", r"a\n|b", r"[\n ]x", r"\s+x", r"(?m)^a$", r"[^a]"] {
             assert!(compile_all([watcher(regex)].iter()).is_ok(), "{regex}");
         }
