@@ -179,7 +179,8 @@ impl Adapter {
         }
     }
 
-    /// Reads a value that was stored with the session, or a variable of its start environment; empty when there is neither.
+    /// Reads a value that was stored with the session, or a variable of its start environment; empty when the key is
+    /// unset.
     pub fn get_meta(&self, name: &str, key: &str) -> Result<Vec<u8>, AdapterError> {
         self.query("get-meta", &[name, key])
     }

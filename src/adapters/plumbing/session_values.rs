@@ -9,7 +9,7 @@ use super::{
 use crate::os::files;
 
 impl SessionDir {
-    /// The stored value of a key, else the variable of the start environment; `None` when both are unset or the session does not
+    /// The stored value of a key, else the variable of the start environment; `None` when the key is unset or the session does not
     /// exist.
     pub fn value(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(start) = self.start_config()? else { return Ok(None) };

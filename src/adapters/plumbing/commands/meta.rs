@@ -10,7 +10,7 @@ use crate::env::Env;
 /// The longest value, in bytes.
 const MAX_VALUE_BYTES: u64 = 1 << 20;
 
-/// A value that was stored with the session, else the variable of its start environment; `None` when there is neither.
+/// A value that was stored with the session, else the variable of its start environment; `None` when the key is unset.
 pub fn get(env: &Env, name: &str, key: &str) -> Result<Option<Vec<u8>>> {
     Ok(session_dir(env, name)?.value(key)?)
 }
