@@ -54,7 +54,7 @@ const fn with_options(names: &'static [&'static str], options: &'static [&'stati
 }
 
 impl Writer {
-    /// Whether it is this program, with these words.
+    /// Whether it describes a call of the program `name` with these arguments.
     pub fn is(&self, name: &str, argv: &[Arg]) -> bool {
         let is_verb = || argv.iter().skip(1).take(3).filter_map(Arg::text).any(|word| self.verbs.contains(&word));
         self.names.contains(&name) && (self.verbs.is_empty() || is_verb())
@@ -449,7 +449,8 @@ const INSTALL_VERBS: &[&str] = &[
     "dist-upgrade",
 ];
 
-/// The program of a command that writes elsewhere, whatever its words say.
+/// The program's name when the command writes outside of its directory whatever its arguments name, such as `npm install -g`;
+/// `None` otherwise.
 pub(in crate::guard) fn writes_elsewhere(name: &str, argv: &[Arg]) -> Option<&'static str> {
     let words = || argv.iter().skip(1).filter_map(Arg::text);
     let found = ELSEWHERE.iter().find(|Elsewhere { programs, verbs, flags, unless }| {
