@@ -11,7 +11,7 @@ const MESSAGES: &[&str] = &[
     "fairway: inaccessible or not found",
 ];
 
-/// Whether the shell that ran `text` and printed `output` found `fairway`. `None` when that cannot be told: the text calls
+/// Whether the shell that ran `text` and printed `output` found `fairway`. `None` when the output does not say: the text calls
 /// another program, or the output may come from one.
 pub fn finds_own_program(text: &str, output: &str) -> Option<bool> {
     if !text.contains(PROGRAM) {

@@ -94,7 +94,8 @@ const LOOKS: &[OwnVerb] =
 /// Any program as evidence: it runs in a sandbox of its own when the session is in one.
 const EVIDENCE: &[OwnVerb] = &[verb(&["evidence", "run"], &[], &["--kind", "--summary", "--timeout"])];
 
-/// Jobs: each runs in a sandbox of its own. A variable would reach the process outside that makes that sandbox, so none can be set.
+/// Jobs: each runs in a sandbox of its own. No environment variable can be set, since it would reach the process outside that
+/// makes the sandbox.
 const JOBS: &[OwnVerb] = &[
     verb(&["exec", "poll"], &[], &["--since-seq", "--wait", "--until"]),
     verb(&["exec", "log"], &["--follow", "-f"], &["--since-seq", "--limit", "--stream"]),

@@ -19,7 +19,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Target {
     pub path: Arg,
-    /// Where it is relative to.
+    /// The directory to which it is relative.
     pub place: Rc<Place>,
     /// Whether it counts only if it plainly leads out of the worktree.
     pub is_loose: bool,

@@ -16,9 +16,9 @@ use crate::guard::{
     text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth, parse_steps},
 };
 
-/// How deep texts may stand in texts.
+/// The maximum depth of shell texts within shell texts.
 pub(super) const MAX_DEPTH: usize = 12;
-/// How much a text may open.
+/// The maximum number of opening delimiters and keywords of a text.
 const MAX_DELIMITERS: usize = 4_000;
 /// How many parentheses a text may leave open.
 const MAX_UNCLOSED_PARENTHESES: usize = 8;
@@ -48,7 +48,7 @@ pub(in crate::guard) struct FoundCommand {
 #[derive(Debug, Clone)]
 pub(in crate::guard) struct Write {
     pub path: Arg,
-    /// Where the text stands then.
+    /// The directory of the shell at that point.
     pub place: Rc<Place>,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Stdin {
 }
 
 impl Stdin {
-    /// The steps that a copy of it costs.
+    /// The steps that the budget counts for a copy of it.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Text(text) => 1 + text.len() / 1_024,
@@ -83,13 +83,13 @@ pub(super) struct Files {
     pub(super) written: BTreeSet<String>,
     /// The files that it runs, by their last name.
     pub(super) executed: BTreeSet<String>,
-    /// How often it changes one.
+    /// How many changes it makes to files.
     pub(super) changes: usize,
     /// Whether it writes one whose name cannot be determined.
     pub(super) writes_unknown: bool,
     /// Whether it runs one whose name cannot be determined.
     pub(super) runs_unknown: bool,
-    /// Whether it writes one out of which git takes what it runs.
+    /// Whether it writes a file in which git finds programs to run.
     pub(super) writes_git: bool,
     /// Whether it runs every test of node that it finds.
     pub(super) runs_tests_of_node: bool,
@@ -115,11 +115,11 @@ pub(in crate::guard) struct ShellAnalysis {
     pub unresolved: Vec<String>,
     /// The targets of redirections.
     pub writes: Vec<Write>,
-    /// Where the text stands.
+    /// The directory that the shell is in.
     pub(super) place: Rc<Place>,
-    /// Where it stood before.
+    /// The directory before the last change.
     pub(super) previous_place: Option<Rc<Place>>,
-    /// Where it stood before each `pushd`.
+    /// The directories that `pushd` has saved.
     pub(super) place_stack: Vec<Rc<Place>>,
     /// Whether it ends with the first command that fails.
     pub(super) stops_on_failure: bool,
@@ -139,12 +139,12 @@ pub(in crate::guard) struct ShellAnalysis {
     pub assigns: bool,
     /// Whether it takes the hooks away that a session's environment gives to git.
     pub skips_git_hooks: bool,
-    /// Whether it looks for programs elsewhere.
+    /// Whether it changes `PATH`.
     pub(super) sets_path: bool,
     pub(super) trusted: TrustedExpansions,
     pub(super) is_tentative: bool,
     pub(super) depth: usize,
-    /// How many programs stand around the command that is looked at.
+    /// The number of wrappers around the current command.
     pub(super) wrapper_depth: usize,
     /// How often a variable was set.
     variable_changes: usize,

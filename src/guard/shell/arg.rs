@@ -62,7 +62,7 @@ impl Arg {
         }
     }
 
-    /// The word without its beginning. `rest` must be the part of [`Self::head`] that is kept.
+    /// The word without its beginning. `rest` must be the end of [`Self::head`]; all before it is cut off.
     pub fn with_head(&self, rest: &str) -> Self {
         match self {
             Self::Known(_) => Self::known(rest),

@@ -1,5 +1,5 @@
-//! Programs that by convention run files of the directory that they are called in: a text that writes such a file runs it by a command
-//! that does not name it.
+//! Programs that by convention run files of the directory in which they are called: a text that writes such a file can run it
+//! by a command that does not name it.
 
 use super::{
     ShellAnalysis,
@@ -35,7 +35,7 @@ pub(super) fn changes_files(name: &str, argv: &[Arg]) -> bool {
 
 impl ShellAnalysis {
     /// The first program of the text that may run a file of its directory without naming it: tests, tasks, build scripts,
-    /// settings. Every program counts that is not known to run no such file.
+    /// settings. An unknown program counts as one.
     pub(super) fn find_runner(&self) -> Option<String> {
         let sure = self.commands.iter().filter(|seen| seen.is_sure);
         let runner = sure.filter_map(|seen| Some((seen.argv.first()?.program()?, &seen.argv))).find(|(name, argv)| {

@@ -232,7 +232,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Analyzes a command of the shell itself; `false` when it has none of this name.
+    /// Analyzes a builtin command of the shell. Returns `false` when the shell has none of this name.
     pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));

@@ -1,5 +1,5 @@
-//! Texts and commands that were looked at already: a wrapper names the same words in several ways, and each of them again. Without
-//! this the work doubles with each wrapper.
+//! Texts and commands that were already analyzed: a wrapper names the same words in several ways, and each of them is analyzed
+//! again. Without this the work doubles with each wrapper.
 
 use std::{
     collections::HashMap,

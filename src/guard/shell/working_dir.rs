@@ -26,7 +26,7 @@ impl Place {
         Self { is_lost: true, ..Self::default() }
     }
 
-    /// The steps that a copy of it costs.
+    /// The steps that the budget counts for a copy of it.
     pub fn size(&self) -> usize {
         1 + self.ways.iter().map(|way| 1 + way.len()).sum::<usize>()
     }
@@ -45,7 +45,7 @@ impl Place {
         Self { ways: ways.collect(), is_lost: self.is_lost }.limited()
     }
 
-    /// The place of a shell that is at either of both.
+    /// The union of two places: the shell may be at either of them.
     pub fn or(&self, other: &Self) -> Self {
         if self == other {
             return self.clone();

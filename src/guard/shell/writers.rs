@@ -20,17 +20,17 @@ pub(in crate::guard) enum WrittenWords {
 /// A program that writes.
 pub(in crate::guard) struct Writer {
     names: &'static [&'static str],
-    /// The first of its words for which this holds; empty: any.
+    /// One of its first three arguments must be among these; empty: no condition.
     verbs: &'static [&'static str],
     /// The words that are written.
     pub words: WrittenWords,
     /// Options whose value is written.
     pub options: &'static [&'static str],
-    /// Letters among its short options whose value is written, and all that have a value.
+    /// Short options whose value is written.
     pub letters: &'static str,
     /// Every short option that has a value.
     pub valued: &'static str,
-    /// Letters with which it prints instead.
+    /// Short options with which it prints instead of writing.
     pub unless: &'static str,
     /// Whether its other words are read.
     pub reads_others: bool,
@@ -60,7 +60,7 @@ impl Writer {
         self.names.contains(&name) && (self.verbs.is_empty() || is_verb())
     }
 
-    /// Whether everything that it writes is named by its words.
+    /// Whether its arguments name everything that it writes.
     pub fn is_all(&self) -> bool {
         self.words != WrittenWords::None || !self.letters.is_empty()
     }
