@@ -6,8 +6,8 @@ use crate::{
     wire::Failure,
 };
 
-/// The failure with its sandbox: of a program that an agent's command line has started, and of which the profile knows how
-/// its sandbox is given a directory. Any other failure stays as it is.
+/// Adds to a `store_read_only` failure how an agent's sandbox can be given the directory. Returns the failure unchanged when
+/// its code is another one, or when no agent started this process, or its profile has no such arguments.
 pub(super) fn with_sandbox(failure: Failure, env: &Env) -> Failure {
     if failure.code != "store_read_only" {
         return failure;

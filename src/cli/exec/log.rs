@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         self.seen
     }
 
-    /// Prints the requested items, with `follow` until the job has ended. Returns the job as it is afterwards.
+    /// Prints the requested items. With `follow`, it goes on until the job has ended. Returns the job as it is afterwards.
     pub(super) fn read(&mut self, app: &App, request: &LogRequest, follow: bool) -> Result<Job> {
         let mut left = request.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);

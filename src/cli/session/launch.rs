@@ -118,7 +118,7 @@ pub struct FirstPromptArgs {
 }
 
 impl FirstPromptArgs {
-    /// The environment variables, and the text of the first prompt.
+    /// Reads the prompt from the argument, from stdin or from a file. Returns the environment variables and the prompt.
     pub(in crate::cli) fn read(self, ctx: &Context) -> Result<(BTreeMap<String, String>, Option<String>)> {
         let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
         Ok((self.env.into_iter().collect(), prompt))
@@ -187,7 +187,8 @@ impl Args {
     }
 }
 
-/// The error text for a signal that ends the command while a session starts: the programs of the start may go on.
+/// Formats the error that is printed when a signal ends the command while a session starts: the programs of the start, named by
+/// `what`, may go on.
 pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> String {
     let failure = Failure {
         code: "interrupted",

@@ -68,12 +68,12 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether it changes anything.
+    /// False when the file is right already or is left alone.
     pub const fn is_change(&self) -> bool {
         !matches!(self.work, Work::Unchanged | Work::Left(_))
     }
 
-    /// The step as a document; `is_done` when it was carried out.
+    /// The step as a document. `is_done` tells whether it was carried out or only planned.
     pub fn view(&self, is_done: bool) -> SetupStepView {
         SetupStepView {
             kind: self.kind,
@@ -111,7 +111,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Looks at the project and at the user's files. `wanted` restricts the providers; without it they are those in PATH.
+    /// Examines the project and the user's files. `wanted` restricts the providers; when it is empty, they are those in PATH.
     pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
         let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
         let is_new = found.is_none();
@@ -156,7 +156,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The first file that a link puts outside of the repository, and where it is.
+    /// The first file that a symbolic link leads out of the repository, and its real path.
     pub fn outside(&self) -> Option<(&Path, &Path)> {
         let top = worktree_top(&self.project.root).or_else(|| self.project.root.canonicalize().ok());
         let is_outside = |target: &Path| {
@@ -166,7 +166,6 @@ impl Plan {
         targets.into_iter().find(|(_, target)| is_outside(target))
     }
 
-    /// Whether the project is in a git repository.
     pub fn is_in_git(&self) -> bool {
         self.project.root.ancestors().any(|dir| dir.join(".git").exists())
     }

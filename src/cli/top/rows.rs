@@ -113,7 +113,7 @@ pub(super) fn rows(board: &BoardView) -> Vec<Row> {
     rows
 }
 
-/// The number of objects of a part, of which the board may show fewer.
+/// The number of objects in a part of the board. The board may show fewer of them.
 pub(super) fn count(board: &BoardView, part: Part) -> usize {
     match part {
         Part::Needs => board.needs_you.len(),
@@ -208,7 +208,7 @@ impl Row {
         .unwrap_or_default()
     }
 
-    /// Whether a word, in lower case, is in the row.
+    /// Whether the row, or the evidence of its item, contains `word`, which must be in lower case.
     pub(super) fn contains(&self, board: &BoardView, now: Timestamp, word: &str) -> bool {
         let in_row = self.text(board, now).cells.iter().any(|cell| cell.to_lowercase().contains(word));
         in_row || self.subject(board).need.is_some_and(|need| need.evidence.to_lowercase().contains(word))

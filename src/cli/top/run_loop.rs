@@ -116,7 +116,8 @@ struct Top<'a> {
     next_look: Option<Timestamp>,
 }
 
-/// Shows the board until the person quits.
+/// Shows the board until the person quits or a signal arrives. After a signal, this process ends by that signal, so that its
+/// parent sees how it ended.
 pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
     match show(ctx, providers)? {
         End::Quit => Ok(()),
