@@ -28,7 +28,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Reads the whole body. Fails when the body is too long, too slow or incomplete.
+    /// Reads the whole body. Fails when the body is too long, arrives too slowly or is incomplete.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let (parts, mut body) = request.into_parts();
         let mut surplus = 0;
@@ -65,10 +65,10 @@ impl RequestBody {
         &self.bytes
     }
 
-    /// Decodes the JSON document. Unknown fields are ignored.
+    /// Decodes the body as JSON. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `usage`, with the name of a missing field. For an invalid value only its position is told, because it may be a
+    /// `usage`, with the name of a missing field. For an invalid value only its position is told, because the value may be a
     /// secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
@@ -81,7 +81,7 @@ impl RequestBody {
         })
     }
 
-    /// The `Idempotency-Key` header, with a fingerprint of path and body; `None` without the header.
+    /// The `Idempotency-Key` header with a fingerprint of path and body. Returns `None` without the header.
     pub(super) fn idempotency_key(&self) -> Result<Option<actions::IdempotencyKey>, ApiError> {
         let Some(id) = idempotency_header(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();

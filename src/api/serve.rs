@@ -90,7 +90,7 @@ pub struct ListenAddress {
     pub pid: u32,
 }
 
-/// Serves until SIGTERM, SIGINT or the time limit. `on_listen` is called once the server listens.
+/// Serves until SIGTERM, SIGINT or the time limit. Calls `on_listen` once the server listens.
 ///
 /// # Errors
 /// `serve_running` when another server runs; `exists` when the path of the socket is taken.

@@ -63,7 +63,6 @@ impl Deadline {
 }
 
 impl<T> TimeoutStream<T> {
-    /// Wraps a stream.
     pub(super) fn new(stream: T, connection: Arc<ConnectionHandle>) -> Self {
         let now = Instant::now();
         let (read, write) = (Deadline::default(), Deadline::default());

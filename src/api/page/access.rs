@@ -44,7 +44,8 @@ impl Secrets {
         self.codes.push((Zeroizing::new(code.to_owned()), access, now + CODE_LIFETIME));
     }
 
-    /// Exchanges a code for `key`, which uses the code up. `None` for a code that is unknown, used or too old.
+    /// Gives `key` the access of a one-time code, and uses the code up. Returns `None` when the code is unknown, used or too
+    /// old.
     pub(super) fn exchange(&mut self, code: &str, key: &str, now: Instant) -> Option<Access> {
         let found = self.codes.iter().position(|(known, _, _)| constant_time_eq(known.as_bytes(), code.as_bytes()))?;
         let (_, access, until) = self.codes.swap_remove(found);
@@ -56,7 +57,7 @@ impl Secrets {
         Some(access)
     }
 
-    /// The access of a key; `None` for an unknown one.
+    /// The access that a key gives. Returns `None` for an unknown key.
     pub(super) fn access(&self, key: &str) -> Option<Access> {
         self.keys
             .iter()

@@ -27,7 +27,7 @@ struct Position {
     is_open: bool,
 }
 
-/// Draws a patch.
+/// Draws a patch as a table for each file, with its notes below the lines. Long patches are cut.
 pub(super) fn draw(html: &mut Html, patch: &str, notes: &impl LineNotes) {
     let mut at = Position::default();
     let total = patch.lines().count();

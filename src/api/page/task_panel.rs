@@ -48,7 +48,7 @@ impl From<&TaskView> for Texts {
     }
 }
 
-/// An open task with its forms.
+/// Draws an open task with its facts and its forms.
 pub(super) fn draw(html: &mut Html, frame: &PageFrame, wish: &Wish, detail: &TaskDetailView, choices: &Choices) {
     let task = &detail.task;
     html.markup("<section id=\"task\" aria-labelledby=\"task-title\"><h2 id=\"task-title\" class=\"plain\">");
@@ -172,7 +172,7 @@ fn commands(html: &mut Html, wish: &Wish, task: &TaskView, choices: &Choices) {
     html.markup("</div>");
 }
 
-/// The form's fields, each with the text that it had at first.
+/// Draws the fields of the form. Hidden fields keep the original texts, so that the server can tell which fields were changed.
 pub(super) fn fields(html: &mut Html, texts: &Texts, choices: &Choices) {
     html.markup("<div class=\"fields\"><label class=\"wide\">Title <input name=\"title\" required");
     html.attribute("value", &texts.title).markup("></label><label class=\"wide\">Description <textarea name=\"body\" ");

@@ -179,7 +179,7 @@ pub(super) struct Bar {
     pub(super) text: String,
 }
 
-/// Draws a plot with this title.
+/// Draws a bar chart. The tallest bar fills the height, and its value is written above.
 #[expect(clippy::cast_precision_loss, reason = "a number of bars is small")]
 pub(super) fn draw_bars(html: &mut Html, title: &str, bars: &[Bar]) {
     let max = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
