@@ -12,10 +12,10 @@ use crate::{
     env::Timestamp,
 };
 
-/// Reads the `events` of a report. Fields that are not known are ignored; a number that is none is refused by name.
+/// Reads the `events` of a report. Ignores unknown fields; refuses an invalid number and names its field.
 ///
 /// # Errors
-/// [`Refusal::Invalid`] naming field and place.
+/// [`Refusal::Invalid`], naming the field and its place.
 pub fn parse_turns(events: &Value) -> Result<Vec<Turn>, Refusal> {
     let Value::Array(events) = events else { return Err(Refusal::invalid("events", "must be a list")) };
     if events.len() > MAX_REPORTED_ITEMS {
