@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::{context::Context, exit::Exit};
 use crate::wire::CompletionsView;
 
-/// Asks for values first; where there are none, the script of flags and commands goes on.
+/// Asks fairway for values first; when it has none, clap's script completes commands and flags.
 const BASH: &str = r#"
 _fairway_values() {
     local IFS=$'\n'

@@ -28,9 +28,7 @@ const INPUT_MAX: usize = 256 << 20;
 /// One call of the command line.
 #[derive(Debug)]
 pub struct Context {
-    /// The surroundings.
     pub env: Rc<Env>,
-    /// The flags that every command takes.
     pub globals: Globals,
     /// Where results go.
     pub out: Out,
@@ -55,7 +53,7 @@ impl Context {
         if app.actor.session.is_some() || app.actor.run_id.is_some() {
             return Ok(app);
         }
-        // Of an agent that was started by hand, the provider's own variable tells the session.
+        // For an agent that was started by hand, the provider's own variable names the session.
         match hand_started::find(&app)? {
             Some(actor) => self.app_as(actor),
             None => Ok(app),
@@ -214,7 +212,7 @@ impl Context {
 
     fn read_bytes(&self, what: &'static str, from: impl Read, most: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        // One byte more than is kept, so that the rule on lengths says no and nothing is cut.
+        // One byte more than the limit, so that a longer input is refused and never cut silently.
         let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         from.take(limit)
             .read_to_end(&mut bytes)

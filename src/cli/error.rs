@@ -23,7 +23,7 @@ use crate::{
     wire::{Failure, FailureKind},
 };
 
-/// The longest sentence about words that could not be read: they may be anything, a megabyte of it too.
+/// The longest error about a line that clap cannot parse, in characters: the line may have words of any length.
 const LONGEST: usize = 400;
 
 const MISSING_COMMAND: &str = "a command is missing";

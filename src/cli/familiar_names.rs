@@ -117,7 +117,7 @@ pub fn near<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a
     let length = typed.chars().count();
     names
         .map(|name| (strsim::damerau_levenshtein(&typed, name), name))
-        // One error in three letters, and two in six.
+        // Allows one typing error in three letters, and two in six.
         .filter(|(distance, name)| *distance <= (length.min(name.chars().count()) / 3).min(2))
         .min()
         .map(|(_, name)| name)

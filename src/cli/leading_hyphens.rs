@@ -1,6 +1,6 @@
 //! Texts that begin with a hyphen, as list items do: `fairway note "- done"`. A word that cannot be a flag, because its name
-//! would hold a space, is marked as a text, and the arguments that take a text or a path remove the mark. Everything else is parsed
-//! as ever.
+//! would hold a space, is marked as a text, and the arguments that take a text or a path remove the mark. Everything else is
+//! parsed as ever.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -10,7 +10,7 @@ use std::{
 
 use clap::builder::{OsStringValueParser, StringValueParser, TypedValueParser, ValueParser};
 
-/// No argument of a program can hold it.
+/// No argument of a program can contain a NUL.
 const MARK: char = '\0';
 
 /// Marks each word that begins with a hyphen but is a text, so that clap does not take it for a flag. Returns `None` when there

@@ -59,10 +59,7 @@ reader!(question -> QuestionId);
 reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
 reader!(device -> DeviceName);
-reader!(
-    /// A sink of notifications.
-    notify_sink -> SinkName
-);
+reader!(notify_sink -> SinkName);
 
 /// Parses the acting session. `inbox` also accepts a routing key that is no session id. For a text that is neither, the error
 /// is that of a session id.
@@ -79,39 +76,15 @@ macro_rules! word_reader {
     };
 }
 
-word_reader!(
-    /// A checkpoint's state.
-    checkpoint_state -> CheckpointState
-);
-word_reader!(
-    /// The decision of a person on an approval.
-    decision -> Decision
-);
-word_reader!(
-    /// The result that evidence shows.
-    evidence_result -> EvidenceResult
-);
-word_reader!(
-    /// The verdict of a reviewer.
-    verdict -> Verdict
-);
-word_reader!(
-    /// A message's priority.
-    priority -> Priority
-);
+word_reader!(checkpoint_state -> CheckpointState);
+word_reader!(decision -> Decision);
+word_reader!(evidence_result -> EvidenceResult);
+word_reader!(verdict -> Verdict);
+word_reader!(priority -> Priority);
 
-word_reader!(
-    /// A kind of a search's hits.
-    search_kind -> SearchKind
-);
-word_reader!(
-    /// How much `prime` tells.
-    mode -> Mode
-);
-word_reader!(
-    /// By what usage is added up.
-    usage_by -> UsageBy
-);
+word_reader!(search_kind -> SearchKind);
+word_reader!(mode -> Mode);
+word_reader!(usage_by -> UsageBy);
 
 /// Parses a moment in the past: a date, a time, or a duration before `now`.
 pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {

@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
                 ItemType::Stdout => out.text(&self.stdout.take(&piece.text))?,
                 ItemType::Stderr => out.write_stderr(&self.stderr.take(&piece.text)),
                 ItemType::Event => {
-                    // On one terminal both streams are one.
+                    // On a terminal both streams share one line: end it before the event.
                     if self.ctx.env.terminal.stdout && self.ctx.env.terminal.stderr {
                         out.text(&self.stdout.cut())?;
                         out.write_stderr(&self.stderr.cut());

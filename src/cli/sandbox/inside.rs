@@ -16,9 +16,9 @@ use crate::{
 
 /// Commands that need no store.
 const LOCAL: &[&str] = &["--help", "--version", "-V", "-h", "completions", "guide", "help", "man", "sandbox"];
-/// What makes a provider deny a call.
+/// The exit code by which a hook makes the provider deny a call.
 const DENY: Exit = 2;
-/// The command whose stdin goes along.
+/// The command whose stdin is passed on.
 const HOOK: &str = "hook";
 
 /// Passes the command line from inside a sandbox to the process outside that runs it. Returns the exit code, or `None` when

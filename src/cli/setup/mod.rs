@@ -160,7 +160,7 @@ fn find_record(ctx: &Context) -> Result<Project> {
     }
 }
 
-/// Asks at the terminal. Without a yes nothing is done.
+/// Asks the person at the terminal whether to carry out the plan.
 fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
     if !confirm::can_ask(ctx, false) {
         let why = "there is no terminal to ask at: see the plan with --dry-run, do it with --yes".into();

@@ -37,7 +37,7 @@ pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: 
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Nothing: it is as it is to be.
+    /// Nothing: the file is right already.
     Unchanged,
     /// Nothing, for this reason.
     Left(String),
@@ -53,12 +53,10 @@ pub(super) enum Work {
     Trust,
 }
 
-/// One step.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     /// Its subject: `project`, `config`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
     pub kind: &'static str,
-    /// Its file.
     pub file: PathBuf,
     /// Where the file is, when a link leads there.
     pub target: Option<PathBuf>,
@@ -97,7 +95,6 @@ impl Step {
     }
 }
 
-/// The whole plan.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub project: Project,
@@ -217,7 +214,7 @@ impl Plan {
             self.push("project", self.project.state.clone(), line, Work::Init);
         }
         let before = SettingsFile::read(&file)?.text.unwrap_or_default();
-        // As a setup created it that was killed before it wrote more.
+        // A setup that was killed before its next change has created the file.
         if Record::load(&self.project)?.is_some_and(|record| record.is_own(&file, &before)) {
             self.add_first_config(file);
             return Ok(());

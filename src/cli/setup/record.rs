@@ -15,12 +15,10 @@ use crate::{
     os::{digest::sha256_hex, files},
 };
 
-/// The file's name.
 const RECORD_FILE: &str = "setup.json";
 /// The version of its form.
 const VERSION: u32 = 1;
 
-/// The record of a setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,

@@ -576,7 +576,7 @@ impl Canvas<'_> {
         let (before, after) = (crate::render::escape_line(&before), crate::render::escape_line(&after));
         let x = self.put(0, y, prompt, self.style(Meaning::Strong));
         let room = self.columns.saturating_sub(x + 1);
-        // The end of a long text is what one types.
+        // Of a long text the end is shown, because there the person types.
         let mut shown = before.as_str();
         while width(shown) > room {
             shown = shown.char_indices().nth(1).map_or("", |(at, _)| shown.get(at..).unwrap_or_default());

@@ -12,7 +12,7 @@ const MIN_COLUMNS: usize = 120;
 const MIN_LIST: usize = 58;
 /// The width of a usual terminal, which a pane gets before the list grows.
 const USUAL_PANE: usize = 82;
-/// The width from which a wider screen widens the pane alone.
+/// The greatest width of the list: a wider screen widens only the pane.
 const MAX_LIST: usize = 110;
 /// The most lines that a pane keeps. The command above them prints all.
 const MAX_LINES: usize = 2_000;
@@ -32,7 +32,7 @@ pub(super) struct Pane {
     /// The request whose text `lines` is; `None` until a text was read.
     shown: Option<Request>,
     lines: Vec<String>,
-    /// The lines before the first one that is drawn; counted from the end where the end is the news.
+    /// The number of lines before the first one that is drawn; counted from the end when the newest lines are there.
     scroll: usize,
 }
 

@@ -52,7 +52,7 @@ enum Place {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The same as long as its object is on the board.
+    /// Does not change while the row's object is on the board.
     pub id: String,
     pub part: Part,
     place: Place,
@@ -139,7 +139,7 @@ impl Row {
             Place::Need(at) => board.needs_you.get(at).map(|need| need_text(need, now)),
             Place::LaneSession(at, one) => board.lanes.get(at).and_then(|lane| {
                 let mut row = session_text(lane.sessions.get(one)?, Some(&lane.name), now);
-                // The facts about a lane stand once.
+                // The facts about a lane are shown once, in its first row.
                 let is_first = one == 0;
                 row.cells.push(if is_first { change(lane) } else { String::new() });
                 row.cells.push(lane.cost_usd.filter(|_| is_first).map(dollars).unwrap_or_default());

@@ -397,7 +397,7 @@ impl State {
                 let action = action.clone();
                 return self.run(action);
             }
-            // Pasted text answers nothing.
+            // Pasted text must not answer the request.
             Key::Char(_) | Key::Escape | Key::Enter => {
                 self.mode = Mode::Board;
                 self.message = Some((Meaning::Faint, "nothing was done".to_owned()));

@@ -11,7 +11,7 @@ use crate::os::{exit_reason::ExitReason, file_watch::FileWatch, piped_child::Pip
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);
-/// The delay before a new selection is read: one that moves on is not read.
+/// The delay before the pane of a newly selected row is read, so that rows that the cursor only passes are not read.
 const SETTLE: Duration = Duration::from_millis(120);
 
 #[derive(Debug)]
