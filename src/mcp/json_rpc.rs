@@ -47,7 +47,7 @@ pub(super) fn read(message: Value) -> Read {
     };
     let id = fields.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     let Some(method) = fields.get("method").and_then(Value::as_str).map(str::to_owned) else {
-        // A response: this server asks for nothing.
+        // A response is ignored, because this server sends no requests.
         let is_response = fields.contains_key("result") || fields.contains_key("error");
         return if is_response && !fields.contains_key("method") {
             Read::Ignored

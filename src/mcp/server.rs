@@ -91,7 +91,7 @@ impl ServerHandler for Server {
         };
         let server = self.clone();
         let arguments = request.arguments.unwrap_or_default();
-        // A call opens the store and may wait: it has a thread of its own for its time.
+        // A call opens the store and may wait, so it runs in a thread of its own.
         let work = move || server.call(tool, arguments);
         let done = tokio::task::spawn_blocking(work).await;
         done.map(CallToolResponse::Complete)
