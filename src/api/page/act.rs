@@ -29,9 +29,9 @@ use crate::{
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };
 
-/// In a command, stands for a text that the person writes.
+/// Stands in a command for the text that the person writes.
 const TEXT: &str = "TEXT";
-/// As for `fairway prompt`.
+/// The source that `fairway prompt` records, too.
 const PROMPT_SOURCE: &str = "nudge";
 
 #[derive(Debug, Clone, PartialEq, Eq)]

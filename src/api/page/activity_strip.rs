@@ -50,7 +50,7 @@ pub(super) fn draw(html: &mut Html, session: &str, stretches: &[Stretch]) {
     for one in stretches {
         let (word, class, fill) = kind_of(one.activity);
         let x = millis(first.since, one.since) / all * WIDTH;
-        // What is short is seen, too.
+        // Even a short stretch must be visible.
         let width = (millis(one.since, one.until) / all * WIDTH).max(1.0);
         html.markup("<rect y=\"0\" height=\"16\"").attribute("class", class).attribute("fill", fill);
         html.attribute("x", &format!("{x:.1}")).attribute("width", &format!("{width:.1}")).markup("><title>");

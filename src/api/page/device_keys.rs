@@ -27,7 +27,7 @@ use crate::{
     os::{file_watch::FileWatch, random},
 };
 
-/// Clocks are set and machines sleep, so an open stream checks its device at least so often.
+/// How often an open stream checks its device at least, because clocks are set and machines sleep.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the file is checked when the kernel cannot announce changes.
 const FALLBACK_INTERVAL: Duration = Duration::from_secs(2);

@@ -60,7 +60,7 @@ const FILES: &[(&str, &str, &str)] = &[
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// What is read, files included.
+/// The methods of routes that change nothing, files included.
 const READ: &str = "GET,HEAD";
 
 /// The routes besides the files, each with its methods.

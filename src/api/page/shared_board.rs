@@ -165,7 +165,7 @@ impl Feed {
         loop {
             let Shown { frame, beat } = shown.borrow_and_update().clone();
             if content == Content::Board && frame.version != since {
-                // A version of the future is one of a server before this one.
+                // A version above the current one is from an earlier server.
                 let known = if since > frame.version { 0 } else { since };
                 let event =
                     format!("id: {}\nevent: board\ndata: {}\n\n", self.id(frame.version), frame.changes(known, access));

@@ -27,7 +27,7 @@ pub(super) struct Texts {
 }
 
 impl Default for Texts {
-    /// Those of a new task.
+    /// The texts of a new task.
     fn default() -> Self {
         let [title, body, role, lane, labels, depends_on] = [const { String::new() }; 6];
         Self { title, body, role, lane, priority: DEFAULT_PRIORITY, labels, depends_on }

@@ -169,7 +169,7 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 120.0;
 /// Room for the days below the bars and the largest number above them.
 const MARGIN: f64 = 16.0;
-/// Below every so many bars stands a label at most.
+/// The most labels below the bars.
 const MAX_LABELS: usize = 8;
 
 #[derive(Debug, Clone, PartialEq)]
