@@ -48,7 +48,7 @@ fn parse_turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
     let turn = Turn {
         at: at.ok_or_else(|| invalid("timestamp", place, "must be RFC 3339 or milliseconds since 1970"))?,
         key: text("key", place, &event["key"])?,
-        // A turn without numbers is a turn.
+        // A turn counts even without numbers.
         usage: Some(Usage {
             model: text("model", place, &usage["model"])?,
             input_tokens: count("input_tokens", place, &usage["input_tokens"])?.unwrap_or(0),

@@ -8,12 +8,12 @@ use crate::domain::secrets;
 const MAX_TEXT_CHARS: usize = 2_000;
 /// How many items of a list or fields of an object are kept.
 const MAX_ITEMS: usize = 64;
-/// How deep it is looked into.
+/// The depth to which nested values are kept.
 const MAX_DEPTH: usize = 12;
-/// The longest line that tells what it is about, in characters.
+/// The longest summary of a call, in characters.
 const MAX_LINE_CHARS: usize = 100;
 
-/// The fields that say most about a call, in the order of how much.
+/// The fields that say most about a call, the most telling first.
 const SUMMARY_FIELDS: &[&str] =
     &["command", "cmd", "script", "file_path", "absolute_path", "path", "notebook_path", "url", "query", "pattern"];
 
@@ -25,7 +25,7 @@ pub fn for_log(input: &Value, most: usize) -> String {
     if text.len() <= most {
         return text;
     }
-    // A character of JSON may be written as six.
+    // JSON may write one character as six.
     let mut chars = most / 2;
     loop {
         let cut = Value::String(truncate(&text, chars)).to_string();

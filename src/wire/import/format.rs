@@ -101,7 +101,7 @@ fn parse_json(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     let items: Vec<&RawValue> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(broken)?
     } else {
-        // A task of its own has no list of tasks; read it as one only when it does not.
+        // An object without a list of tasks is itself a task.
         match serde_json::from_str::<Tasks<'_>>(text) {
             Ok(found) => found.tasks,
             Err(error) if error.is_data() && error.to_string().starts_with("missing field") => {
