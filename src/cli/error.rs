@@ -57,7 +57,7 @@ fn help(words: &[OsString]) -> StyledStr {
     page::page(&tree, &path, is_long).unwrap_or_default()
 }
 
-/// The failure of a call without a command outside of a project, where there is no status to show.
+/// The failure of `fairway` without a command outside a project, where there is no status to show.
 pub(super) fn missing_command() -> Failure {
     failure(
         "usage",

@@ -6,8 +6,9 @@ use crate::{
     wire::Failure,
 };
 
-/// Adds to a `store_read_only` failure how an agent's sandbox can be given the directory. Returns the failure unchanged when
-/// its code is another one, or when no agent started this process, or its profile has no such arguments.
+/// Adds a hint to a `store_read_only` failure: the arguments that let the agent's sandbox write to the store's directory.
+/// Returns the failure unchanged when it has another code, when no agent started this process, or when the profile of the
+/// agent's provider has no such arguments.
 pub(super) fn with_sandbox(failure: Failure, env: &Env) -> Failure {
     if failure.code != "store_read_only" {
         return failure;

@@ -179,7 +179,7 @@ impl Verb {
     }
 }
 
-/// The tree of all commands, already built.
+/// The tree of all commands, after `clap::Command::build`.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     command.build();

@@ -45,7 +45,7 @@ const fn column(most: usize, rank: u8) -> Column {
 
 const REST: Column = Column { most: usize::MAX, rank: 0, is_rest: true };
 
-/// Draws a frame. Returns the position of the cursor when a person types a text.
+/// Draws a frame. Returns the position of the cursor while the person types a text, else `None`.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
     let area = buffer.area;
     let is_current = state.as_of.is_none();
