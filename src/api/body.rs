@@ -68,8 +68,8 @@ impl RequestBody {
     /// Decodes the body as JSON. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `usage`, with the name of a missing field. For an invalid value only its position is told, because the value may be a
-    /// secret.
+    /// `invalid_value`, with the name of a missing field. For a wrong value only its position is told, because the value may be
+    /// a secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
             let (message, position) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));
@@ -116,7 +116,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T
     RequestBody::read(request).await?.decode()
 }
 
-/// Decodes the query of the URL. Errors: `usage`, with the name of a missing field.
+/// Decodes the query of the URL. Error: `invalid_value`, with the name of a missing field.
 pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
     let decoded = axum::extract::Query::<T>::try_from_uri(request.uri());
     decoded.map(|query| query.0).map_err(|error| {

@@ -91,7 +91,8 @@ struct CredentialsPayload<'a> {
 }
 
 impl Identity {
-    /// The identity after an update. Fields that `next` does not have keep their values.
+    /// The identity after an update. Fields that `next` leaves out keep their values; a variable that is `null` in `next` is
+    /// removed.
     pub(crate) fn merged(&self, next: Self) -> Self {
         let mut env = self.env.clone();
         env.extend(next.env);

@@ -51,7 +51,7 @@ pub(super) struct ServerState {
 }
 
 impl ServerState {
-    /// Makes this the server state of the current thread.
+    /// Creates the server state and keeps it for the current thread, where `server_state` finds it.
     pub(super) fn open(
         current: LiveProject,
         writer: Writer,
@@ -91,7 +91,6 @@ impl ServerState {
         Ok(app.with_actor(app.actor.clone(), None))
     }
 
-    /// Calls `evaluate` with the app and the current guard rules.
     pub(super) fn with_guard_rules<T>(
         &self,
         evaluate: impl FnOnce(&App, &LoadedRules) -> Result<T>,

@@ -38,7 +38,7 @@ const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: tex
 pub(super) struct Certificate(StoredCertificate);
 
 impl Certificate {
-    /// Loads the certificate from the state directory. Makes a new one when it has no usable one, or that one ends soon.
+    /// Loads the certificate from the state directory. Makes a new one when there is no usable one, or it expires soon.
     pub(super) fn load_or_make(state: &Path, ip: IpAddr, now: Timestamp) -> Result<Self> {
         let cannot = || format!("cannot use {}", StoredCertificate::path(state).display());
         match StoredCertificate::read(state) {

@@ -41,7 +41,6 @@ impl Item {
         Self { key, full, read_only }
     }
 
-    /// The part's HTML for a reader with this access.
     pub(super) fn html(&self, access: Access) -> &Html {
         if access == Access::Full { &self.full } else { &self.read_only }
     }

@@ -68,7 +68,6 @@ pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
     end(html)
 }
 
-/// The page that shows a refusal, with its code and its hint.
 pub(super) fn failure(failure: &Failure) -> String {
     let mut html = begin("error", None);
     html.markup("<main id=\"board\"><h1>Not done</h1><p role=\"alert\">error: ").text(&failure.message);

@@ -211,8 +211,8 @@ impl Site {
         is_page.then(|| PageAddress { origin: site.origin(), way: DeviceWay::Local, ends })
     }
 
-    /// The page's address in a request from the network. Returns `None` for a wrong `Host`. It must be an IP address, because
-    /// anyone can point a name to this machine.
+    /// The page's address in a request from the network. Returns `None` for a wrong `Host`. The host must be an IP address,
+    /// because anyone can point a name to this machine.
     pub(in crate::api) fn network_address(
         headers: &HeaderMap,
         ends: (SocketAddr, SocketAddr),

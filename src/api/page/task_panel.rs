@@ -48,7 +48,6 @@ impl From<&TaskView> for Texts {
     }
 }
 
-/// Draws an open task with its facts and its forms.
 pub(super) fn draw(html: &mut Html, frame: &PageFrame, wish: &Wish, detail: &TaskDetailView, choices: &Choices) {
     let task = &detail.task;
     html.markup("<section id=\"task\" aria-labelledby=\"task-title\"><h2 id=\"task-title\" class=\"plain\">");
