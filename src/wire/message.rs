@@ -172,7 +172,6 @@ impl PromptView {
         Self { reason: Some(wait.reason.as_str().to_owned()), hint: wait.hint.clone(), ..self }
     }
 
-    /// The answer for a prompt that was not accepted.
     pub const fn declined(reason: String) -> Self {
         Self {
             accepted: false,

@@ -79,7 +79,7 @@ impl SessionOverviewView {
         self.other_host.as_ref().map_or_else(|| id.clone(), |host| format!("{id} on {host}"))
     }
 
-    /// Returns `not guarded` for a live session whose agent may run a tool without asking the guard.
+    /// Returns `not guarded` for a live session whose agent may run a tool without asking.
     pub fn guard_mark(&self) -> Option<&'static str> {
         let is_over = matches!(self.shown_status, "dead" | "failed" | "ended");
         (self.unguarded.is_some() && !is_over).then_some("not guarded")
