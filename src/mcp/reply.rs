@@ -85,7 +85,8 @@ pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
         let _ = write!(lines, "\nnext: {}", strip_controls(&reveal_hidden(hint)));
     }
     if text("hint").is_empty() {
-        // The command line names its help here, which a client without a shell cannot read. The document stays that of the command.
+        // The command line names its help here, which a client without a shell cannot read. The document stays that of the
+        // command.
         let next = match (text("kind"), text("code")) {
             ("usage", _) | (_, "program_not_found") => "correct the arguments and call",
             ("empty", _) => "go on with your work, and later call",

@@ -1,5 +1,5 @@
-//! Access to the page until the server ends: a code that is valid once and for a short time is exchanged for a key, which the browser
-//! keeps in a cookie. These codes and keys are in the server's memory only. `device_keys` has those that last longer.
+//! Access to the page until the server ends: a code that is valid once and for a short time is exchanged for a key, which the
+//! browser keeps in a cookie. These codes and keys are in the server's memory only. `device_keys` has those that last longer.
 
 use std::time::{Duration, Instant};
 

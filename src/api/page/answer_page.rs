@@ -1,4 +1,5 @@
-//! Answers by the token of a notification, which is valid once. Reading one changes nothing: programs look at links before people do.
+//! Answers by the token of a notification, which is valid once. Reading one changes nothing: programs look at links before
+//! people do.
 
 use std::sync::Arc;
 

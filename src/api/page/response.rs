@@ -1,5 +1,5 @@
-//! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the page in
-//! no other one.
+//! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the
+//! page in no other one.
 
 use axum::{
     Json,

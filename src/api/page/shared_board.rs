@@ -1,5 +1,5 @@
-//! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives, a session's
-//! process dies or time alone changes it. It runs while a client listens.
+//! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives,
+//! a session's process dies or time alone changes it. It runs while a client listens.
 
 use std::{
     collections::BTreeMap,
