@@ -32,7 +32,7 @@ _fairway_values() {
 compdef _fairway_values fairway
 "#;
 
-/// For words that are no options; [`fish_values`] does the same for values of options.
+/// Completes words that are no options. [`fish_values`] does so for values of options.
 const FISH: &str = r"
 function __fairway_values
     set -l words (commandline -opc) (commandline -ct)

@@ -30,7 +30,6 @@ const INPUT_MAX: usize = 256 << 20;
 pub struct Context {
     pub env: Rc<Env>,
     pub globals: Globals,
-    /// Where results go.
     pub out: Out,
     asked: Option<Canonical>,
     read: RefCell<Sha256>,
