@@ -30,7 +30,7 @@ const RENEWED_BEFORE: Duration = DAY.saturating_mul(30);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of a TLS handshake.
 const HANDSHAKE_RECORD: u8 = 22;
-/// For a client that speaks plain HTTP.
+/// The answer to a client that speaks plain HTTP.
 const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     content-length: 40\r\n\r\nthis address speaks HTTPS: use https://\n";
 

@@ -40,7 +40,7 @@ pub(super) struct PendingDecision {
     pub(super) call: guard::ToolCall,
     pub(super) decision: guard::GuardDecision,
     pub(super) entry_point: guard::EntryPoint,
-    /// Gets the result, when a client waits for it.
+    /// Receives the result, when a client waits for it.
     pub(super) on_recorded: Option<oneshot::Sender<Result<(), ApiError>>>,
 }
 

@@ -15,9 +15,9 @@ const MAX_SECRETS: usize = 64;
 /// The access that a key gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// To look.
+    /// Allows to look.
     ReadOnly,
-    /// To look and to act as the person who started the server.
+    /// Allows to look, and to act as the person who started the server.
     Full,
 }
 

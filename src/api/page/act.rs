@@ -37,7 +37,7 @@ const PROMPT_SOURCE: &str = "nudge";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
-    /// Also uses the agent's own option to allow further calls.
+    /// Allows the call, and chooses the agent's own option to allow such calls from now on.
     AllowAlways(i64),
     Answer(QuestionId),
     Prompt(SessionId),

@@ -66,7 +66,7 @@ pub(super) fn open_form(
     html.text(purpose).markup("</button></form>");
 }
 
-/// Ends a tag with an accessible name: the text and what it is about.
+/// Ends a tag with an accessible name, made of the text and of what it is about.
 fn named(html: &mut Html, text: &str, about: &str) {
     if !about.is_empty() {
         html.attribute("aria-label", &format!("{text} {about}"));

@@ -49,7 +49,7 @@ pub(in crate::api) struct Site {
     port: u16,
     /// `None` without an address in the network.
     network_origin: Option<String>,
-    /// Of the certificate in the network; `None` without HTTPS.
+    /// The fingerprint of the certificate for the network. `None` without HTTPS.
     pub(super) fingerprint: Option<String>,
     pub(super) devices: Arc<DeviceKeys>,
     secrets: Mutex<Secrets>,
@@ -79,9 +79,9 @@ pub(super) struct Grant {
 #[derive(Debug, Clone)]
 pub(in crate::api) struct SiteAddresses {
     pub(in crate::api) port: u16,
-    /// In the network.
+    /// The address in the network, if the page is served there.
     pub(in crate::api) listen: Option<SocketAddr>,
-    /// Of the certificate in the network; `None` without HTTPS.
+    /// The fingerprint of the certificate for the network. `None` without HTTPS.
     pub(in crate::api) fingerprint: Option<String>,
 }
 

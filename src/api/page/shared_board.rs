@@ -80,7 +80,7 @@ pub(super) enum Content {
 }
 
 impl Beat {
-    /// As an event with its age, so that a new client knows how old it is.
+    /// Formats it as an event with its age, so that a new client knows how old it is.
     fn event(&self) -> String {
         let age = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX);
         format!("event: beat\ndata: {}\n\n", json!({ "age_ms": age, "lost": self.lost, "seq": self.seq }))

@@ -32,9 +32,9 @@ const FIELDS: &[(&str, &str)] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TaskCommand {
-    /// With the form's fields.
+    /// Adds a task with the fields of the form.
     Add,
-    /// With the fields that the person changed.
+    /// Changes the fields that the person changed in the form.
     Edit(TaskId),
     Priority(TaskId, u8),
     Lane(TaskId, LaneName),
@@ -43,7 +43,7 @@ pub(super) enum TaskCommand {
     /// `true` for `--force`.
     Cancel(TaskId, bool),
     Reopen(TaskId),
-    /// With the provider that the form names.
+    /// Starts an agent of the provider that the form names.
     Start(TaskId),
 }
 

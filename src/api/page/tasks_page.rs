@@ -34,7 +34,7 @@ const COLUMNS: &[Column] = &[
     ("in review", |task| task.status == "review"),
 ];
 
-/// Shown on request.
+/// A column that is shown only on request.
 const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
 
 /// The page with all tasks that the filter selects. Errors: `invalid_value` and `not_found` for values in the address.

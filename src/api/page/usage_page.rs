@@ -14,7 +14,7 @@ use crate::{
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SPANS: &[u32] = &[7, 14, 30, 90];
-/// Shown unless the address names another span.
+/// The days that are shown unless the address names another number.
 const USUAL_SPAN: u32 = 14;
 /// The most rows of a table that is not by day.
 const MAX_ROWS: usize = 20;
