@@ -31,7 +31,7 @@ use crate::{
 
 /// The last lines of a screen that are shown.
 const SCREEN_LINES: u32 = 30;
-/// Each screen asks a program.
+/// The most screens that are shown, because reading each of them runs a program.
 const MAX_SCREENS: usize = 4;
 /// The newest messages to each session that are shown.
 const MAX_MESSAGES: usize = 10;

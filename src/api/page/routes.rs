@@ -60,7 +60,7 @@ const FILES: &[(&str, &str, &str)] = &[
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// What is read, files included.
+/// The methods of routes that change nothing, files included.
 const READ: &str = "GET,HEAD";
 
 /// The routes besides the files, each with its methods.
@@ -102,7 +102,7 @@ fn methods_of(path: &str) -> Option<&'static str> {
     route.or_else(|| FILES.iter().any(|(known, ..)| *known == path).then_some(READ))
 }
 
-/// Answers a request for the page. `address` is `None` for a wrong `Host`.
+/// Answers a request for the page. `address` is `None` when the request's `Host` is wrong.
 pub(in crate::api) async fn respond(request: Request, address: Option<PageAddress>) -> Response {
     let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
     // A link of another page led here: the browser held the cookie back, and sends it when the page itself asks.

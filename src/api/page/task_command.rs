@@ -32,9 +32,9 @@ const FIELDS: &[(&str, &str)] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TaskCommand {
-    /// With the form's fields.
+    /// Adds a task with the fields of the form.
     Add,
-    /// With the fields that the person changed.
+    /// Changes the fields that the person changed in the form.
     Edit(TaskId),
     Priority(TaskId, u8),
     Lane(TaskId, LaneName),
@@ -43,12 +43,12 @@ pub(super) enum TaskCommand {
     /// `true` for `--force`.
     Cancel(TaskId, bool),
     Reopen(TaskId),
-    /// With the provider that the form names.
+    /// Starts an agent of the provider that the form names.
     Start(TaskId),
 }
 
 impl TaskCommand {
-    /// Reads the words after `fairway`; `None` for another command.
+    /// Parses the words after `fairway`. Returns `None` for another command.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
         let task = |text: &str| TaskId::parse(text).ok();
         Some(match *words {
@@ -66,7 +66,7 @@ impl TaskCommand {
         })
     }
 
-    /// The label of the text that the person must write.
+    /// The label of the text field that the person must fill in. Returns `None` when the command needs no text.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Block(..) | Self::Cancel(..) | Self::Reopen(_) => Some("Reason"),
@@ -74,7 +74,7 @@ impl TaskCommand {
         }
     }
 
-    /// The question before the command.
+    /// The question that a person must confirm before the command, if there is one.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Cancel(..) => Some("The task is closed without being done. A claim of it ends."),
@@ -82,7 +82,7 @@ impl TaskCommand {
         }
     }
 
-    /// Arguments from the form that follow the command's words.
+    /// The arguments that the form adds after the command's words.
     pub(super) fn arguments(&self, form: &Form) -> Vec<String> {
         match self {
             Self::Add | Self::Edit(_) => {
@@ -96,10 +96,10 @@ impl TaskCommand {
         }
     }
 
-    /// Runs the command.
+    /// Runs the command with the values of the form.
     ///
     /// # Errors
-    /// As on the command line; `usage` when a text is missing.
+    /// Those of the command on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let reason = || form.needed("text", "Reason");
         let forced = |force: bool, reason: &str| force.then(|| ForceReason { reason: reason.to_owned() });

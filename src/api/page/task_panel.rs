@@ -27,7 +27,7 @@ pub(super) struct Texts {
 }
 
 impl Default for Texts {
-    /// Those of a new task.
+    /// The texts of a new task.
     fn default() -> Self {
         let [title, body, role, lane, labels, depends_on] = [const { String::new() }; 6];
         Self { title, body, role, lane, priority: DEFAULT_PRIORITY, labels, depends_on }
@@ -48,7 +48,6 @@ impl From<&TaskView> for Texts {
     }
 }
 
-/// An open task with its forms.
 pub(super) fn draw(html: &mut Html, frame: &PageFrame, query: &TasksQuery, detail: &TaskDetailView, choices: &Choices) {
     let task = &detail.task;
     html.markup("<section id=\"task\" aria-labelledby=\"task-title\"><h2 id=\"task-title\" class=\"plain\">");
@@ -172,7 +171,7 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
     html.markup("</div>");
 }
 
-/// The form's fields, each with the text that it had at first.
+/// Draws the fields of the form. Hidden fields keep the original texts, so that the server can tell which fields were changed.
 pub(super) fn fields(html: &mut Html, texts: &Texts, choices: &Choices) {
     html.markup("<div class=\"fields\"><label class=\"wide\">Title <input name=\"title\" required");
     html.attribute("value", &texts.title).markup("></label><label class=\"wide\">Description <textarea name=\"body\" ");

@@ -34,10 +34,10 @@ const COLUMNS: &[Column] = &[
     ("in review", |task| task.status == "review"),
 ];
 
-/// Shown on request.
+/// A column that is shown only on request.
 const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
 
-/// The page. Error: `invalid_value` and `not_found` for what the address names.
+/// The page with all tasks that the filter selects. Errors: `invalid_value` and `not_found` for values in the address.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &TasksQuery) -> Result<String> {
     let tasks = list::list(app, &query.filter()?)?;
     let choices = Choices::read(app, &lane::list::list(app, false)?);
@@ -137,7 +137,7 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// All groups, in their order.
+    /// All groups in the order in which they are shown. The tasks without a lane come after all lanes.
     pub(super) fn all(is_by_lane: bool, lanes: &[String]) -> Vec<Self> {
         if is_by_lane {
             lanes.iter().cloned().map(Some).chain([None]).map(Self::Lane).collect()
@@ -160,7 +160,7 @@ impl Group {
         }
     }
 
-    /// The arguments of `fairway task edit` that move a task into the group.
+    /// The arguments of `fairway task edit` that move a task into the group. Returns `None` for the group without a lane.
     pub(super) fn change(&self) -> Option<String> {
         match self {
             Self::Priority(priority) => Some(format!("--priority {priority}")),
@@ -169,7 +169,7 @@ impl Group {
     }
 }
 
-/// A card, which leads to its task.
+/// Draws a task's card as a link to the task. It shows the priority instead of the lane unless `shows_lane`.
 pub(super) fn draw_card(html: &mut Html, task: &TaskView, address: &str, shows_lane: bool) {
     html.markup("<li class=\"card\"").attribute("id", &format!("card-{}", task.id)).attribute("data-task", &task.id);
     html.markup("><a").attribute("href", &format!("{address}#task")).markup("><span class=\"id\">").text(&task.id);
