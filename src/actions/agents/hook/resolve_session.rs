@@ -161,7 +161,7 @@ fn create(
     Ok(session)
 }
 
-/// The lane with this worktree, on this host, that is not closed.
+/// The lane with this worktree on this host; `None` when there is none or it is closed.
 fn lane_of(app: &App, tx: &ReadTx<'_>, worktree: Option<&str>) -> Result<Option<Lane>> {
     let Some(worktree) = worktree.and_then(|dir| Path::new(dir).canonicalize().ok()) else { return Ok(None) };
     let is_here = |lane: &Lane| {
@@ -207,7 +207,7 @@ fn complete_fields(
     reload(tx, after)
 }
 
-/// Whether its process is alive, or its backend tracks it.
+/// Whether the session's process is alive, or its backend tracks it.
 fn has_live_process(session: &Session) -> bool {
     if session.backend.is_some() {
         return true;
@@ -223,7 +223,7 @@ fn worktree_of(caller: &HookCaller) -> Option<String> {
     top.to_str().map(str::to_owned)
 }
 
-/// The project with the session as actor.
+/// `app` with the session as its actor.
 pub(super) fn app_as(app: &App, session: &Session) -> App {
     app.with_actor(actor::of_session(session), None)
 }

@@ -32,7 +32,7 @@ pub struct HealthReport {
     pub error: Option<String>,
 }
 
-/// The health of the session with this `run_id`, from its reports.
+/// The health of the session with this `run_id`, as its runtime reported it.
 ///
 /// # Errors
 /// `not_found`; store errors.
