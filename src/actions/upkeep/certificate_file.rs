@@ -1,4 +1,4 @@
-//! The file with the certificate of the page in the network, and its key, in the project's state directory.
+//! The file in the project's state directory with the certificate, and its key, with which the page is served in the network.
 
 use std::{
     io,
@@ -38,7 +38,7 @@ impl StoredCertificate {
         state.join(FILE)
     }
 
-    /// Reads it.
+    /// Reads the file in the state directory `state`.
     ///
     /// # Errors
     /// When there is no such file, or when others could read or replace it.
@@ -50,7 +50,6 @@ impl StoredCertificate {
         Ok(Self { certificate, key: Zeroizing::new(key), ends_at: Timestamp::from_millis(content.ends_at) })
     }
 
-    /// Replaces the file.
     pub fn write(&self, state: &Path) -> io::Result<()> {
         let content = Content {
             certificate: digest::hex(&self.certificate),

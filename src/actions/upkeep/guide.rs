@@ -101,7 +101,7 @@ pub const PAGES: &[GuidePage] = pages![
 const SECTIONS: &[(&str, &str)] =
     &[("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")];
 
-/// The guide of a topic, which may be given as the path of its page, or of the guide that has a section about it.
+/// The guide of a topic. `topic` may also be the path of a guide's page, or an old topic that is now a section of another guide.
 ///
 /// # Errors
 /// `not_found`, with topics that resemble it.
@@ -132,7 +132,7 @@ impl GuidePage {
         self.source.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
 
-    /// The page without comments, which no reader of a rendered page sees, and without the tests' marks at its blocks.
+    /// The page as a reader should see it: without HTML comments, and without the marks for tests at its code blocks.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut rest = self.source;

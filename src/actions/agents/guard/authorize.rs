@@ -1,4 +1,5 @@
-//! Decides on a tool call, by the rules of this project or of one around it, and records the decision. Reads the log of decisions.
+//! Decides on a tool call, by the rules of this project or of one around it, and records the decision. Reads the log of
+//! decisions.
 
 use std::{
     fs,

@@ -19,8 +19,8 @@ use crate::{
 /// How long before its end a certificate becomes a finding.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// Whether a file of the state directory is judged here: another mode alone does not mend one that others could have read or
-/// written.
+/// Whether this module checks the file `name` of the state directory. Correcting the mode of such a file is not enough: others
+/// may have read or changed it already.
 pub(super) fn judges(name: &str) -> bool {
     [devices::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
         || name == certificate_file::FILE

@@ -152,7 +152,8 @@ fn send(
     report.held = count_held(app)?;
     report.next = [after.next, source.cache.next_change()].into_iter().flatten().min();
     if !after.send.is_empty() {
-        // Another sender's lease or retry ended just now, or a batch was skipped after a failure that a retry time does not cover.
+        // Another sender's lease or retry ended just now, or a batch was skipped after a failure that a retry time does not
+        // cover.
         let soon = app.env.now().plus(Duration::from_secs(1));
         report.next = Some(report.next.map_or(soon, |next| next.min(soon)));
     }
@@ -164,7 +165,7 @@ fn count_held(app: &App) -> Result<usize> {
     Ok(all.iter().filter(|receipt| receipt.state == ReceiptState::Held).count())
 }
 
-/// The end of a quiet window, while it lasts.
+/// The end of the quiet window; `None` outside of it and without one.
 pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Timestamp> {
     let now = app.env.now();
     let window = window.filter(|window| window.contains(now.local_minute()))?;

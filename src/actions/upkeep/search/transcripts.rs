@@ -51,8 +51,8 @@ struct Transcript<'a> {
     changed_at: Timestamp,
 }
 
-/// Adds the hits in the transcripts, those of the files that were changed last first. A file that was last changed before all of
-/// `limit` hits is not read.
+/// Adds the hits in the transcripts, starting with the file that was changed last. A file that was last changed before all of
+/// `limit` hits is not read. A file that cannot be read is added to `unreadable`, with the reason.
 pub(super) fn search(
     app: &App,
     rows: &[TranscriptRow],
