@@ -27,8 +27,8 @@ use crate::{
     },
 };
 
-/// Supervises a job that is marked as starting, with its lock passed as stdin. Returns when the job has ended and the next
-/// jobs are started.
+/// Supervises a job that is marked as starting. The process that starts the supervisor passes the job's lock as stdin. Returns
+/// when the job has ended and the next jobs are started.
 ///
 /// # Errors
 /// `usage` without the lock or for a job that is not starting; errors of the stores and the operating system.
