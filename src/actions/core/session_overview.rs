@@ -30,12 +30,12 @@ pub enum SessionScope {
     All,
 }
 
-/// The sessions of a scope with their facts, oldest first. `held`: all claimed tasks.
+/// The sessions of a scope with their facts, oldest first. `held` is all claimed tasks.
 pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<SessionOverview>> {
     Ok(with_facts(tx, rows(tx, scope, held)?, held)?)
 }
 
-/// The rows of the sessions of a scope, oldest first. `held`: all claimed tasks.
+/// The rows of the sessions of a scope, oldest first. `held` is all claimed tasks.
 pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {
@@ -48,7 +48,7 @@ pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
     Ok(found)
 }
 
-/// Adds the facts to sessions. `held`: at least the tasks that they have claimed.
+/// Adds the facts to sessions. `held` has at least the tasks that they have claimed.
 pub fn with_facts(
     tx: &ReadTx<'_>,
     sessions: Vec<Session>,
@@ -85,8 +85,8 @@ pub fn with_facts(
     sessions.into_iter().map(with_facts).collect()
 }
 
-/// What a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
-/// `known`: the newest checkpoints of all live sessions and all with claims.
+/// The text about what a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched
+/// for. `known` has the newest checkpoints of all live sessions and of all sessions with claims.
 fn doing(
     tx: &ReadTx<'_>,
     overview: &SessionOverview,
