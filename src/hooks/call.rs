@@ -40,7 +40,7 @@ pub struct HookCall<'a> {
     pub event: &'a str,
     /// The project's root from `--root`.
     pub root: Option<&'a Path>,
-    /// Whether the hook was started by an entry of the launch, and not of the provider's other settings.
+    /// Whether a launch brought the hook, and not the provider's other settings.
     pub by_launch: bool,
 }
 
@@ -62,7 +62,8 @@ pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The project of the provider's working directory. `None` when there is none and nothing in the environment demands one.
+/// The project of the provider's working directory. Returns `None` when there is none and nothing in the environment demands
+/// one.
 pub(super) fn find_project(
     provider: Provider,
     root: Option<&Path>,
@@ -92,7 +93,7 @@ pub(super) fn find_project(
     }
 }
 
-/// The caller's facts for the actions: provider, session, transcript and process.
+/// Collects what is known of the hook's caller: provider, session, transcript and process.
 pub(super) fn hook_caller(
     provider: Provider,
     env: &Env,
@@ -114,14 +115,13 @@ pub(super) fn hook_caller(
     })
 }
 
-/// A reason for output: one line, masked, at most [`MAX_REASON_CHARS`] characters, and never empty.
+/// Shortens a reason for output: one line with secrets masked, at most [`MAX_REASON_CHARS`] characters, and never empty.
 pub(super) fn one_line(reason: &str) -> String {
     let line = secrets::mask(&render::strip_controls(reason));
     let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
     if short.is_empty() { "no reason given".to_owned() } else { short }
 }
 
-/// An error's message with its hint.
 pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
     let failure = errors::classify(error);
     match failure.hint {
@@ -196,7 +196,7 @@ fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
     None
 }
 
-/// The usage in a provider's transcript, from an offset on.
+/// Reads the usage in a provider's transcript, from a byte offset on.
 pub(super) fn read_transcript(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
     let read = transcripts::read_since(provider.label(), path, offset)?;
     #[expect(clippy::cast_precision_loss, reason = "a ratio for display; a few digits are enough")]

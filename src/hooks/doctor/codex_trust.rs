@@ -28,7 +28,8 @@ pub(in crate::hooks) enum HookTrust {
 
 /// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
-    // Its first start would create its home, and a check creates nothing. Without one it trusts nothing.
+    // The first start of Codex would create its home directory, and a check creates nothing. Without that directory it trusts
+    // nothing.
     let home = Provider::parse(PROGRAM).and_then(|codex| Target::User.path(codex, env).ok());
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let Some(program) = executable::find(PROGRAM, path, cwd) else {

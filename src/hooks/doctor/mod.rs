@@ -64,7 +64,7 @@ pub struct LaneWorktree {
 /// Checks the hooks of one provider, or of all providers with installed hooks.
 ///
 /// # Errors
-/// When the path of this program is unknown. Every problem of a hook is a finding.
+/// Only when the path of this program is unknown. Every problem of a hook is a finding.
 pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
     let own = executable::current_executable()?;
     let mut findings = Vec::new();
