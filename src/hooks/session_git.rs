@@ -29,7 +29,7 @@ const SHORTEST_SKIP_HOOK: &str = "--no-v";
 const ASK_HOOK: &str = "--verify";
 const NO_AUTOCORRECT: &str = "help.autoCorrect=0";
 
-/// How many aliases may lead to one another before a command is refused.
+/// How many aliases are expanded one after the other.
 const MAX_ALIASES: usize = 32;
 /// How long git may take to name the aliases.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
