@@ -30,7 +30,7 @@ pub(crate) enum WorkDirectory {
 }
 
 impl WorkDirectory {
-    /// The directory, when it is on this host.
+    /// The directory; `None` when it is unknown or on another host.
     pub(crate) fn here(&self) -> Option<&Path> {
         match self {
             Self::Here(dir) => Some(dir),
@@ -38,7 +38,7 @@ impl WorkDirectory {
         }
     }
 
-    /// The refusal for a directory on another host. `words`: the command that needs the directory.
+    /// The refusal for a directory on another host. `words` is the command that needs the directory.
     pub(crate) fn refusal(&self, app: &App, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
         Ok(match self {
             Self::Here(_) | Self::Unknown => None,
@@ -48,8 +48,8 @@ impl WorkDirectory {
     }
 }
 
-/// The directory of a task's work: its lane's worktree, else that of the claiming session, else the one in which the
-/// claim was made. For an unclaimed task, and for a person's claim of an earlier version, the working directory.
+/// The directory of a task's work: its lane's worktree, else that of the claiming session, else the one in which the claim was
+/// made. It is the working directory for an unclaimed task, and for a person's claim that an earlier version recorded.
 pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {
@@ -75,8 +75,8 @@ pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDir
     Ok(dir.map_or(WorkDirectory::Unknown, WorkDirectory::Here))
 }
 
-/// Refuses a task whose lane's worktree belongs to no or another repository: git would answer about the wrong one.
-/// Error: `lane_damaged`.
+/// Refuses a task whose lane's worktree belongs to no repository or to another one: git would answer about the wrong one. Fails
+/// with `lane_damaged`.
 pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<()> {
     let lane = lookup::lane_of(tx, task)?;
     let Some(lane) = lane.filter(|lane| !other_host::has_worktree(app, lane)) else { return Ok(()) };

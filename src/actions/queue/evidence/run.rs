@@ -66,7 +66,7 @@ pub struct EvidenceRun {
 /// Receives the program's output while it runs.
 pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
 
-/// What the store says before the program starts.
+/// The task's data in the store before the program starts.
 struct TaskContext {
     dir: PathBuf,
     argv: Vec<OsString>,
@@ -338,7 +338,7 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Whether the answer of [`run`] is that of a program that succeeded.
+/// Whether an answer of [`run`] says that the program succeeded.
 pub fn passed(answer: &Answer) -> bool {
     answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())
 }

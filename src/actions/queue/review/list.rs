@@ -21,19 +21,19 @@ pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
 /// Open requests for reviews, oldest first.
 #[derive(Debug, Default)]
 pub struct Requested {
-    /// Those that the actor can answer: no other reviewer is named, and the actor never claimed the task.
+    /// The requests that the actor can answer: no other reviewer is named, and the actor never claimed the task.
     pub own: Vec<ReviewView>,
     pub others: Vec<ReviewView>,
 }
 
-/// Whether to advise a limit of open reviews: several agents run without one.
+/// Whether to advise a limit of open reviews: more than one session is live, and no limit is set.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
     let review = &app.settings.review;
     let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);
     Ok(!is_limited && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
 }
 
-/// What a submitted task waits for, seen by one actor.
+/// Whom or what a submitted task waits for, seen by one actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wait {
     /// For the actor's verdict.
@@ -44,7 +44,6 @@ pub(super) enum Wait {
     AskedOf(Vec<String>),
 }
 
-/// What a submitted task waits for.
 pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Timestamp) -> Result<Wait> {
     if claims::latest_epoch(tx, &task.id, &app.actor.name)?.is_some() {
         return Ok(Wait::Claimed);
