@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Base {
     pub(super) name: String,
     pub(super) commit: String,
-    /// The directory in which the base is checked out.
+    /// The directory in which the base is checked out; `None` when it is checked out nowhere.
     pub(super) checkout: Option<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn commit(app: &App, name: &str) -> Result<String> {
     Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
-/// The directory in which a base is checked out, if any. Error: `base_checked_out` when there are several.
+/// The directory in which a base is checked out, if any. Fails with `base_checked_out` when there are several.
 pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     let listed = Repository::of(project_git(app)?).worktrees()?;
     let dirs = listed.into_iter().filter(|one| one.branch.as_deref() == Some(name)).map(|one| one.path);
@@ -54,11 +54,10 @@ pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     movable(app, name)
 }
 
-/// The base as a landing would find it, for a plan. A base that follows its upstream is taken from where that was last
-/// fetched.
+/// The base as a landing would find it, for a plan. A base that follows its upstream is taken as the upstream was last fetched.
 ///
 /// # Errors
-/// As [`check`].
+/// The errors of [`check`].
 pub(super) fn planned(app: &App, name: &str) -> Result<Base> {
     match behind(app, name)? {
         Some(behind) if app.settings.shares_base() && behind.ahead == 0 => {
@@ -74,9 +73,9 @@ pub(super) struct Behind {
     upstream: String,
     /// The upstream's commit.
     pub(super) theirs: String,
-    /// How many commits the upstream lacks.
+    /// How many commits of the base the upstream lacks.
     pub(super) ahead: u64,
-    /// How many commits the base lacks.
+    /// How many commits of the upstream the base lacks.
     pub(super) missing: u64,
 }
 
@@ -136,8 +135,8 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
     Err(Refusal::CheckoutChanged { base: base.to_owned(), dir: dir.display().to_string(), files })
 }
 
-/// Whether a base has moved from `old` to `new`. A checkout that was moved partly is completed first, and then the
-/// base. Error: `checkout_changed` when the checkout was changed otherwise.
+/// Whether a base has moved from `old` to `new`. When an interrupted move left a checkout moved in part, this completes the
+/// checkout and then the base. Fails with `checkout_changed` when the checkout was changed otherwise.
 pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
     let git = project_git(app)?;
     git.remove_stale_ref_lock(&full_name(base))?;
@@ -167,8 +166,8 @@ pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bo
 }
 
 impl Base {
-    /// Refuses when the commit would overwrite files of the checkout that git does not track. `git` must have the
-    /// commit. Error: `checkout_changed`.
+    /// Refuses with `checkout_changed` when the commit would overwrite files of the checkout that git does not track. `git` must
+    /// have the commit.
     pub(super) fn refuse_files_in_the_way(&self, git: &Git<'_>, commit: &str) -> Result<()> {
         let Some(dir) = &self.checkout else { return Ok(()) };
         // Git itself looks into directories that become files.

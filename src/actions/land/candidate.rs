@@ -13,12 +13,12 @@ use crate::{
 
 const MAX_TITLE_CHARS: usize = 200;
 
-/// A throw-away repository for merges, which reads no configuration of the project.
+/// Opens a throw-away repository for merges, which reads no configuration of the project.
 pub(super) fn open_merges(app: &App, git: &Git<'_>) -> Result<MergeRepository, GitError> {
     MergeRepository::open(git, &app.project.state.join("land"))
 }
 
-/// Refuses when git does not know an author. Error: `no_identity`.
+/// Refuses with `no_identity` when git has no configured author.
 pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     match git.committer()? {
         Committer::Known => Ok(()),

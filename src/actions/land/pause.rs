@@ -1,4 +1,4 @@
-//! `land pause` and `land resume`: nothing lands on this host for now.
+//! `land pause` and `land resume`: while landing is paused, nothing lands on this host.
 
 use std::{fs, io, path::PathBuf};
 
@@ -40,7 +40,7 @@ fn path(app: &App) -> PathBuf {
     app.project.state.join("land").join("pause.json")
 }
 
-/// The pause, if there is one. A file that cannot be read pauses landing too.
+/// The pause; `None` while landing is not paused. A file that cannot be read pauses landing too.
 pub fn paused(app: &App) -> Option<LandPause> {
     let text = match fs::read(path(app)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -59,7 +59,7 @@ pub(super) fn refuse(app: &App) -> Result<(), Refusal> {
     }
 }
 
-/// Pauses landing on this host. A landing at work finishes its step.
+/// Pauses landing on this host. A running landing finishes its step.
 ///
 /// # Errors
 /// `inside_session`.

@@ -14,7 +14,7 @@ use crate::{
 
 use super::{finish::Completed, unit::Unit};
 
-/// A view with what is known of a unit before it is tried.
+/// The view of a unit before it is tried.
 pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     LandingView {
         id: None,
@@ -36,7 +36,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     }
 }
 
-/// The note that a lane's branch lands although its worktree is gone.
+/// The note that a lane's branch lands although its worktree is gone; `None` when the worktree exists.
 fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     let lane = unit.lane.as_ref().filter(|lane| lane.status != LaneStatus::Closed)?;
     let (Presence::Missing(dir), Some(branch)) = (checkout::presence(app, lane), &lane.branch) else { return None };
@@ -59,7 +59,7 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     }
 }
 
-/// A unit as the order lists it.
+/// A unit as an entry of the order.
 pub(super) fn place(unit: &Unit) -> LandOrderView {
     LandOrderView {
         lane: unit.lane_name().map(ToString::to_string),
@@ -79,7 +79,7 @@ pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
     }
 }
 
-/// The note about the units after the one at which the queue stopped.
+/// The note about the units that were not tried because the queue stopped; `None` without any.
 pub(super) fn not_tried(units: &[Unit]) -> Option<String> {
     let names: Vec<String> = units.iter().map(Unit::label).collect();
     (!names.is_empty()).then(|| format!("not tried: {}", names.join(", ")))
@@ -116,7 +116,7 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
     }
 }
 
-/// The outcome of a unit as text.
+/// The outcome of a unit as lines of text.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
     let short = |commit: &Option<String>| commit.as_deref().map(commit_id::short).unwrap_or_default().to_owned();

@@ -116,7 +116,7 @@ fn missing(
         let base = landing.base.as_str();
         let Some(commit) = landing.candidate.as_deref().filter(|_| !done.contains(base)) else { continue };
         if answers.is_here(git, base, commit)? {
-            // What was pushed before it came along.
+            // Earlier landings were pushed together with it.
             if landing.push_to.is_some() {
                 done.insert(base);
             }
