@@ -1,4 +1,5 @@
-//! Sandboxes for programs that Fairway starts for a lane's work, such as checks. Each is separate from that of the lane's session.
+//! Sandboxes for programs that Fairway starts for a lane's work, such as checks. Each is separate from that of the lane's
+//! session.
 
 use std::{ffi::OsString, path::Path};
 

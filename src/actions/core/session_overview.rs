@@ -25,7 +25,7 @@ const MAX_SINGLE_READS: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionScope {
     Live,
-    /// As `Live`, with final sessions that still have a claim.
+    /// Like `Live`, with final sessions that still have a claim.
     LiveAndHolding,
     All,
 }

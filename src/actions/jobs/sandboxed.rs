@@ -27,7 +27,8 @@ pub(super) fn argv(app: &App, dir: &Path, env: &[String], argv: Vec<OsString>) -
     Ok([apart_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
 }
 
-/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or none.
+/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or
+/// none.
 ///
 /// # Errors
 /// `invalid_value` for another session or queue.

@@ -45,8 +45,8 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     Ok(dirs.pop())
 }
 
-/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean.
-/// Errors: `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
+/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean. Fails with
+/// `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     if let Some(behind) = behind(app, name)? {
         return Err(behind.refusal(app, name)?.into());
@@ -98,7 +98,7 @@ pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     Ok((missing > 0).then_some(Behind { upstream, theirs, ahead, missing }))
 }
 
-/// As [`check`], for a base that may be behind its upstream.
+/// Like [`check`], for a base that may be behind its upstream.
 pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
@@ -127,7 +127,7 @@ pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     Ok(Base { name: name.to_owned(), commit, checkout })
 }
 
-/// Refuses a checkout with changed files. Error: `checkout_changed`.
+/// Refuses a checkout with changed files. Fails with `checkout_changed`.
 pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Result<(), Refusal> {
     if files.is_empty() {
         return Ok(());
@@ -180,9 +180,9 @@ impl Base {
         Refusal::FilesInTheWay { base: self.name.clone(), dir: dir.display().to_string(), files }
     }
 
-    /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has
-    /// moved when the call fails. Errors: `base_moved` when another command moved the base; `checkout_changed` when a
-    /// file is in the way.
+    /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has moved when
+    /// the call fails. Fails with `base_moved` when another command moved the base; `checkout_changed` when a file is in the
+    /// way.
     pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
         let git = project_git(app)?;
         let moved = match &self.checkout {

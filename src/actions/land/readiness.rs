@@ -152,7 +152,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     Some(Blocker { code: "not_finished", message, fix })
 }
 
-/// Refuses a candidate that lacks a dependency which landed on another host. Error: `gate_blocked`.
+/// Refuses a candidate that lacks a dependency which landed on another host. Fails with `gate_blocked`.
 pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
     let mut reports = Vec::new();
     for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {

@@ -1,5 +1,5 @@
-//! How this host's bases differ from those of other hosts: landings that are missing here, and bases that have diverged from their
-//! upstream.
+//! How this host's bases differ from those of other hosts: landings that are missing here, and bases that have diverged from
+//! their upstream.
 
 use std::collections::{BTreeMap, BTreeSet};
 

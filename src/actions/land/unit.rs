@@ -97,7 +97,7 @@ impl Unit {
     }
 }
 
-/// Git in the project's repository. Error: `no_worktree` without a repository.
+/// Git in the project's repository. Fails with `no_worktree` without a repository.
 pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     let root = &app.project.root;
     let git = Git::new(app.env.vars(), root);
@@ -108,7 +108,7 @@ pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     Ok(git)
 }
 
-/// The unit for a task's id or a lane's name. `lane:NAME` is always a lane. Error: `no_commit`.
+/// The unit for a task's id or a lane's name. `lane:NAME` is always a lane. Fails with `no_commit`.
 pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
     let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
     let task = if only_lane { None } else { TaskId::parse(name).ok() };
@@ -242,7 +242,7 @@ fn base_of(app: &App, lane: Option<&Lane>) -> String {
     lane.map_or_else(|| app.settings.project.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
 }
 
-/// The tip of a lane: its branch's commit, else that of its worktree. Errors: `no_commit`, `lane_elsewhere`.
+/// The tip of a lane: its branch's commit, else that of its worktree. Fails with `no_commit`, `lane_elsewhere`.
 pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     let words = ["land", &format!("lane:{}", lane.name)];
     // A branch of the same name on this host is another one, or lags behind.

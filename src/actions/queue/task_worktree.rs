@@ -86,8 +86,7 @@ pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<
     }
 }
 
-/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it. Error:
-/// `lane_damaged`.
+/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it. Fails with `lane_damaged`.
 pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     refuse_damaged(app, tx, task)?;
     let cwd = &app.env.cwd;
@@ -121,9 +120,8 @@ pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<Stri
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// As [`resolve_commit`], in the task's worktree. `words`: the command without the task, for a refusal. Error:
-/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an
-/// abbreviated hash.
+/// Like [`resolve_commit`], in the task's worktree. `words` is the command without the task, for a refusal. Fails with
+/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an abbreviated hash.
 pub(crate) fn resolve_commit_for(
     app: &App,
     id: &TaskId,

@@ -144,8 +144,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     written
 }
 
-/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own
-/// lane. Error: `lane_mismatch`.
+/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own lane.
+/// Fails with `lane_mismatch`.
 fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
     let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {

@@ -40,8 +40,7 @@ pub(super) struct HandedWork {
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Error:
-/// `lane_damaged`.
+/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Fails with `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -126,8 +125,8 @@ pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<
     lookup::lane(tx, &name)
 }
 
-/// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not
-/// wait for each other. Error: `in_use`.
+/// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not wait for
+/// each other. Fails with `in_use`.
 pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> {
     let names: BTreeSet<_> = task.fields.lane.iter().chain([&own.name]).collect();
     names.into_iter().map(|name| worktree::lock(app, name)).collect()

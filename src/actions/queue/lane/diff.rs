@@ -127,8 +127,8 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
 }
 
-/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is
-/// a commit, branch or tag. Errors: `not_found`, also for an event before the reflog of the branch.
+/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is a
+/// commit, branch or tag. Fails with `not_found`, also for an event before the reflog of the branch.
 pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
     let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
     match since.parse::<i64>() {
