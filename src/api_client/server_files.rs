@@ -30,7 +30,7 @@ pub const PAGE_FILE: &str = "worker.page";
 const MAX_POINTER_BYTES: u64 = 4_096;
 
 /// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
-/// socket. `None` when neither is possible.
+/// socket. Returns `None` when neither is possible.
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {

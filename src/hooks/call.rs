@@ -44,14 +44,14 @@ pub struct HookCall<'a> {
     pub by_launch: bool,
 }
 
-/// Calls `work`; a panic becomes an error, and prints nothing.
+/// Calls `work` and turns a panic into an error, without the usual output of a panic.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::set_hook(Box::new(|_| {}));
     panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err("internal error: the hook stopped unexpectedly".into()))
 }
 
-/// Reads all of stdin: the provider's JSON.
+/// Reads all of stdin, where the provider passes its JSON.
 pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
@@ -134,7 +134,7 @@ pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
 const MAX_ANCESTORS: usize = 6;
 
 /// The project of the first of these directories that has one, else of the working directory. With `--root` or `FAIRWAY_ROOT`
-/// only that project counts. `None` without a project.
+/// only that project counts. Returns `None` without a project.
 ///
 /// The provider's project directory comes first: an agent that changes its directory has not left the project.
 fn discover_project(env: &Env, root: Option<&Path>, dirs: [Option<&Path>; 2]) -> Result<Option<Project>, ConfigError> {
@@ -178,8 +178,8 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     Ok(App::for_caller(Rc::new(env), project, actor, |_| None)?)
 }
 
-/// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. `None` when it is not
-/// certain: a wrong process would let a live session be judged as exited.
+/// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. Returns `None` when it is
+/// not certain: a wrong process would let a live session be judged as exited.
 fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
     let named = provider.pid_variable.and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
     if let Some(named) = named.filter(process::is_own_ancestor) {

@@ -202,7 +202,7 @@ fn own_parameters(env: &Env, base: &Path) -> Option<String> {
 }
 
 /// The directory `hooks` of the repository, when it is certain that no setting names another one. git runs some hooks many times
-/// for one command, and asking it each time would be slow. `None` where git must be asked.
+/// for one command, and asking it each time would be slow. Returns `None` where git must be asked.
 fn default_directory(env: &Env) -> Option<PathBuf> {
     let base = git_hooks::base(env)?;
     let names_another = |bytes: &[u8]| {

@@ -153,7 +153,7 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 const MANAGED: &str = "/etc/codex";
 
 /// The arguments of the permission profile `fairway`, for Codex in a linked worktree: the agent may write git's directories, but
-/// not the files there that name programs or another repository. `None` for a path that is not UTF-8.
+/// not the files there that name programs or another repository. Returns `None` for a path that is not UTF-8.
 fn sandbox_arguments(writable: &[PathBuf], protected: &[PathBuf]) -> Option<Vec<String>> {
     let rules = writable.iter().map(|path| (path, "write")).chain(protected.iter().map(|path| (path, "read")));
     let rules: Option<BTreeMap<&str, &str>> = rules.map(|(path, access)| Some((path.to_str()?, access))).collect();

@@ -42,8 +42,8 @@ pub(super) fn is_silent(call: &HookCall<'_>, env: &Env, project: &Project, paylo
     poll_until(limit, SIGN_PAUSE, || sign.exists().then_some(())).is_some()
 }
 
-/// The sign of this conversation of this session run. `None` when the caller is of another provider than the launch was, or
-/// names no conversation.
+/// The sign of this conversation of this session run. Returns `None` when the caller is of another provider than the launch was,
+/// or names no conversation.
 fn sign_path(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> Option<PathBuf> {
     let provider = env.var(vars::FAIRWAY_PROVIDER).filter(|name| *name == call.provider.label())?;
     let run = env.var(vars::FAIRWAY_RUN_ID).filter(|run| !run.is_empty())?;

@@ -166,7 +166,7 @@ impl SessionGit<'_> {
     }
 }
 
-/// The words of an alias, by the rules of git. `None` for quotes without an end.
+/// The words of an alias, by the rules of git. Returns `None` for quotes without an end.
 fn split(text: &[u8]) -> Option<Vec<OsString>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;

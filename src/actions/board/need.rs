@@ -20,7 +20,7 @@ pub(super) struct Need {
 }
 
 impl Need {
-    /// `key` names the object of the need; the id of the item is `kind:key`.
+    /// `key` names the object of the item, whose id is `kind:key`.
     pub(super) fn new(kind: NeedKind, key: &str, since: Option<Timestamp>, line: String, evidence: String) -> Self {
         let view = NeedView {
             id: format!("{kind}:{key}"),

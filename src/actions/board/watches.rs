@@ -97,7 +97,7 @@ impl Watches {
         }
     }
 
-    /// Keeps only the watches of these sessions. The caller has judged all that had ended.
+    /// Keeps only the watches of these sessions. The caller must have judged the sessions whose processes had ended.
     pub(super) fn retain(&mut self, is_there: impl Fn(&SessionId) -> bool) {
         self.watched.retain(|id, _| is_there(id));
         self.ended.clear();

@@ -62,7 +62,6 @@ pub(in crate::actions) fn lasts(tx: &ReadTx<'_>, approval: &Approval) -> Result<
     Ok(answered.is_some_and(|event| event.data[LASTS] == true))
 }
 
-/// An event about an approval request.
 pub(in crate::actions) fn event(kind: EventKind, approval: &Approval) -> Event {
     Event::new(kind)
         .session(&approval.session, &approval.run_id)

@@ -42,7 +42,7 @@ pub struct ImportStopped {
     pub path: PathBuf,
 }
 
-/// Classifies any error that a use case or entry point returns.
+/// Determines code, kind, message, hint and details of any error that a use case or entry point returns.
 pub fn classify(error: &anyhow::Error) -> Failure {
     let failure = classify_cause(error);
     let Some(stopped) = error.downcast_ref::<ImportStopped>() else { return failure };

@@ -113,7 +113,7 @@ pub fn is_used_key(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool> {
     Ok(!jobs::newest(tx, Some(key), 1)?.is_empty() || messages::has_any_to(tx, key)?)
 }
 
-/// Whether an actor may write to a task.
+/// Refuses an actor that may not write to a task.
 ///
 /// # Errors
 /// `stale_claim`, `not_claimant`.
@@ -140,7 +140,7 @@ pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool>
     Ok(actor.session.as_ref() != Some(&holder.id) && made_in == Some(own_lane) && is_over())
 }
 
-/// The open dependencies of a task. The store is asked only if there are any.
+/// The open dependencies of a task. Does not read the store for a task without any.
 pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());

@@ -25,7 +25,7 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
     }
 }
 
-/// Turns the error into one for people. For a store that lost events it adds whether there is no snapshot to restore.
+/// Completes an error of the store: when the store is damaged or lost and there is no snapshot to restore, the error says so.
 pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
     let has_snapshot = || project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
     let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });

@@ -30,12 +30,12 @@ pub enum SessionScope {
     All,
 }
 
-/// The sessions of a scope with their facts, oldest first. `held` is all claimed tasks.
+/// The sessions of a scope with their facts, oldest first. The caller passes all claimed tasks as `held`.
 pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<SessionOverview>> {
     Ok(with_facts(tx, rows(tx, scope, held)?, held)?)
 }
 
-/// The rows of the sessions of a scope, oldest first. `held` is all claimed tasks.
+/// The rows of the sessions of a scope, oldest first. The caller passes all claimed tasks as `held`.
 pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {

@@ -250,7 +250,7 @@ fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// Refuses an untrusted configuration.
+/// Refuses while the configuration is not trusted.
 ///
 /// # Errors
 /// `untrusted`.

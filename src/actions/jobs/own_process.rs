@@ -88,8 +88,8 @@ impl KeptRoot {
         Self { root: OpenedDir::open(&app.project.root).ok() }
     }
 
-    /// The project at its new path, with no store open yet. `None` while it is at the path of `app`, and when its root was
-    /// removed.
+    /// The project at its new path, with no store open yet. Returns `None` while it is at the path of `app`, and when its root
+    /// was removed.
     pub(super) fn moved(&self, app: &App) -> Option<App> {
         let root = self.root.as_ref()?.current_path().filter(|path| *path != app.project.root)?;
         Some(app.with_project(Project::at(root, &app.env)))

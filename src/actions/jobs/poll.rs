@@ -76,7 +76,6 @@ fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobRea
     })
 }
 
-/// The state of a job with its items after `since_seq`.
 pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Result<JobPollView> {
     let job_view = reader.view(app, job);
     let other = supervision::other_host_of(app, job)?;

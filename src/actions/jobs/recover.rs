@@ -97,7 +97,8 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     Ok(lost)
 }
 
-/// Kills the processes of a job without a supervisor and records it as canceled. `false` if it has a supervisor or is final.
+/// Kills the processes of a job without a supervisor and records it as canceled. Returns `false` if it has a supervisor or is
+/// final.
 pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     let Some(lock) = try_lock(&dir)? else { return Ok(false) };

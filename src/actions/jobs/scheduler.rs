@@ -80,7 +80,7 @@ pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     Ok(jobs::next_startable(tx, &host)?)
 }
 
-/// Marks a queued job as starting, with the process that starts it.
+/// Marks a queued job as starting, with the process that starts it. Returns `false` when it is no longer queued.
 pub(super) fn mark_starting(tx: &WriteTx<'_>, job: &Job, process: jobs::PidAndStart) -> Result<bool> {
     Ok(jobs::mark_starting(tx, &job.id, &host::identity(), &host::boot_id(), process)?)
 }

@@ -23,7 +23,7 @@ pub(super) struct Base {
     pub(super) checkout: Option<PathBuf>,
 }
 
-/// The full name of a branch.
+/// The name of a branch's ref, such as `refs/heads/main`.
 pub(super) fn full_name(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
@@ -127,7 +127,7 @@ pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     Ok(Base { name: name.to_owned(), commit, checkout })
 }
 
-/// Refuses a checkout with changed files. Fails with `checkout_changed`.
+/// Refuses with `checkout_changed` unless `files`, the changed files of the checkout, is empty.
 pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Result<(), Refusal> {
     if files.is_empty() {
         return Ok(());

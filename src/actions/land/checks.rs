@@ -106,7 +106,7 @@ pub(super) struct CheckRun {
 }
 
 impl CheckRun {
-    /// The failed command and how it ended, in words.
+    /// The failed command and how it ended, in words; `None` when all commands passed.
     pub(super) fn failure(&self) -> Option<String> {
         let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.run.passed())?;
         Some(format!("'{}' ({})", check.command, ran.run.how))
@@ -183,7 +183,7 @@ fn of_config(is_prepare: bool) -> impl Fn(&String) -> CheckCommand {
     move |command| CheckCommand { of: None, command: command.clone(), is_prepare }
 }
 
-/// How many checks a unit has.
+/// How many checks a unit has; commands that only prepare the worktree do not count.
 pub(super) fn count(app: &App, unit: &Unit) -> usize {
     commands(app, &[unit]).iter().filter(|one| !one.is_prepare).count()
 }

@@ -60,7 +60,6 @@ impl Move {
         Self { landing: landing.id, label: unit.label(), lane, base, old, new }
     }
 
-    /// The move of a base to its upstream.
     pub(super) fn of_upstream(label: String, landing: &Landing) -> Self {
         let new = landing.candidate.clone().unwrap_or_default();
         let (base, old) = (landing.base.clone(), landing.base_before.clone());

@@ -189,7 +189,7 @@ fn drop_ref(app: &App, landing: &Landing) {
     }
 }
 
-/// Keeps the candidate from git's garbage collection with a ref.
+/// Protects the candidate from git's garbage collection with a ref.
 pub(super) fn hold(app: &App, landing: &Landing, candidate: &str) -> Result<()> {
     debug_assert!(landing.ref_name() != full_name(&landing.base));
     let git = project_git(app)?;

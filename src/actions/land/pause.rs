@@ -88,7 +88,7 @@ pub fn pause(app: &App, reason: Option<String>) -> Result<Answer> {
     })
 }
 
-/// Ends the pause.
+/// Ends the pause of landing on this host.
 ///
 /// # Errors
 /// `inside_session`.

@@ -59,7 +59,6 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     }
 }
 
-/// A unit as an entry of the order.
 pub(super) fn place(unit: &Unit) -> LandOrderView {
     LandOrderView {
         lane: unit.lane_name().map(ToString::to_string),
@@ -85,7 +84,6 @@ pub(super) fn not_tried(units: &[Unit]) -> Option<String> {
     (!names.is_empty()).then(|| format!("not tried: {}", names.join(", ")))
 }
 
-/// The queue as text.
 pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     let mut lines = Vec::new();
     if let Some(pause) = &shown.paused {
@@ -102,7 +100,6 @@ pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     lines.join("\n")
 }
 
-/// The order as one line.
 pub(super) fn order_line(order: &[LandOrderView]) -> String {
     let names: Vec<String> = order.iter().map(|one| name(one.lane.as_deref(), &one.tasks)).collect();
     format!("order: {}", names.join(", "))
@@ -116,7 +113,6 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
     }
 }
 
-/// The outcome of a unit as lines of text.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
     let short = |commit: &Option<String>| commit.as_deref().map(commit_id::short).unwrap_or_default().to_owned();

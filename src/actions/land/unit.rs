@@ -97,7 +97,7 @@ impl Unit {
     }
 }
 
-/// Git in the project's repository. Fails with `no_worktree` without a repository.
+/// Git in the project's repository. Fails with `no_worktree` when the project is in no repository.
 pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     let root = &app.project.root;
     let git = Git::new(app.env.vars(), root);

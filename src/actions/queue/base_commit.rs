@@ -9,8 +9,8 @@ use crate::{
     os::git::{Fetched, Git, GitError},
 };
 
-/// The commit of the branch `name` as all hosts have it: of a shared base, the one that was last fetched. `None` for a branch
-/// that git does not know.
+/// The commit of the branch `name` as all hosts have it: of a shared base, the one that was last fetched. Returns `None` for a
+/// branch that git does not know.
 pub fn find(app: &App, git: &Git<'_>, name: &str) -> Result<Option<String>, GitError> {
     let shared = if app.settings.shares_base() { git.start_of(name)? } else { None };
     Ok(shared.or_else(|| git.commit(name)))

@@ -30,7 +30,7 @@ impl Claimants {
         Self::default()
     }
 
-    /// Adds what is known of the claimant's session to the view of a task. A claim without a session gets nothing.
+    /// Adds the state of the claimant's session to the view of a task. Adds nothing for a claim without a session.
     pub fn describe(&mut self, tx: &ReadTx<'_>, task: &Task, view: &mut TaskView) -> Result<(), StoreError> {
         let Some(id) = task.state.claim().and_then(|claim| claim.session.as_ref()) else { return Ok(()) };
         if !self.known.contains_key(id) {

@@ -106,8 +106,8 @@ fn is_inside(dir: &Path, worktree: &Path) -> bool {
     dir == worktree || worktree_top(dir).is_some_and(|top| worktree.canonicalize().is_ok_and(|found| found == top))
 }
 
-/// The caller's worktree, which a claim records: that of the working directory if it belongs to the project's
-/// repository, else that of the root. `None` without git.
+/// The caller's worktree, which a claim records: that of the working directory if it belongs to the project's repository, else
+/// that of the root. Returns `None` without git.
 pub(crate) fn of_caller(app: &App) -> Option<String> {
     let root = worktree_top(&app.project.root);
     let here =

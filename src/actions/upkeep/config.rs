@@ -66,7 +66,7 @@ pub struct ConfigDraft {
 }
 
 impl ConfigDraft {
-    /// Copies the file to a private directory, outside of the project: agents do not see the copy.
+    /// Copies the file to a private directory outside of the project, where agents do not see the copy.
     pub fn begin(env: &Env, path: &Path) -> Result<Self> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let original = read(&path)?;

@@ -26,7 +26,7 @@ pub(in crate::hooks) enum HookTrust {
     Unavailable(String),
 }
 
-/// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
+/// Asks Codex whether it runs the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
     // The first start of Codex would create its home directory, and a check creates nothing. Without that directory it trusts
     // nothing.
@@ -42,7 +42,7 @@ pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> 
     judge(answer, |answer| trust_of(answer, &|hook| is_of_file(hook, file), &file.to_string_lossy(), commands))
 }
 
-/// Asks a Codex program, started with these arguments, about the hooks with these commands, wherever they come from.
+/// Asks a Codex program, started with these arguments, whether it runs the hooks with these commands, wherever they come from.
 pub(in crate::hooks) fn query_program(
     program: &Path,
     args: &[String],

@@ -51,8 +51,8 @@ pub fn insert_hooks(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Val
     Ok(format!("{bom}{body}"))
 }
 
-/// The text without Fairway's entries and the containers that only they needed. `None` when nothing is left of a file that was
-/// created for them.
+/// The text without Fairway's entries and the containers that only they needed. Returns `None` when nothing is left of a file
+/// that was created for them.
 ///
 /// # Errors
 /// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.

@@ -61,7 +61,7 @@ pub(in crate::hooks) fn shell_command(provider: Provider, program: &Path, event:
     format!("{program} hook {} {event}", provider.label())
 }
 
-/// The program and arguments of a hook, whether they are a list or shell text. `None` for a hook that runs no command.
+/// The program and arguments of a hook, whether they are a list or shell text. Returns `None` for a hook that runs no command.
 pub fn argv(hook: &Value) -> Option<Vec<String>> {
     let fields: &Map<String, Value> = hook.as_object()?;
     if fields.get("type").and_then(Value::as_str) != Some("command") {

@@ -190,7 +190,8 @@ fn end_of_comments(text: &str, from: usize, until: usize) -> usize {
     end
 }
 
-/// The text with a new last item in a container. `format` writes it: with `None` on one line, else with this indentation.
+/// The text with a new last item in a container. `format` returns the item: on one line for `None`, else over several lines with
+/// this indentation.
 pub(super) fn insert(text: &str, into: &Container, style: &Style, format: impl Fn(Option<&str>) -> String) -> String {
     let eol = style.eol;
     let outer = indent(text, into.span.start);

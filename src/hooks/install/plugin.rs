@@ -42,7 +42,6 @@ pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Optio
     found
 }
 
-/// The command that turns the plugin off.
 pub fn disable_command(provider: Provider, plugin: &EnabledPlugin) -> String {
     format!("{} plugin disable {}", provider.label(), plugin.id)
 }

@@ -46,7 +46,6 @@ pub struct GuardDecision {
 }
 
 impl GuardDecision {
-    /// A denial without a rule.
     pub fn denied(reason: impl Into<String>) -> Self {
         Self { allowed: false, explicitly_allowed: false, reason: reason.into(), rule: None }
     }

@@ -36,7 +36,6 @@ const PATCH_START: &str = "*** Begin Patch";
 /// Patch lines that name a file.
 const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// Extracts the facts that guard rules match.
 pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     let has_command =
         ["command", "argv"].iter().any(|name| call.input.get(*name).is_some_and(|value| !value.is_null()));

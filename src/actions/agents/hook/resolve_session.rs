@@ -32,7 +32,7 @@ enum Resolved {
     New(bool),
 }
 
-/// The caller's session, if it is registered and live.
+/// The caller's session; `None` when it is not registered or has ended.
 pub(super) fn find_live(app: &App, caller: &HookCaller) -> Result<Option<SessionId>> {
     app.read(|tx| {
         Ok(match resolve(app, tx, caller, None)? {
@@ -90,7 +90,7 @@ fn is_callers_session(own: &Session, caller: &HookCaller, is_known: bool, start:
 }
 
 /// Handles a hook call in one transaction: finds or registers the session, updates it, records a heartbeat and calls `also`.
-/// `None` if the session has ended.
+/// Returns `None` if the session has ended.
 ///
 /// # Errors
 /// Errors of [`resolve`], `also` and the store; then the transaction is rolled back.
@@ -223,7 +223,6 @@ fn worktree_of(caller: &HookCaller) -> Option<String> {
     top.to_str().map(str::to_owned)
 }
 
-/// `app` with the session as its actor.
 pub(super) fn app_as(app: &App, session: &Session) -> App {
     app.with_actor(actor::of_session(session), None)
 }

@@ -163,7 +163,8 @@ struct NewUsage {
     usage: TranscriptUsage,
 }
 
-/// Reads the usage added to the transcript since the last time. `None` if the transcript cannot be read: it may not exist yet.
+/// Reads the usage added to the transcript since the last time. Returns `None` if the transcript cannot be read: it may not
+/// exist yet.
 fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
     let Some(path) = &caller.transcript else { return Ok(None) };
     let known = resolve_session::find_live(app, caller)?;

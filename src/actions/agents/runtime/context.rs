@@ -48,8 +48,8 @@ pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     ContextView { mode: mode.as_str(), sections: sections.iter().map(view).collect(), text: format_text(sections) }
 }
 
-/// The sections of pushed context, split by the lengths that its message records, so that a heading in a section's text does not
-/// begin a new section.
+/// The sections of pushed context; `None` when the message has none. They are split by the lengths that the message records, so
+/// that a heading in a section's text does not begin a new section.
 pub fn pushed_sections(message: &MessageView) -> Option<Vec<SectionView>> {
     let types = message.metadata.get("types")?.as_array()?;
     let bytes = message.metadata.get("bytes")?.as_array()?;

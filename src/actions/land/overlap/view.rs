@@ -129,7 +129,7 @@ fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
     }
 }
 
-/// The commands that settle an overlap.
+/// The commands with which an agent or a person looks at an overlap and ends it.
 pub(in crate::actions) fn commands(level: OverlapLevel, lane: &LaneName, other: Option<&LaneName>) -> Vec<CommandView> {
     let command = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
     match (level, other) {

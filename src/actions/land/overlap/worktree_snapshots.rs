@@ -52,8 +52,8 @@ pub fn is_local(snapshot: &LaneSnapshot) -> bool {
 }
 
 impl Looker<'_> {
-    /// Takes a new snapshot of a lane's worktree, or returns the known one when nothing has changed. `None` when the time is
-    /// over. When `files` is not empty, only these files are taken as possibly changed.
+    /// Takes a new snapshot of a lane's worktree, or returns the known one when nothing has changed. Returns `None` when the
+    /// time is over. When `files` is not empty, only these files are taken as possibly changed.
     pub fn look(
         self,
         lane: &Lane,

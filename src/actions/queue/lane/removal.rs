@@ -24,7 +24,7 @@ pub(super) struct Removed {
 }
 
 impl Removed {
-    /// The end of a sentence that names the deleted branch with its commit; empty without one.
+    /// The end of a sentence, which names the deleted branch with its commit; empty when no branch was deleted.
     pub(super) fn branch_text(&self) -> String {
         match &self.branch {
             Some((branch, commit)) => {
@@ -88,7 +88,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
     }))
 }
 
-/// The reason for which git would not remove the worktree: a lock or submodules. `None` when it would.
+/// The reason for which git would not remove the worktree: a lock or submodules. Returns `None` when it would.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));

@@ -61,7 +61,7 @@ pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Tim
     })
 }
 
-/// The open requests for reviews of open tasks.
+/// The open requests for reviews, except those of closed tasks.
 pub fn requested(app: &App) -> Result<Requested> {
     app.read(|tx| {
         let role = lookup::implied_scope(tx, &app.actor)?.role;

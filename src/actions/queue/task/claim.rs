@@ -181,7 +181,6 @@ pub fn continue_at_relaunch(
     Ok(continued)
 }
 
-/// The tasks that these sessions have claimed.
 pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
     let mut held = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {

@@ -122,8 +122,8 @@ fn ready_here<T>(
     }
 }
 
-/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. `None` when
-/// at least one can be claimed.
+/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. Returns `None` when at
+/// least one can be claimed.
 pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     if !open_reviews::capacity(app).is_limited() {
         return Ok(None);

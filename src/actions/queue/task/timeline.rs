@@ -119,7 +119,7 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
         )
 }
 
-/// The event as one entry of a task's history.
+/// Formats an event as one entry of a task's history.
 pub(super) fn entry(event: &LoggedEvent) -> String {
     let data = &event.data;
     let text = |key: &str| data.get(key).and_then(Value::as_str);

@@ -26,7 +26,7 @@ pub(super) fn judges(name: &str) -> bool {
         || name == certificate_file::FILE
 }
 
-/// Findings about the paired devices and the certificate.
+/// Findings when the file of paired devices cannot be used, and when the certificate cannot be used or ends soon.
 pub(super) fn find(app: &App) -> Vec<Finding> {
     let devices = DeviceFile::of(&app.project).read().err().map(|error| {
         let failure = errors::classify(&error);

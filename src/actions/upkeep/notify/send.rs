@@ -51,8 +51,7 @@ pub struct SendReport {
     pub untrusted: Option<String>,
 }
 
-/// Refuses a configuration without a sink that a sender with these outlets can use, and one that is not trusted to run its
-/// program.
+/// Refuses to send when the configuration has no sink that these outlets can reach, or is not trusted to run the sink's program.
 ///
 /// # Errors
 /// `usage`, `untrusted`.
