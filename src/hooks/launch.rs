@@ -26,7 +26,7 @@ pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 #[derive(Debug)]
 pub struct KnownHooks;
 
-/// With this argument Codex runs hooks without asking a person for trust.
+/// The argument with which Codex runs hooks without asking a person for trust.
 const WITHOUT_REVIEW: &str = "--dangerously-bypass-hook-trust";
 
 impl ProviderHooks for KnownHooks {

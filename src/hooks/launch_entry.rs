@@ -16,7 +16,7 @@ use crate::{
     os::{digest::sha256_hex, files, poll_until::poll_until},
 };
 
-/// The last word of a hook that a launch brings.
+/// The argument that marks a hook which a launch brings.
 pub const BY_LAUNCH: &str = "--launch";
 
 /// How long the first event of a conversation waits for the sign: both hooks start at the same time.

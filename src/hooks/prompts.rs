@@ -31,7 +31,7 @@ use crate::{
     store::messages,
 };
 
-/// Stopping one of these processes is not a failure.
+/// The exit when the process is stopped, which is no failure.
 static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// Waits for prompts. Returns the exit code: 2 with prompts on stderr, 0 when no prompt can come any more, 1 for a failure,

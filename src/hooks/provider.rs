@@ -31,7 +31,7 @@ const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
     pub name: &'static str,
-    /// The hook's time limit; the provider must wait longer. A permission request adds `[hooks] approval_wait`.
+    /// The hook's time limit. The provider must wait longer. For a permission request, `[hooks] approval_wait` is added.
     pub timeout: Duration,
 }
 
@@ -51,9 +51,9 @@ impl EventSpec {
 
 /// The hook in the background that can start the agent's next turn.
 pub struct WakeHook {
-    /// The events at which it starts.
+    /// The events at which the wake hook starts.
     pub(super) events: &'static [&'static str],
-    /// Its entry, with its time limit in seconds.
+    /// The settings entry of the wake hook, with its time limit in seconds.
     pub(super) entry: fn(&Path, u64) -> Value,
 }
 
@@ -76,7 +76,7 @@ pub struct ProviderSpec {
     pub(super) pid_variable: Option<&'static str>,
     /// The variable with the project's directory in a hook's environment.
     pub(super) project_dir_variable: Option<&'static str>,
-    /// The directory of the settings in a project and in the home directory.
+    /// The name of the settings directory in a project and in the home directory.
     pub(super) settings_dir: &'static str,
     pub(super) settings_file: &'static str,
     /// The person's own settings file in a project, where the provider has one.
@@ -90,7 +90,7 @@ pub struct ProviderSpec {
     pub(super) reviews_hooks: bool,
     /// The neutral names of a tool, which guard rules use beside the provider's own name.
     pub(super) aliases: fn(&str) -> &'static [&'static str],
-    /// The hook event of a payload, by the event's name and the caller's role; else the name of a missing field, in a sentence.
+    /// Parses a payload, by the event's name and the caller's role. The error is a sentence that names a missing field.
     pub(super) parse: fn(&str, &Payload, Option<&str>) -> Result<HookEvent, String>,
     /// The reply to an event in the provider's form; `None` for no output.
     pub(super) reply: fn(&str, &Reply) -> Option<Value>,
@@ -113,15 +113,16 @@ pub struct ProviderSpec {
     pub(super) entries_have_arguments: bool,
     /// The shell in which the provider starts a hook, given the user's shell.
     pub(super) shell: fn(Option<&str>) -> &str,
-    /// The unit of timeouts in its settings.
+    /// The unit of timeouts in the provider's settings.
     pub(super) timeout_unit: Duration,
     /// The variables that the provider gives its hooks, by the working directory.
     pub(super) canary_env: fn(&Path) -> Vec<(&'static str, PathBuf)>,
     /// The fields that only this provider sends in a payload before a tool call.
     pub(super) canary_fields: fn(&Env) -> Value,
-    /// Reads a line of a transcript. The text is the model that earlier lines have named last; the function may change it.
+    /// Reads a line of a transcript. The text is the model that an earlier line named last; the function may change it.
     pub(super) parse_line: fn(&mut TranscriptSlice, &mut Option<String>, &[u8]),
-    /// Fills in the models that are named before the part of the transcript which was read.
+    /// Fills in the models that were named before the part of the transcript that was read; `None` where each line names its
+    /// model.
     pub(super) fill_missing_models: Option<FillModels>,
 }
 

@@ -47,7 +47,7 @@ const MAX_LINE_CHARS: usize = 300;
 
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The name under which it claims tasks.
+    /// The name under which the subject claims tasks.
     name: String,
     /// The session, if registered.
     session: Option<Session>,
@@ -55,7 +55,7 @@ pub struct Subject {
     unregistered: Option<SessionId>,
     role: Option<Role>,
     lane: Option<LaneName>,
-    /// The task that the context is to be about.
+    /// The task that the caller asks about.
     task: Option<TaskId>,
 }
 

@@ -130,9 +130,9 @@ impl StructuredSink for Broken {
 
 /// The messages of the next prompt, until the agent has got it.
 enum Delivered {
-    /// Taken from the queue when the session was opened.
+    /// Messages that were taken from the queue when the session was opened.
     Batch(Box<Session>, DeliveryBatch),
-    /// In the reply to a turn's end.
+    /// The reply to a turn's end, which has the messages.
     Reply(Box<HookOutcome>),
 }
 

@@ -12,7 +12,7 @@ use crate::{
 /// After more events than this, everything is read again.
 const MAX_EVENTS: i64 = 2_000;
 
-/// What may have changed since the last board.
+/// The parts of the board that may have changed since it was last composed.
 #[derive(Debug, Default)]
 pub(super) struct News {
     pub seq: i64,

@@ -62,7 +62,7 @@ const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
 /// The maximum number of submitted tasks whose gates are evaluated. For the others the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
-/// With more claimed tasks, all checkpoints are read in one statement.
+/// The number of claimed tasks above which all checkpoints are read in one statement.
 const MAX_SINGLE_READS: usize = 2;
 
 /// The facts from the store, and which sessions are alive.

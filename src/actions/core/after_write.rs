@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Makes the snapshot when it is dropped.
+/// Makes a snapshot of the store, if one is due, when it is dropped at the end of a command.
 #[derive(Debug)]
 pub(super) struct AfterWrite {
     project: Rc<Project>,

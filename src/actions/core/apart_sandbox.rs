@@ -13,12 +13,12 @@ use crate::{
     store::{ReadTx, StoreError, claims, sessions},
 };
 
-/// Where such a program works.
+/// The place of work of a program in a sandbox of its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Apart<'a> {
-    /// In the worktree of this lane.
+    /// The program works in the worktree of this lane.
     Lane(&'a LaneName),
-    /// In this checkout, which a landing has made.
+    /// The program works in this checkout, which a landing has made.
     Checkout(&'a Path),
 }
 

@@ -29,7 +29,7 @@ pub struct App {
     pub layers: Rc<Layers>,
     pub settings: Rc<Settings>,
     pub actor: Actor,
-    /// Set by `--request-id`.
+    /// The key of the command's `--request-id`, when it has one.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Which landings of other hosts this host's repository has.
     pub landed_here: Rc<LandedCommits>,

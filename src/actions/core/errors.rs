@@ -18,7 +18,7 @@ use crate::{
     wire::{Failure, FailureKind},
 };
 
-/// A state that the code excludes, so a bug in Fairway.
+/// An error for a state that the code excludes. It shows a bug in Fairway.
 #[derive(Debug, Error)]
 #[error("internal error: {0} (please report this)")]
 pub struct InternalError(String);

@@ -21,9 +21,8 @@ pub struct IdempotencyKey {
 
 /// A request whose id the store has.
 enum StoredRequest {
-    /// Its intent is written, but no answer.
+    /// The store has its intent, but no answer.
     Open,
-    /// It has its answer.
     Answered(Answer),
 }
 

@@ -19,11 +19,11 @@ const SESSION_VARIABLES: [&str; 2] = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RU
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallPlace {
-    /// Outside of every session.
+    /// The caller is outside of every session.
     Outside,
-    /// Inside of a session, with its id if a process or variable names it.
+    /// The caller is inside of a session, whose id is given if a process or variable names it.
     Inside(Option<SessionId>),
-    /// It cannot be found out, with the reason.
+    /// It cannot be determined, for this reason.
     Unknown(String),
 }
 

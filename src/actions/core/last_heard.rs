@@ -82,7 +82,7 @@ impl LastHeard {
     }
 }
 
-/// What is given up, for [`LastHeard::refuse_recent`].
+/// The session, job or lane that is to be given up, for [`LastHeard::refuse_recent`].
 #[derive(Debug)]
 pub struct Subject<'a> {
     /// The name with its noun, such as `the session s1`.

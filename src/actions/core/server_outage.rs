@@ -10,13 +10,13 @@ use crate::{
     store::StoreError,
 };
 
-/// The pause after the first failed attempts. Each further pause is twice as long, up to the last.
+/// The first pause between attempts. Each further pause is twice as long, up to a limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Outages of the server while a command follows the store. A store in a file has none.
 pub struct ServerOutage<'a> {
-    /// Gets a sentence at the beginning of an outage, and one at its end.
+    /// Gets a message at the beginning of an outage, and one at its end.
     warn: &'a mut dyn FnMut(&str),
     pause: Option<Duration>,
     /// Whether to repeat a change whose outcome an outage left unknown.
@@ -38,7 +38,7 @@ impl<'a> ServerOutage<'a> {
     /// nothing of a failed call. The end of the outage wakes the waiter.
     ///
     /// # Errors
-    /// Those of `look`: at once when the server refuses, and after the deadline when it still does not answer.
+    /// The errors of `look`: at once when the server refuses, and after the deadline when it still does not answer.
     pub fn outlast<T>(
         &mut self,
         waiter: &ChangeWaiter,
@@ -76,7 +76,7 @@ impl<'a> ServerOutage<'a> {
 /// Repeats `attempt` while the server does not answer, at most for `limit`.
 ///
 /// # Errors
-/// Those of the last `attempt`.
+/// The error of the last `attempt`.
 pub fn retry<T>(limit: Duration, attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + limit;
     retry_while(|| Instant::now() < deadline, attempt)

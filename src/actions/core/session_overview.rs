@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// With more sessions, everything is read in one statement.
+/// The number of sessions above which everything is read in one statement.
 const MAX_SINGLE_READS: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

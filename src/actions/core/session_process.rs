@@ -83,7 +83,7 @@ pub fn living_process(session: &Session) -> Option<i64> {
     }
 }
 
-/// What `/proc` says about a session's recorded process.
+/// The state of a session's recorded process, as `/proc` shows it.
 pub fn process_state(session: &Session) -> ProcessObservation {
     // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();

@@ -20,7 +20,7 @@ use crate::{
 
 /// Jobs deleted in one transaction.
 const BATCH_SIZE: usize = 100;
-/// The garbage collection is considered at the end of every 32nd job.
+/// After how many jobs a garbage collection is considered.
 const GC_EVERY_JOBS: i64 = 32;
 
 #[derive(Debug, Default)]

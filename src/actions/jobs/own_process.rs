@@ -79,7 +79,7 @@ pub(super) fn start_supervisor(app: &App, job: &Job, start: &StartSpec, hold: In
 /// The root of a project, kept open so that a move of the project is noticed.
 #[derive(Debug)]
 pub(super) struct KeptRoot {
-    /// `None` when the directory cannot be opened: a move is then not noticed.
+    /// The open directory; `None` when it cannot be opened: a move is then not noticed.
     root: Option<OpenedDir>,
 }
 

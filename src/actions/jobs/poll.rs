@@ -25,7 +25,7 @@ const TEXT_LIMIT_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub struct PollRequest {
     pub job: String,
-    /// Only items after this sequence number.
+    /// Only items with a higher sequence number are returned.
     pub since_seq: i64,
     pub wait: Option<Duration>,
     /// The condition that ends the wait; by default any item or the end.

@@ -120,7 +120,7 @@ struct StoreSink<'a> {
     job: &'a Job,
     /// The job's directory; its waiters are woken there.
     dir: &'a JobDir,
-    /// Opened on first use, and again after a failure.
+    /// The output store, opened at first use, and again after a failure.
     output: Option<OutputStore>,
     /// Whether the end event is written; the status may still be missing.
     is_end_recorded: bool,

@@ -20,7 +20,7 @@ const MAX_REASON_BYTES: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandPause {
     pub by: String,
-    /// In milliseconds since 1970.
+    /// When landing was paused, in milliseconds since 1970.
     since: i64,
     pub reason: Option<String>,
 }

@@ -27,7 +27,7 @@ use crate::{
 /// How many changed files a refusal names.
 const MAX_DISPLAYED: usize = 3;
 
-/// What git says about the tasks of a unit, in their order.
+/// The facts from git about the tasks of a unit, in their order.
 #[derive(Debug)]
 pub(super) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,

@@ -27,7 +27,7 @@ pub struct LandRequest {
     /// Like `all`, repeated while landings make further work ready.
     pub queue: bool,
     pub dry_run: bool,
-    /// What to do with the upstreams of the bases.
+    /// How to use the upstreams of the bases.
     pub upstream: UpstreamUse,
 }
 

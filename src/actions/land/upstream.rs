@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// What a landing does with the upstreams of its bases.
+/// How a landing uses the upstreams of its bases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpstreamUse {
     /// Does nothing with them. A base that is behind is refused.

@@ -34,7 +34,7 @@ pub struct NewMessage {
     pub priority: Priority,
     pub source: Label,
     pub content: String,
-    /// A repeat under the same key is counted, not sent.
+    /// The deduplication key. A repeat with the key of a waiting message is counted and not sent.
     pub dedup: Option<String>,
     pub ttl: Option<Duration>,
 }

@@ -38,13 +38,13 @@ use crate::{
     wire::ReviewCommentView,
 };
 
-/// What git says about the task's work, collected before the transaction that evaluates the gates.
+/// The facts from git about the task's work, collected before the transaction that evaluates the gates.
 #[derive(Debug, Default)]
 pub(crate) struct GitFacts {
     dir: WorkDirectory,
     pub(crate) given: Option<String>,
     head: Option<String>,
-    /// The commit that `work` describes.
+    /// The commit that the facts in `work` describe.
     evaluated_commit: Option<String>,
     /// The comments that are open at that commit; empty when no gate asks for them.
     open_comments: Vec<OpenComment>,

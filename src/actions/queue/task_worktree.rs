@@ -20,7 +20,7 @@ const FULL_HASH_DIGITS: usize = 40;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum WorkDirectory {
     Here(PathBuf),
-    /// The task's work is somewhere, but no row says where.
+    /// There is work of the task, but no row says where.
     #[default]
     Unknown,
     /// The worktree of this lane, on another host.

@@ -17,16 +17,16 @@ use crate::{
 pub(super) const FILE: &str = "page-certificate.json";
 
 pub struct StoredCertificate {
-    /// In DER encoding.
+    /// The certificate in DER encoding.
     pub certificate: Vec<u8>,
-    /// In DER encoding.
+    /// The private key in DER encoding.
     pub key: Zeroizing<Vec<u8>>,
     pub ends_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Content {
-    /// In DER encoding, as hexadecimal digits; so is the key.
+    /// The certificate in DER encoding, as hexadecimal digits; so is the key.
     certificate: String,
     key: String,
     /// The end of the certificate's validity, in milliseconds since 1970.

@@ -58,7 +58,7 @@ const NEW_FILE_MODE: u32 = 0o644;
 /// A copy of a configuration file that is being edited. Dropping it removes the copy.
 #[derive(Debug)]
 pub struct ConfigDraft {
-    /// The file, without links.
+    /// The path of the file, with links resolved.
     pub path: PathBuf,
     /// The file's text when the edit began; `None` if there was no file.
     pub original: Option<String>,

@@ -28,7 +28,7 @@ pub struct PairingRequest {
     /// The name of the device; `None` if the browser chooses it.
     pub name: Option<DeviceName>,
     pub lifetime: Duration,
-    /// The paired device that makes the code; `None` for the terminal.
+    /// The name of the paired device from which the code is made; `None` for the terminal.
     pub paired_from: Option<String>,
 }
 

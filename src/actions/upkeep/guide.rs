@@ -12,7 +12,7 @@ pub const CONTRACT_FILE: &str = "AGENTS.md";
 /// The longest contract that is read from a file, in bytes.
 const MAX_CONTRACT_BYTES: u64 = 256 << 10;
 
-/// The digests of the contracts of earlier versions. A file with one of them has no changes of a person.
+/// The digests of the contracts of earlier versions. A file with one of them was not changed by a person.
 const EARLIER: &[&str] = &[
     "2b2d6c18d570cf987c3c3c4f3bff87bfc04e30e99a88adae17e6d699b6fbcb51",
     "35c9fb10279bfc4ce4aac46b9b9523babb4863df9ca3c165e6025aa3f96b869c",
@@ -25,7 +25,7 @@ const EARLIER: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guide {
     pub text: String,
-    /// The project's own file; `None` for the contract of this version.
+    /// The project's own file that has the contract; `None` for the contract of this version.
     pub file: Option<PathBuf>,
 }
 
@@ -97,7 +97,7 @@ pub const PAGES: &[GuidePage] = pages![
     "worker-api",
 ];
 
-/// Topics that had a guide of their own, each with the guide that has its section now.
+/// Topics whose own guide no longer exists, each with the guide that has a section about it.
 const SECTIONS: &[(&str, &str)] =
     &[("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")];
 

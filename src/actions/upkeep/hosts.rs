@@ -17,7 +17,7 @@ use crate::{
 };
 
 const MAX_NAMED: usize = 5;
-/// A host without sessions, jobs and lanes that was silent for longer is left out of the list.
+/// After this time a silent host without sessions, jobs and lanes is left out of the list.
 const SHOWN_AFTER_SILENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -37,7 +37,7 @@ const PASTE_TEXT: &str =
 
 enum Place {
     File,
-    /// On a server; `is_new` says whether the address must be written to the configuration.
+    /// The store is on a server; `is_new` says whether its address must be written to the configuration.
     Server {
         url: String,
         is_new: bool,

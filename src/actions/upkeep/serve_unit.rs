@@ -22,7 +22,7 @@ const MARK: &str = "# Written by fairway serve --install; fairway serve --uninst
 /// First of the ports from which the project's path chooses one.
 const FIRST_PORT: u16 = 7400;
 const PORTS: u16 = 500;
-/// The target of a user's session, whose directory has links to the units that it starts.
+/// The systemd target that starts the unit at login. Its directory has links to such units.
 const WANTED_BY: &str = "default.target";
 /// Variables that say where Fairway's files and programs are. No variable with a secret is among them.
 const PASSED_ON: &[&str] = &[
@@ -38,7 +38,7 @@ const PASSED_ON: &[&str] = &[
 pub struct ServeUnitRequest {
     /// The port on 127.0.0.1; `None` keeps the port of the installed unit, or chooses a free one.
     pub port: Option<u16>,
-    /// The address in the network.
+    /// The address at which other machines reach the server; `None` for this machine only.
     pub listen: Option<SocketAddr>,
     pub is_unencrypted: bool,
 }

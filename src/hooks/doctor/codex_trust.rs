@@ -18,11 +18,11 @@ const PROGRAM: &str = "codex";
 pub(in crate::hooks) enum HookTrust {
     /// Codex runs all of the commands.
     Trusted,
-    /// Codex skips some of them; its status of the first one.
+    /// Codex skips some of the commands. The text is its status of the first of them.
     Skipped(String),
-    /// Codex has not loaded them; its warning about the file.
+    /// Codex has not loaded the commands. The text is its warning about the file.
     NotLoaded(Option<String>),
-    /// Codex cannot be asked; the reason.
+    /// Codex cannot be asked, for this reason.
     Unavailable(String),
 }
 

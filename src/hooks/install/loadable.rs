@@ -9,7 +9,7 @@ use super::{
 };
 use crate::hooks::Provider;
 
-/// The name of our hooks, where a provider has names.
+/// The name of Fairway's hooks, where a provider has names for hooks.
 const HOOK_NAME: &str = "fairway";
 
 /// Checks that the provider loads settings with this text, and runs their hooks.

@@ -180,7 +180,7 @@ pub struct LoadedRules {
     pub(super) rules: Option<Arc<Rules>>,
     pub(super) trust: GuardTrust,
     pub(super) root: PathBuf,
-    /// The digest of the trust record by which they are trusted; `None` without a record.
+    /// The digest of the trust record by which the rules are trusted; `None` without a record.
     pub digest: Option<String>,
 }
 

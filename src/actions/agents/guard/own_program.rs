@@ -11,9 +11,9 @@ use crate::{
     os::executable,
 };
 
-/// The tools of providers that run a text in a new shell.
+/// The providers' tools that run shell text in a new shell.
 const SHELL_TOOLS: &[&str] = &["Bash", "run_shell_command", "shell_command"];
-/// The fields of a call of such a tool that do not change what is run.
+/// The fields of such a tool's input that do not change which program runs.
 const HARMLESS_FIELDS: &[&str] = &["description", "is_background", "run_in_background", "timeout", "timeout_ms"];
 
 /// Whether a call runs nothing but commands of Fairway for agents, by the executable of this process. Another program named

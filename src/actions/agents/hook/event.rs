@@ -78,13 +78,13 @@ pub enum HookEvent {
     Interrupted,
     /// The turn failed, with the reason.
     TurnFailed(String),
-    /// The provider notified a person that the session waits for them; with its text.
+    /// The provider notified a person, with this text, that the session waits for them.
     Waiting(String),
-    /// The provider asks a person to allow a tool, and takes no answer from Fairway; with its text.
+    /// The provider asks a person, with this text, to allow a tool, and takes no answer from Fairway.
     WaitingForTool(ToolCall, String),
     /// The provider notified a person that the session is idle.
     Idle,
-    /// A subagent has ended; with the path of its transcript.
+    /// A subagent, whose transcript has this path, has ended.
     SubagentEnd(Option<PathBuf>),
     /// The session has ended, or its program continues with another conversation.
     SessionEnd {

@@ -26,9 +26,9 @@ use crate::{
 
 enum Resolved {
     Live(Session),
-    /// A session that has ended.
+    /// The session has ended.
     Ended(Session),
-    /// Not registered; `true` if the environment names the session.
+    /// The session is not registered; `true` if the environment names it.
     New(bool),
 }
 

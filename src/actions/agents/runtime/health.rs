@@ -24,7 +24,7 @@ pub const SOURCE: &str = "heartbeat";
 pub struct HealthReport {
     pub run_id: RunId,
     pub activity: Option<Activity>,
-    /// The input that it waits for, when it requires action.
+    /// The input that the session waits for, when it requires action.
     pub waiting_for: Option<String>,
     /// Context usage, from 0 to 1.
     pub context_usage: Option<f64>,

@@ -32,9 +32,9 @@ use crate::{
 pub enum Acceptance {
     /// The task keeps its claimant.
     WithoutClaim,
-    /// The claim. A task whose work has begun stays in its lane.
+    /// The actor gets the claim. A task whose work has begun stays in its lane.
     WithClaim,
-    /// The claim, and the commits into the actor's own lane.
+    /// The actor gets the claim, and the commits come into the actor's own lane.
     WithWork,
 }
 

@@ -39,7 +39,7 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
 
 #[derive(Debug)]
 pub struct DiffNotes {
-    /// Paths of the commit at which something else than a regular file is now, such as a socket.
+    /// Paths of files in the commit that are now no regular files, for example a socket.
     pub special: Vec<String>,
     /// Paths that a person's programs would run or read later.
     pub runs_later: Vec<String>,

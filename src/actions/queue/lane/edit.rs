@@ -115,7 +115,7 @@ pub struct LanePatch {
     pub wip_limit: Option<Option<i64>>,
     pub provider: Option<Option<Label>>,
     pub backend: Option<Option<String>>,
-    /// The least sandbox of each session in the lane.
+    /// The weakest sandbox that a session in the lane may have.
     pub sandbox: Option<Option<SandboxClass>>,
 }
 

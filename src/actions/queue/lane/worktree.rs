@@ -204,7 +204,7 @@ pub fn create(
     })
 }
 
-/// What [`create`] has made so far.
+/// The parts that [`create`] has made so far.
 #[derive(Debug, Clone, Copy)]
 struct CreatedWorktree {
     branch: bool,
@@ -230,9 +230,9 @@ fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, created: CreatedWo
 /// Whether missing and changed files count as work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checkout {
-    /// Yes: the worktree was in use.
+    /// They count: the worktree was in use.
     Complete,
-    /// No: its checkout was interrupted before any command could use the worktree.
+    /// They do not count: the checkout was interrupted before any command could use the worktree.
     Interrupted,
 }
 

@@ -57,7 +57,7 @@ pub(super) fn paths(git: &Git<'_>, work: Work<'_>) -> Result<Vec<String>, GitErr
     Ok(files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
 }
 
-/// What is new since a seen commit, or why that is unknown.
+/// The part of the work that is new since a seen commit, or the reason why it is unknown.
 fn since(git: &Git<'_>, merges: &MergeRepository, work: Work<'_>, seen: &SeenCommit) -> Result<NewWork, String> {
     let short = commit_id::short(&seen.commit);
     if git.commit(&seen.commit).is_none() {

@@ -36,10 +36,10 @@ pub fn is_capacity_advised(app: &App) -> Result<bool> {
 /// Whom or what a submitted task waits for, seen by one actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// For the actor's verdict.
+    /// The task waits for the actor's verdict.
     Own,
     Claimed,
-    /// For others: the actor has given a verdict since the submission.
+    /// The task waits for others: the actor has given a verdict since the submission.
     Given,
     AskedOf(Vec<String>),
 }

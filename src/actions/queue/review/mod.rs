@@ -111,11 +111,11 @@ pub fn request(app: &App, id: &TaskId, domain: Option<&Label>, reviewer: Option<
 #[derive(Debug, Clone)]
 pub struct NewReview {
     pub verdict: Verdict,
-    /// By default the only requested or required domain, else `general`.
+    /// The domain; by default the only requested or required one, else `general`.
     pub domain: Option<Label>,
-    /// By default the actor.
+    /// The reviewer; by default the actor.
     pub reviewer: Option<String>,
-    /// By default the task's commit, else the checked-out one.
+    /// The reviewed commit; by default the task's, else the checked-out one.
     pub commit: Option<String>,
     pub notes: Option<String>,
 }

@@ -38,7 +38,7 @@ use crate::{
 pub struct NextRequest {
     /// The card of this task, also when it waits for others; by default the first one.
     pub task: Option<TaskId>,
-    /// Whether to show also what the reviewer has seen before.
+    /// Whether to show also the parts that the reviewer has seen before.
     pub all: bool,
     /// A task to put behind the other cards first.
     pub defer: Option<TaskId>,
@@ -204,7 +204,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
     })
 }
 
-/// What is new in a task's work, and every path that the work changes on its base.
+/// The new part of a task's work, and every path that the work changes on its base.
 fn changes_of(
     app: &App,
     git: &Git<'_>,

@@ -39,7 +39,7 @@ use crate::{
 pub struct ClaimRequest {
     /// The task; `None` for the acting session's task, else the next ready task that fits.
     pub id: Option<TaskId>,
-    /// Whether the acting session's task is left aside.
+    /// Whether to ignore the task that the acting session was started for.
     pub any: bool,
     /// The claimant's role; `None` for that of the acting session.
     pub role: Option<Role>,
@@ -49,13 +49,13 @@ pub struct ClaimRequest {
     pub any_role: bool,
     /// The lanes whose tasks fit.
     pub lane_scope: LaneScope,
-    /// The lease: another actor may take over after this time without a heartbeat. `None` for the setting.
+    /// The lease: another actor may take over the claim after this time without a heartbeat. `None` for the configured time.
     pub lease: Option<Duration>,
     /// The reason for a takeover from the claimant.
     pub steal: Option<String>,
 }
 
-/// The claimant, as the request and its session's row say it.
+/// The claimant, as the request and its session's row describe it.
 struct Claimant<'a> {
     actor: &'a Actor,
     request: &'a ClaimRequest,
@@ -131,7 +131,7 @@ pub struct StartClaim {
     pub task: TaskId,
     /// The claim's epoch.
     pub epoch: i64,
-    /// Whether it continues the claim of a dead session.
+    /// Whether the claim continues that of a dead session.
     pub is_continued: bool,
     pub notes: Vec<String>,
 }

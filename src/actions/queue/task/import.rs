@@ -30,7 +30,7 @@ struct ImportFile {
     deleted: Vec<IgnoredFieldView>,
 }
 
-/// What an import changes in the store.
+/// The changes that an import makes in the store.
 struct ImportPlan<'f> {
     /// The tasks to insert, in the order of the file.
     fresh: Vec<&'f ImportedTask>,

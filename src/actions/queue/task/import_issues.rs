@@ -33,10 +33,9 @@ use crate::{
     wire::import::{IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, parse_issues},
 };
 
-/// Followed by the issue's number.
+/// The beginning of a task's id; the issue's number follows.
 const ID_PREFIX: &str = "gh-";
 const DIGEST_CHARS: usize = 16;
-/// The longest label of a task, in bytes.
 /// When a file has exactly so many issues, `gh issue list` may have left others out.
 const GH_DEFAULT_LIMIT: usize = 30;
 
@@ -59,7 +58,7 @@ struct Issue {
     fields: TaskFields,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// What was changed or left out, for a note.
+    /// The parts of the issue that were changed or left out, for a note.
     altered: Vec<&'static str>,
 }
 
@@ -79,7 +78,7 @@ impl Digests {
     }
 }
 
-/// What one issue changes in the store.
+/// The change that one issue makes in the store.
 enum Change {
     Create(Box<Task>, Digests),
     Update(Box<Task>, Vec<&'static str>, Digests),

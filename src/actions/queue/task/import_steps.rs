@@ -1,5 +1,5 @@
 //! Writing an import. One write of a large file to a server would hold up every other host, so it is split into steps, each
-//! with its events. Everything is checked before the first step. What a step has written stays, and the same command imports
+//! with its events. Everything is checked before the first step. Tasks that a step has written stay, and the same command imports
 //! the rest. Until then an intent shows that the import is incomplete.
 //!
 //! A task whose dependency comes in a later step is not ready: a missing dependency counts as open.

@@ -16,7 +16,7 @@ use crate::{
     domain::finding::{Finding, Severity},
 };
 
-/// How long before its end a certificate becomes a finding.
+/// How long before its end a certificate is reported.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// Whether this module checks the file `name` of the state directory. Correcting the mode of such a file is not enough: others

@@ -22,7 +22,7 @@ use crate::{
     wire::{BoardView, NeedView, SentView},
 };
 
-/// How long after the time limit of its sink a claim of an item ends.
+/// How long the claim of an item lasts beyond the time limit of its sink.
 const LEASE_MARGIN: Duration = Duration::from_secs(30);
 
 /// The sinks that a sender can reach.

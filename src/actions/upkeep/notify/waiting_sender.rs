@@ -34,11 +34,11 @@ use crate::{
 /// The limits of the delay after a wake-up, in which further changes are collected for one round.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// While changes come without a pause, rounds use at most one part in this many of a core.
+/// While changes come without a pause, rounds use at most this part of a core: one divided by this number.
 const SHARE: u32 = 40;
-/// The longest wait for a time: clocks are set, and computers sleep.
+/// The longest time to wait at once, because clocks are set and computers sleep.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
-/// The delay after the store could not be used for a moment.
+/// The delay after the store was busy.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
 
 /// Sends what is due, and waits: for a change of the store, for the end of a live session's process, and for the time at which

@@ -25,7 +25,7 @@ use crate::{
 /// The longest line that is read, in bytes; the rest of a longer one is not searched.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// The keys whose values are no text of a conversation.
+/// The keys of a JSON line whose values are not searched, because they are not text of the conversation.
 const NO_TEXT: &[&str] = &[
     "cwd",
     "encrypted_content",

@@ -19,7 +19,7 @@ use crate::{
     store::StoreError,
 };
 
-/// The section of the lines.
+/// The section of the configuration with the place of the store.
 const SECTION: &str = "store";
 
 /// Refuses an address on a command line that is invalid or holds a password. A build without PostgreSQL refuses every address.
