@@ -47,7 +47,6 @@ impl Need {
         self
     }
 
-    /// Adds the lane to the item, if there is one.
     pub(super) fn lane(mut self, lane: Option<&LaneName>) -> Self {
         if let Some(lane) = lane {
             self.view.lane = Some(lane.to_string());

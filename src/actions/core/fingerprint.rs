@@ -10,17 +10,17 @@ const COMMAND: &str = "2:";
 const API: &str = "api:";
 const EVENT: &str = "event:";
 
-/// `path` is the command's canonical name, `digest` the digest of its arguments and actor.
+/// The fingerprint of a command. `path` is its canonical name; `digest` is computed from its arguments and actor.
 pub fn of_command(path: &str, digest: &str) -> String {
     format!("{COMMAND}{path}:{digest}")
 }
 
-/// `digest` is the digest of the route and the body.
+/// The fingerprint of an API request. `digest` is computed from its route and body.
 pub fn of_api(digest: &str) -> String {
     format!("{API}{digest}")
 }
 
-/// `digest` is the digest of the event's fields.
+/// The fingerprint of a provider event. `digest` is computed from its fields.
 pub fn of_event(digest: &str) -> String {
     format!("{EVENT}{digest}")
 }

@@ -53,7 +53,6 @@ pub(super) struct Move {
 }
 
 impl Move {
-    /// The move by which a unit landed.
     pub(super) fn of(unit: &Unit, landing: &Landing) -> Self {
         let new = landing.candidate.clone().unwrap_or_default();
         let (lane, base, old) = (unit.lane_name().cloned(), unit.base.clone(), landing.base_before.clone());

@@ -88,8 +88,8 @@ impl Drop for Workers {
     }
 }
 
-/// Checks several trees at once. A tree that passes makes the checks of those below it unnecessary, and one that fails those
-/// above it: they are cancelled. `say` gets lines about the progress. Fails with `interrupted`, `program_failed`.
+/// Checks several trees at once. When a tree passes, the checks of those below it are cancelled, because it contains them; when
+/// one fails, those above it are. `say` gets lines about the progress. Fails with `interrupted`, `program_failed`.
 pub(super) fn check_all(app: &App, jobs: &[CheckJob], say: &dyn Fn(&str)) -> Result<Vec<TreeResult>> {
     let signals =
         SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).map_err(StreamError::Watch)?;

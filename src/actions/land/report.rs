@@ -44,7 +44,6 @@ fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     Some(format!("the worktree {} of the lane {} does not exist: {commit} of {branch} lands", dir.display(), lane.name))
 }
 
-/// The view of an interrupted landing that was completed.
 pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     LandingView {
         id: Some(done.landing.id),

@@ -42,7 +42,7 @@ fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: 
     Ok(())
 }
 
-/// Sends a message to those who work on a unit: it fails a check even without the work that landed since.
+/// Tells those who work on a unit, in a message, that it fails a check even without the work that landed since.
 pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &FailedLandCheck) -> Result<()> {
     let text = format!(
         "{} fails the check '{}' without what landed since, too: the cause is in its own commits.",

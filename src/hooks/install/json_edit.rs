@@ -308,7 +308,6 @@ pub(super) fn format_multiline(value: &Value, indent: &str, style: &Style) -> St
     format!("{open}{eol}{inner}{}{eol}{indent}{close}", items.join(&format!(",{eol}{inner}")))
 }
 
-/// A name as a JSON string.
 pub(super) fn quote(name: &str) -> String {
     Value::String(name.to_owned()).to_string()
 }

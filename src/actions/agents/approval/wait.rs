@@ -113,7 +113,7 @@ fn wait_while(
     mut worth_waiting: impl FnMut() -> Option<Duration>,
 ) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
-    // The agent would take a warning on the hook's output for the hook's answer.
+    // Warnings are dropped: text that the hook prints would reach the agent.
     let mut no_warning = |_: &str| ();
     let mut outage = ServerOutage::new(&mut no_warning);
     let start = Instant::now();

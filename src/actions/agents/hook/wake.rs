@@ -72,7 +72,7 @@ pub fn wait_for_prompts(
         Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
         None => None,
     };
-    // The agent would take a warning on the hook's output for the hook's answer.
+    // Warnings are dropped: text that the hook prints would reach the agent.
     let mut no_warning = |_: &str| ();
     // An offer that is followed by no delivery is made again.
     let mut outage = ServerOutage::new(&mut no_warning).repeating_unknown();

@@ -21,7 +21,7 @@ const MAX_ORDERED: usize = 64;
 /// The lanes whose tasks a claim without an id may claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LaneScope {
-    /// As the setting `[claims] own_lane_only` says.
+    /// The lanes that the setting `[claims] own_lane_only` names.
     #[default]
     Configured,
     /// The claimant's lane only.
