@@ -168,7 +168,7 @@ pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding
     Ok(())
 }
 
-/// Records that a landing did not succeed.
+/// Records that a landing failed, and drops the ref that kept its candidate.
 pub(super) fn failed(app: &App, landing: &mut Landing, error: &str) -> Result<()> {
     app.transaction(|tx| end(tx, landing, LandingState::Failed, Some(error.to_owned())))?;
     drop_ref(app, landing);

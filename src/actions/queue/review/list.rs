@@ -1,4 +1,4 @@
-//! List reviews.
+//! Lists reviews.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Claim a task, continue the claim of a dead session, or renew a lease.
+//! Claims a task, continues the claim of a dead session, or renews a lease.
 
 use std::{cell::OnceCell, time::Duration};
 

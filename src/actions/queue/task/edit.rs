@@ -1,4 +1,4 @@
-//! Edit a task's fields.
+//! Edits a task's fields.
 
 use anyhow::Result;
 

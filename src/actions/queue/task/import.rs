@@ -1,4 +1,4 @@
-//! Import tasks from a file.
+//! Imports tasks from a file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -62,7 +62,7 @@ fn begin(tx: &WriteTx<'_>, intent: &str, tasks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Records that the import of a file is complete.
+/// Records that the import of a file is complete, by deleting its intent.
 pub(super) fn complete(tx: &WriteTx<'_>, intent: &str) -> Result<()> {
     Ok(requests::delete_open(tx, intent)?)
 }
