@@ -26,7 +26,7 @@ pub mod store_safety;
 pub mod trust;
 pub(crate) mod work_sandbox;
 
-/// `--force --reason TEXT`: the actor overrides the claimant. The reason goes into the event log.
+/// The actor overrides the claimant with `--force --reason TEXT`. The reason goes into the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForceReason {
     pub reason: String,

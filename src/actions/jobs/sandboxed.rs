@@ -17,17 +17,18 @@ use crate::{
     store::lanes,
 };
 
-/// The argument vector of a job, in a sandbox where one is demanded: of a session that is in one, and of a directory in the worktree of
-/// a lane that demands one.
+/// The argument vector that runs a job's command: wrapped in a sandbox when the acting session is in one, or when `dir` is in
+/// the worktree of a lane that demands one.
 ///
 /// # Errors
-/// `sandbox_unavailable`, `untrusted`; `invalid_value` for a directory outside of the lane of such a session.
+/// `sandbox_unavailable`, `untrusted`; `invalid_value` when such a session names a directory outside of its lane.
 pub(super) fn argv(app: &App, dir: &Path, env: &[String], argv: Vec<OsString>) -> Result<Vec<OsString>> {
     let Some(WorkSandbox { lane, class }) = sandbox(app, dir)? else { return Ok(argv) };
     Ok([work_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
 }
 
-/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or none.
+/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or
+/// none.
 ///
 /// # Errors
 /// `invalid_value` for another session or queue.

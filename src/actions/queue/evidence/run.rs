@@ -66,7 +66,7 @@ pub struct EvidenceRun {
 /// Receives the program's output while it runs.
 pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
 
-/// What the store says before the program starts.
+/// The task's data in the store before the program starts.
 struct TaskContext {
     dir: PathBuf,
     argv: Vec<OsString>,
@@ -144,8 +144,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     written
 }
 
-/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own
-/// lane. Error: `lane_mismatch`.
+/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own lane.
+/// Fails with `lane_mismatch`.
 fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
     let Some(own) = work_sandbox::of_session(tx, app.actor.session.as_ref())? else {
@@ -338,7 +338,7 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Whether the answer of [`run`] is that of a program that succeeded.
+/// Whether an answer of [`run`] says that the program succeeded.
 pub fn passed(answer: &Answer) -> bool {
     answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())
 }

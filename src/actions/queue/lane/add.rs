@@ -1,4 +1,4 @@
-//! Add a lane, with or without its own worktree.
+//! Adds a lane, with or without its own worktree.
 
 use anyhow::Result;
 
@@ -49,7 +49,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     Ok(note.into_iter().fold(answer, Answer::note))
 }
 
-/// The lane that [`add_with_worktree`] would add; nothing is created.
+/// The lane that [`add_with_worktree`] would add. Creates nothing.
 pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     Ok(plan_worktree(app, &git, name, fields)?.0)

@@ -1,4 +1,4 @@
-//! Finish a task after its gates.
+//! Finishes a task after its gates.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,8 +16,8 @@ use crate::{
     store::tasks,
 };
 
-/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant,
-/// not the gates. The answer names the work that was judged.
+/// Moves a task from `in_progress` or `review` to `done`, for its claimant, if all gates of `[gates.done]` pass. `force`
+/// overrides the claimant, not the gates. The answer names the commit or worktree that was judged.
 ///
 /// # Errors
 /// `gate_blocked`, `no_worktree`, `lane_elsewhere`.

@@ -1,4 +1,4 @@
-//! Edit a task's fields.
+//! Edits a task's fields.
 
 use anyhow::Result;
 
@@ -17,7 +17,8 @@ use crate::{
     store::{ReadTx, lanes, tasks},
 };
 
-/// Changes fields of a task with `over`. Every actor who may add a record may do so, but not one who lost the claim.
+/// Changes fields of a task with `over`. Every actor may do so who may add a checkpoint or evidence, but not one who lost the
+/// claim.
 ///
 /// # Errors
 /// `cycle`; for a claimed task also the rules about its lane and its paths.

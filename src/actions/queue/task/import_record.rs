@@ -38,7 +38,7 @@ pub struct ImportedTask {
     pub ignored: Vec<IgnoredFieldView>,
 }
 
-/// Parses one record. `None` for a deleted beads issue, which is added to `ignored`.
+/// Parses one record. Returns `None` for a deleted beads issue, and adds it to `ignored`.
 ///
 /// # Errors
 /// [`Refusal::Line`] with the line and the reason.
@@ -171,7 +171,7 @@ fn compose_body(record: &Record) -> String {
     body
 }
 
-/// Adds a link to the fields. Returns its kind and target when Fairway has no such link.
+/// Adds a link to the fields. Returns its kind and target when Fairway has no such kind of link.
 fn apply_link(id: &TaskId, link: &LinkRecord, fields: &mut TaskFields) -> Result<Option<(String, String)>, Refusal> {
     let on =
         link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "has a link without a target"))?;
