@@ -25,12 +25,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether another `claim` may take over. An expired lease frees nothing by itself.
+    /// Whether the lease is over, so that another `claim` may take the task. Until one does, the claim stays in force.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lease_until.is_some_and(|until| until <= now)
     }
 
-    /// When the lease ends. One that a clock which was ahead has written counts from now.
+    /// When the lease ends; `None` without a lease. An end that a fast clock wrote too far ahead counts from `now` instead.
     pub fn lease_end(&self, now: Timestamp) -> Option<Timestamp> {
         let counted = self.lease.map(|lease| now.plus(lease));
         self.lease_until.map(|until| counted.map_or(until, |counted| until.min(counted)))

@@ -86,7 +86,7 @@ string_enum! {
 }
 
 impl EventKind {
-    /// Whether it says how a session stands.
+    /// Whether an event of this kind tells a session's new status.
     pub const fn is_status(self) -> bool {
         matches!(
             self,
@@ -99,7 +99,7 @@ impl EventKind {
         )
     }
 
-    /// Whether it moves a task from one state to another.
+    /// Whether an event of this kind moves a task from one state to another.
     pub const fn is_transition(self) -> bool {
         matches!(
             self,
@@ -122,14 +122,13 @@ impl EventKind {
 pub struct EventKindPattern(String);
 
 impl EventKindPattern {
-    /// Reads one; `None` if no kind fits, or it has more than one `*`.
+    /// Returns `None` when no kind of event matches, or when the pattern has more than one `*`.
     pub fn parse(text: &str) -> Option<Self> {
         let pattern = Self(text.to_owned());
         let fits_any = EventKind::ALL.iter().any(|kind| pattern.matches(kind.as_str()));
         (fits_any && text.matches('*').count() <= 1).then_some(pattern)
     }
 
-    /// Whether a kind fits.
     pub fn matches(&self, kind: &str) -> bool {
         match self.0.split_once('*') {
             Some((start, end)) => {
@@ -200,7 +199,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event of this kind, about nothing yet.
+    /// An event without a task, session, lane or data.
     pub const fn new(kind: EventKind) -> Self {
         Self { kind, task: None, session: None, run_id: None, lane: None, data: Vec::new() }
     }
@@ -224,7 +223,7 @@ impl Event {
         self
     }
 
-    /// With this particular.
+    /// Adds a value to the event's data. The values keep the order in which they are added.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<EventValue>) -> Self {
         self.data.push((key, value.into()));

@@ -27,25 +27,22 @@ pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
 pub struct JobId(uuid::Uuid);
 
 impl JobId {
-    /// An id that was just made.
     pub const fn new(id: uuid::Uuid) -> Self {
         Self(id)
     }
 
-    /// Reads a whole one.
-    /// Fails with [`Refusal::Invalid`] when it is not a UUID.
+    /// Fails with [`Refusal::Invalid`] when the text is not a UUID.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         uuid::Uuid::parse_str(text)
             .map(Self)
             .map_err(|_| Refusal::invalid("job id", format!("'{}' is not a UUID", excerpt(text))))
     }
 
-    /// Its sixteen bytes.
     pub const fn bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The short form that people type: its last eight digits, which are random.
+    /// The short form that people type: the last eight digits, which are random.
     pub fn short(&self) -> String {
         let text = self.to_string();
         text.get(text.len().saturating_sub(8)..).unwrap_or_default().to_owned()
@@ -134,7 +131,7 @@ pub struct JobResult {
 }
 
 impl JobResult {
-    /// The result of a job that has no exit code and no signal, with the reason.
+    /// A result without an exit code and a signal; `reason` becomes its error message.
     pub fn without_exit(status: JobStatus, reason: impl Into<String>) -> Self {
         Self { status, exit_code: None, signal: None, error_message: Some(reason.into()) }
     }

@@ -75,17 +75,17 @@ pub struct Landing {
 pub const REF_PREFIX: &str = "refs/fairway/land/";
 
 impl Landing {
-    /// Whether it only brings the base to its upstream, and no work.
+    /// Whether the landing only brings the base to its upstream, without any lane's or task's work.
     pub fn is_base_alone(&self) -> bool {
         self.lane.is_none() && self.tasks.is_empty()
     }
 
-    /// Whether its candidate may be at the remote, whatever the base has.
+    /// Whether the remote may already have the candidate, even if the local base does not.
     pub fn may_be_pushed(&self) -> bool {
         self.state == LandingState::Moving && self.push_to.is_some()
     }
 
-    /// The ref that holds the candidate.
+    /// The name of the git ref that holds the candidate.
     pub fn ref_name(&self) -> String {
         format!("{REF_PREFIX}{}", self.id)
     }
@@ -196,7 +196,7 @@ impl fmt::Display for StoppedLanding {
     }
 }
 
-/// The names of the work that landed since a lane last had the base.
+/// A clause with the names of up to three pieces of work that landed since the lane last had the base; empty for none.
 pub(super) fn landed_with(with: &[String]) -> String {
     const MAX_LISTED: usize = 3;
     let listed = with.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");

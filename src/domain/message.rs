@@ -10,7 +10,7 @@ string_enum! {
 }
 
 impl Priority {
-    /// Its place when messages are read: first comes what may interrupt most.
+    /// The order of reading: lower ranks are read first.
     pub const fn rank(self) -> u8 {
         match self {
             Self::System => 0,
@@ -46,8 +46,8 @@ string_enum! {
 }
 
 impl Channel {
-    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
-    /// message is pushed, and the channel reports the delivery.
+    /// Whether the reader fetches its messages by this channel; its next request then acknowledges the previous ones. By the
+    /// other channels a message is pushed, and the channel reports the delivery.
     pub const fn is_pull(self) -> bool {
         matches!(self, Self::Inbox | Self::Checkpoint)
     }
@@ -92,7 +92,7 @@ pub enum Recipient {
 const PERSON_PREFIX: &str = "person:";
 
 impl Recipient {
-    /// The person whom a key names, as `person:ann`.
+    /// The person whom a key such as `person:ann` names; `None` for another key.
     pub fn person_of_key(key: &str) -> Option<Self> {
         PersonName::parse(key.strip_prefix(PERSON_PREFIX)?).ok().map(Self::Person)
     }
@@ -140,31 +140,30 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether an offer is open: a reader got it and may still acknowledge it.
+    /// Whether an offer of the message is open: a reader got the message and may still acknowledge it.
     pub fn is_offered(&self, now: Timestamp) -> bool {
         // An offer that would last for longer was made by a clock that was ahead.
         let is_open = |until: Timestamp| until > now && (until <= now.plus(LONGEST_OFFER) || until == NEVER_EXPIRES);
         self.status == MessageStatus::Offered && self.offered_until.is_some_and(is_open)
     }
 
-    /// Whether it was typed into a session that has not confirmed it yet.
+    /// Whether the message was typed into a session's terminal and no report has confirmed it yet.
     pub fn is_typed(&self) -> bool {
         self.status == MessageStatus::Offered && self.offered_until == Some(NEVER_EXPIRES)
     }
 
-    /// Whether its sender does not wait for the session's state to be known. Its metadata says so.
+    /// Whether the message may be delivered while the session's state is unknown. Its sender asks for that in the metadata.
     pub fn goes_now(&self) -> bool {
         let metadata = self.metadata.as_deref().filter(|text| text.contains(GOES_NOW));
         let metadata = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
         metadata.is_some_and(|metadata| metadata.get(GOES_NOW) == Some(&true.into()))
     }
 
-    /// Whether it is too late to read it.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether this session was told that it is too long.
+    /// Whether this session was told that the message is too long for its channel.
     pub fn is_announced_to(&self, session: &SessionId) -> bool {
         self.announced_to.as_deref().unwrap_or_default().split(' ').any(|told| told == session.as_str())
     }
@@ -198,7 +197,7 @@ pub struct PromptWait {
 }
 
 impl PromptWait {
-    /// The reason with the command, as one sentence.
+    /// The reason and the hint as one sentence.
     pub fn sentence(&self) -> String {
         let hint = self.hint.iter().map(|hint| format!("; {hint}"));
         std::iter::once(self.text.clone()).chain(hint).collect()

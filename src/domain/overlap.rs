@@ -24,12 +24,12 @@ string_enum! {
 }
 
 impl OverlapLevel {
-    /// Whether sessions are told about it.
+    /// Whether sessions are told about an overlap of this level.
     pub const fn is_told(self) -> bool {
         matches!(self, Self::Conflict | Self::Rebase | Self::Adjacent)
     }
 
-    /// Its place: the most serious comes first.
+    /// The order of severity: 0 is the most serious.
     pub fn rank(self) -> usize {
         Self::ALL.iter().position(|level| *level == self).unwrap_or(usize::MAX)
     }
@@ -87,7 +87,7 @@ pub struct LaneSnapshot {
 }
 
 impl LaneSnapshot {
-    /// Whether it must still be judged against other lanes.
+    /// Whether the snapshot must still be compared with those of the other lanes.
     pub fn is_pending(&self) -> bool {
         self.judged.as_ref() != Some(&self.digest)
     }
@@ -125,7 +125,7 @@ pub struct LaneOverlap {
 }
 
 impl LaneOverlap {
-    /// The files of which the sessions have not been told at their level.
+    /// The files that the sessions must still be told about, because they were not told or the level has become more serious.
     pub fn untold(&self) -> Vec<&OverlapFile> {
         let is_new = |file: &&OverlapFile| {
             file.level.is_told()
@@ -135,17 +135,16 @@ impl LaneOverlap {
         self.files.iter().filter(is_new).collect()
     }
 
-    /// Whether sessions are told of one of its files.
+    /// Whether sessions are told about at least one of the files.
     pub fn is_told(&self) -> bool {
         self.level.is_told() && self.files.iter().any(|file| !file.in_list)
     }
 
-    /// Whether a lane is one of the two.
     pub fn involves(&self, lane: &LaneName) -> bool {
         self.lane == *lane || self.other.as_ref() == Some(lane)
     }
 
-    /// The other one of the two; `None` for the base.
+    /// The other lane of the pair; `None` when it is the base.
     pub fn counterpart(&self, lane: &LaneName) -> Option<&LaneName> {
         if self.lane == *lane { self.other.as_ref() } else { Some(&self.lane) }
     }

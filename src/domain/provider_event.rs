@@ -48,9 +48,9 @@ pub struct Effect {
 }
 
 impl ProviderState {
-    /// The state that a provider means: in `snake_case`, `camelCase` or with dashes, and under the names that providers give
-    /// to the same thing (`active` and `in_progress` are `running`, `waiting_on_user_input` is `waiting_on_input`,
-    /// `system_error` is `failed`).
+    /// Parses a state as a provider spells it: in `snake_case`, `camelCase` or with hyphens, and under the names that providers
+    /// give to one state (`active` and `in_progress` are `running`, `waiting_on_user_input` is `waiting_on_input`,
+    /// `system_error` is `failed`). Returns `None` for any other word.
     pub fn from_provider(text: &str) -> Option<Self> {
         if text.len() > MAX_STATE_BYTES {
             return None;
@@ -70,7 +70,6 @@ impl ProviderState {
         })
     }
 
-    /// The consequences of this state.
     pub const fn effect(self) -> Effect {
         let runs = Effect {
             session: SessionEffect::Running,

@@ -32,7 +32,6 @@ pub struct Review {
 }
 
 impl Review {
-    /// Whether it was answered.
     pub const fn status(&self) -> ReviewStatus {
         if self.verdict.is_some() { ReviewStatus::Recorded } else { ReviewStatus::Requested }
     }
@@ -50,7 +49,7 @@ pub struct OpenReview {
 /// The most open reviews that a summary names.
 const MAX_NAMED: usize = 5;
 
-/// The open reviews and for whom they wait, in a line.
+/// One line with up to five open reviews and the reviewers that each waits for.
 pub fn summary(open: &[OpenReview]) -> String {
     let one = |review: &OpenReview| match review.waits_for.as_slice() {
         [] => review.task.to_string(),
@@ -82,7 +81,7 @@ pub struct LinePlace {
 }
 
 impl LinePlace {
-    /// Reads `FILE:LINE`. A file may have a colon in its name.
+    /// Parses `FILE:LINE`. The file's name may contain a colon. Returns `None` for another form, and for line 0.
     pub fn parse(text: &str) -> Option<Self> {
         let (path, line) = text.rsplit_once(':')?;
         let line = line.parse().ok().filter(|line| *line > 0)?;

@@ -110,7 +110,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session of which nothing more is known than what every one has.
+    /// A session without the optional facts.
     pub const fn new(id: SessionId, run_id: RunId, role: Role, status: SessionStatus, at: Timestamp) -> Self {
         Self {
             id,
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// The time of the last heartbeat, else of the start.
+    /// The time of the last heartbeat; without one, the start.
     pub fn last_seen(&self) -> Timestamp {
         self.last_heartbeat_at.unwrap_or(self.started_at)
     }
@@ -165,7 +165,7 @@ impl Session {
         self.session_name.as_deref().unwrap_or(self.id.as_str())
     }
 
-    /// Whether anything of it may still change.
+    /// Checks that the session has not ended.
     /// Fails with `session_final`.
     pub fn check_open(&self) -> Result<(), Refusal> {
         if self.status.is_final() {
@@ -174,8 +174,9 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a report with this session run belongs to this session.
-    /// Fails with `session_mismatch` when it is another run's: an old process must not speak for a new one.
+    /// Checks that a report with this session run belongs to this session; a report without one does. An old process must not
+    /// speak for a new one.
+    /// Fails with `session_mismatch`.
     pub fn check_run_id(&self, run_id: Option<&RunId>) -> Result<(), Refusal> {
         match run_id {
             Some(run) if *run != self.run_id => Err(Refusal::SessionMismatch {
@@ -195,20 +196,20 @@ impl Session {
         self.backend.as_deref() == Some(STRUCTURED_BACKEND)
     }
 
-    /// starting, stale → running; a suspicion is over with its reason.
+    /// starting, stale → running; clears the reason of the status before.
     /// Fails with `session_final`.
     pub fn to_running(&self) -> Result<Self, Refusal> {
         self.check_open()?;
         Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
     }
 
-    /// A heartbeat at `now`: a starting or stale session becomes running.
+    /// Records a heartbeat at `now`: a starting or stale session becomes running.
     /// Fails with `session_final`.
     pub fn with_heartbeat(&self, now: Timestamp) -> Result<Self, Refusal> {
         Ok(Self { last_heartbeat_at: Some(now), ..self.to_running()? })
     }
 
-    /// starting, running → stale. One that is stale keeps its first reason.
+    /// starting, running → stale. A session that is already stale keeps its first reason.
     /// Fails with `session_final`.
     pub fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
         self.check_open()?;
@@ -218,11 +219,11 @@ impl Session {
         Ok(Self { status: SessionStatus::Stale, reason: reason.map(str::to_owned), ..self.clone() })
     }
 
-    /// The status as reported: starting, running or stale.
+    /// Sets the status that a caller reports: starting, running or stale.
     ///
     /// # Errors
-    /// `session_final`, and `session_mismatch` for the way back to starting or for a final status, which `finished`
-    /// brings about.
+    /// `session_final`, and `session_mismatch` for a return to starting or for a final status, which only [`Self::to_finished`]
+    /// sets.
     pub fn with_reported_status(&self, status: SessionStatus) -> Result<Self, Refusal> {
         match status {
             SessionStatus::Running => self.to_running(),
@@ -236,8 +237,8 @@ impl Session {
         }
     }
 
-    /// starting, running, stale → ended, failed. What it did or waited for is over.
-    /// Fails with `session_final` when it is final already, `invalid_value` for a status that is not final.
+    /// starting, running, stale → ended, failed. Activity and question are cleared.
+    /// Fails with `session_final` when the session has ended already, `invalid_value` for a status that is not final.
     pub fn to_finished(
         &self,
         status: SessionStatus,
@@ -260,7 +261,8 @@ impl Session {
         })
     }
 
-    /// The name of the person or the other session that stopped it on purpose; `None` when it ended or stopped itself.
+    /// The name of the person or other session that stopped this one on purpose; `None` when the session ended or stopped
+    /// itself.
     pub fn stopped_by(&self) -> Option<&str> {
         let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
         // An agent that stops itself leaves its claims behind.
@@ -268,8 +270,8 @@ impl Session {
         (is_stopped && by != self.id.as_str()).then_some(by)
     }
 
-    /// The reported activity. Another activity ends a question; another text is another question. A report of the same state
-    /// does not begin it anew.
+    /// Records the reported activity. Another activity ends an open question, and another text is a new question. A repeated
+    /// report keeps the time at which the activity began.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);

@@ -1,5 +1,5 @@
-//! The facts about a session besides its row: whether it is alive, its claims, its activity and the time of its last sign. Each
-//! fact names its source.
+//! The facts about a session besides its row: whether it is alive, its claims, its activity and when it was last seen. Each fact
+//! names its source.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ pub struct Aliveness {
 }
 
 impl Aliveness {
-    /// Whether it is proven that the session is not alive.
+    /// Whether the session is proven to be dead.
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
     }
@@ -103,7 +103,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The newest of a session's heartbeat, its output and its start.
+    /// The newest of the session's heartbeat, its output and its start.
     pub fn of(session: &Session, last_output: Option<Timestamp>) -> Self {
         let start = Self { at: session.started_at, by: SeenBy::Start };
         let heartbeat = session.last_heartbeat_at.map(|at| Self { at, by: SeenBy::Heartbeat });
@@ -136,22 +136,22 @@ pub struct SessionOverview {
 }
 
 impl SessionOverview {
-    /// Whether it works no more: its end is recorded, or it is proven dead.
+    /// Whether the session works no more: its end is recorded, or it is proven to be dead.
     pub fn is_over(&self) -> bool {
         self.session.status.is_final() || self.alive.is_dead()
     }
 
-    /// Whether its program works on without its supervisor.
+    /// Whether the session's program works on without its supervisor.
     pub fn is_orphaned(&self) -> bool {
         self.alive.is_orphaned() && !self.session.status.is_final()
     }
 
-    /// Whether its death is suspected: that is recorded, or it has been silent for too long.
+    /// Whether the session may be dead: it is recorded as stale, or has been silent for too long.
     pub fn is_stale(&self) -> bool {
         self.session.status == SessionStatus::Stale || self.silence.is_some()
     }
 
-    /// Its row with the status that it is judged to have now.
+    /// The session's row, with the status `stale` when the session was judged so.
     pub fn judged(&self) -> Cow<'_, Session> {
         match &self.silence {
             Some(_) => Cow::Owned(Session { status: SessionStatus::Stale, ..self.session.clone() }),
@@ -159,13 +159,14 @@ impl SessionOverview {
         }
     }
 
-    /// Who stopped it on purpose, so that its end is no failure; `None` while something of it is alive.
+    /// The name of the person or session that stopped this one on purpose, so that its end is no failure; `None` while its
+    /// process is alive.
     pub fn stopped_by(&self) -> Option<&str> {
         self.session.stopped_by().filter(|_| self.alive.alive != Some(true))
     }
 
-    /// The status for people: `dead` for a session whose process is gone before its end was recorded, and `orphaned` for one
-    /// whose program works on without its supervisor.
+    /// The status for people: `dead` when the session's process is gone before its end was recorded, and `orphaned` when its
+    /// program works on without its supervisor.
     pub fn shown_status(&self) -> &'static str {
         let status = self.session.status;
         if self.is_orphaned() {
@@ -177,13 +178,13 @@ impl SessionOverview {
         self.judged().status.as_str()
     }
 
-    /// The activity; `None` when its last report says nothing about now, because the session is dead, stale or over.
+    /// The reported activity; `None` when the report may no longer hold, because the session is dead, stale or over.
     pub fn current_activity(&self) -> Option<Activity> {
         let session = &self.session;
         (!self.is_over() && !self.is_stale()).then_some(session.activity)
     }
 
-    /// The input that it waits for, if a person must act now.
+    /// The input that the session waits for; `None` when no person must act now.
     pub fn waiting_for(&self) -> Option<&str> {
         (self.current_activity() == Some(Activity::RequiresAction))
             .then(|| self.session.waiting_for.as_deref().unwrap_or("it requires action"))

@@ -1,4 +1,4 @@
-//! A task and how it moves. Its state carries its facts: who holds it, why it is blocked, when it was closed.
+//! A task and its transitions. The state carries the facts of that state: the claim, the reason of a block, the time of the end.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label};
 pub use super::{blocker::NotReadyReason, status::TaskStatus};
 use crate::env::Timestamp;
 
-/// Where a task stands, with what belongs to that.
+/// The state of a task, with the facts of that state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
     Todo,
@@ -88,7 +88,7 @@ pub const DEFAULT_PRIORITY: u8 = 2;
 pub const LOWEST_PRIORITY: u8 = 4;
 
 impl TaskFields {
-    /// A task with a title and nothing else.
+    /// Fields with a title and the default priority, and nothing else.
     pub const fn with_title(title: String) -> Self {
         Self {
             title,
@@ -136,7 +136,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Whether `claim` could take it as far as its state and dependencies say.
+    /// Whether the task's state and dependencies allow a claim; other rules may still forbid it.
     pub const fn is_ready(&self) -> bool {
         matches!(self.state, TaskState::Todo) && self.open_deps == 0
     }
@@ -145,7 +145,8 @@ impl Task {
         Refusal::WrongState { task: self.id.clone(), status: self.state.status(), verb }
     }
 
-    /// A new claim on it, whatever its state was; the rules decide whether there may be one.
+    /// A claim on the task with the next epoch. It does not check the task's state: the rules decide whether there may be a
+    /// claim.
     pub fn new_claim(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
         Claim {
             claimant: by.name.clone(),
@@ -158,7 +159,8 @@ impl Task {
         }
     }
 
-    /// in_progress, blocked, review → the same, under the claim of the session that continues. A claim on todo is in progress.
+    /// in_progress, blocked, review → the same status, under the claim of the session that continues. Any other state becomes
+    /// in_progress.
     pub fn continued(&self, claim: Claim) -> TaskState {
         match &self.state {
             TaskState::Blocked(_, reason) => TaskState::Blocked(without_lease(&claim), reason.clone()),
@@ -168,7 +170,7 @@ impl Task {
     }
 
     /// in_progress, blocked, review → todo.
-    /// Fails with `wrong_state` when it has no claimant.
+    /// Fails with `wrong_state` when the task has no claimant.
     pub fn released(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Blocked(..) | TaskState::Review(_) => Ok(TaskState::Todo),

@@ -1,5 +1,5 @@
-//! The modes that a program requested of its terminal, as far as they change its input: read from its output, wherever that is
-//! cut.
+//! The terminal modes that a program has requested, as far as they change its input. They are read from its output, which may be
+//! cut anywhere.
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TerminalModes {
@@ -26,7 +26,7 @@ enum ParserState {
 }
 
 impl TerminalModes {
-    /// Takes note of what was printed.
+    /// Updates the modes from the next bytes of the program's output.
     pub fn update(&mut self, printed: &[u8]) {
         for byte in printed {
             self.state = match (self.state, byte) {

@@ -68,7 +68,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Looks at every number and name of a turn; `place` says which of the report it is.
+    /// Checks every number and name of a turn; `place` is the turn's number in the report.
     /// Fails with [`Refusal::Invalid`] naming the field and the place.
     pub fn check(&self, place: usize) -> Result<(), Refusal> {
         if !(0..=MAX_TIMESTAMP_MS).contains(&self.at.millis()) {
@@ -138,8 +138,8 @@ pub struct TranscriptSlice {
 }
 
 impl TranscriptSlice {
-    /// Adds an answer. One of the same key that was read before is this one, written again with more in it; one that cannot
-    /// be meant is passed over.
+    /// Adds an answer. It replaces an earlier answer with the same key, because a provider may write one answer again with more
+    /// in it. An answer with impossible numbers is ignored.
     pub fn add(&mut self, turn: Turn) {
         if turn.check(0).is_err() {
             return;
@@ -150,7 +150,7 @@ impl TranscriptSlice {
         }
     }
 
-    /// How full the context is, from 0 to 1, where both numbers are known.
+    /// How full the context is, from 0 to 1; `None` when one of the numbers is unknown.
     pub fn context_share(&self) -> Option<f64> {
         let (tokens, window) = (self.context_tokens?, self.context_window.filter(|window| *window > 0)?);
         let exact = |tokens: u64| u32::try_from(tokens).ok().map(f64::from);

@@ -62,11 +62,11 @@ pub struct ClaimGrant {
     pub conflict: Option<Refusal>,
 }
 
-/// Decides one claim that comes by this takeover. `task_lane` is the task's lane, without one that the claim before had set
-/// and that ends with it.
+/// Decides whether a claim may be made by this takeover. `task_lane` is the task's lane, except one that the previous claim had
+/// set and that ends with it.
 ///
 /// # Errors
-/// The first rule that bars it: dependencies, role and lane, capacity, paths.
+/// The first rule that forbids the claim: dependencies, role and lane, capacity, paths.
 pub fn decide(
     task: &Task,
     task_lane: Option<&LaneName>,
@@ -93,8 +93,8 @@ pub fn decide(
     }
 }
 
-/// How a claim would come to its claimant. `continues` says whether the claimant's session is proven to be dead, and the
-/// actor's session is of the lane in which that claim was made.
+/// How the claimer would get the claim. `continues`: the claimant's session is proven to be dead, and the claimer's session is
+/// of the lane in which that claim was made.
 /// Fails with `wrong_state`, `already_claimed`, `already_yours`.
 pub fn takeover(
     task: &Task,
@@ -128,8 +128,8 @@ pub fn takeover(
     }
 }
 
-/// Whether a task's role and lane fit the claimer's. A task without them fits all; a claimer without a role fits tasks
-/// without one, a claimer without a lane fits all.
+/// Checks that a task's role and lane fit those of the claimer. A task without them fits every claimer; a claimer without a role
+/// may claim only tasks without one, a claimer without a lane may claim from every lane.
 /// Fails with `role_mismatch`, `lane_mismatch`.
 pub fn check_role_and_lane(
     task: &Task,
@@ -151,7 +151,7 @@ pub fn check_role_and_lane(
     Ok(())
 }
 
-/// Whether a lane takes one more held task besides `held`.
+/// Checks that a lane with `held` claimed tasks may take one more.
 /// Fails with `lane_paused`, `lane_closed`, `lane_full`.
 pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     match lane.status {
@@ -165,7 +165,7 @@ pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     }
 }
 
-/// The first overlap of a task's paths with those of a task of a claimant other than `own`.
+/// The first overlap between a task's paths and those of a task that a claimant outside of `own` has claimed.
 pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;

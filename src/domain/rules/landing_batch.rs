@@ -67,7 +67,7 @@ pub struct BatchQueue {
 }
 
 impl BatchQueue {
-    /// Nothing is decided yet. A stack has at most as many items as all checks at once decide.
+    /// Starts with nothing decided. A stack has at most as many items as all checks that run at once can decide.
     pub fn new(items: Vec<BatchItem>, limits: BatchLimits) -> Self {
         let waiting = (0..items.len()).collect();
         let limits = BatchLimits { batch: limits.batch.max(1), width: limits.width.max(1) };
@@ -75,17 +75,17 @@ impl BatchQueue {
         Self { items, limits, window, waiting, passed_over, places, state: StackState::Open }
     }
 
-    /// The places on the stack, the lowest first.
+    /// The places of the items on the stack, the lowest first.
     pub fn places(&self) -> &[usize] {
         &self.places
     }
 
-    /// The places that are neither decided nor on the stack.
+    /// The places of the items that are neither decided nor on the stack.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.waiting.iter().copied()
     }
 
-    /// What is to be done next. It stays the same until it is done.
+    /// The next step. It stays the same until its outcome is reported.
     pub fn next_step(&mut self) -> BatchStep {
         if self.state == StackState::Open {
             match self.next_to_stack() {
@@ -131,19 +131,19 @@ impl BatchQueue {
         next.or_else(first).copied()
     }
 
-    /// The item lies on the stack.
+    /// Reports that the item lies on the stack.
     pub fn stacked(&mut self, place: usize) {
         if self.waiting.remove(&place) {
             self.places.push(place);
         }
     }
 
-    /// The item does not fit on what is stacked: it is tried again when the stack is decided.
+    /// Reports that the item does not fit on the stack. It is tried again when the stack is decided.
     pub fn passed_over(&mut self, place: usize) {
         self.passed_over.insert(place);
     }
 
-    /// The item has landed in another way, or does not land. Those on the stack are stacked again without it.
+    /// Reports that the item has landed in another way, or will not land. If it was on the stack, the others are stacked again.
     pub fn decided(&mut self, place: usize) {
         self.waiting.remove(&place);
         if self.places.contains(&place) {
@@ -152,7 +152,7 @@ impl BatchQueue {
         }
     }
 
-    /// The tree of so many items passes its checks.
+    /// Reports that the tree of the lowest `count` items passes its checks.
     pub fn passed(&mut self, count: usize) {
         let red = if let StackState::Red(red) = self.state { Some(red) } else { None };
         if red.is_none() {
@@ -161,7 +161,7 @@ impl BatchQueue {
         self.state = StackState::Green { count, red };
     }
 
-    /// The tree of so many items fails a check that the base passes.
+    /// Reports that the tree of the lowest `count` items fails a check that the base passes.
     pub fn failed(&mut self, count: usize) {
         if !matches!(self.state, StackState::Red(_)) {
             self.window = (self.window / 2).max(1);
@@ -169,7 +169,7 @@ impl BatchQueue {
         self.state = StackState::Red(count);
     }
 
-    /// The base has so many items.
+    /// Reports that the base now has the lowest `count` items.
     pub fn landed(&mut self, count: usize) {
         self.places.drain(..count.min(self.places.len()));
         let red = if let StackState::Green { red, .. } = self.state { red } else { None };
@@ -183,7 +183,7 @@ impl BatchQueue {
         }
     }
 
-    /// The base has moved, or the stack has lost an item: all of it is stacked again.
+    /// Takes every item off the stack, to be stacked again: the base has moved, or the stack has lost an item.
     pub fn unstack(&mut self) {
         self.waiting.extend(self.places.drain(..));
         self.passed_over.clear();

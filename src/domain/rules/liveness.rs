@@ -75,7 +75,7 @@ pub enum Liveness {
     Unobservable,
 }
 
-/// Judges one session; the first row of the table that matches wins.
+/// Judges one session; the first rule that matches wins.
 pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     let session = facts.session;
     if !facts.is_local {
@@ -113,7 +113,7 @@ pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     }
 }
 
-/// Why it has been silent for too long. One that waits for a person may wait.
+/// Why the session has been silent for too long. A session that waits for a person may be silent.
 fn overdue_heartbeat(facts: &LivenessFacts<'_>, now: Timestamp) -> Option<String> {
     let silence = now.since(facts.session.last_seen());
     let waits = facts.session.activity == Activity::RequiresAction;
@@ -132,13 +132,13 @@ fn format_duration(span: Duration) -> String {
     }
 }
 
-/// Whether a verdict would mark this session.
+/// Whether this verdict makes a starting or running session stale.
 pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
 }
 
-/// The brake: when more than half of the sessions that live, and more than two, would be marked for their silence alone,
-/// the clock is the likelier culprit. None of these is marked then. Says whether it took hold.
+/// Withdraws the verdicts of stale sessions when more than half of the live sessions, and more than two, would become stale only
+/// because they were silent: then a wrong clock is the likelier cause. Returns whether it did so.
 pub fn suppress_mass_stale<'a>(judged: impl IntoIterator<Item = (&'a Session, &'a mut Liveness)>) -> bool {
     let (mut live, mut silent) = (0, Vec::new());
     for (session, verdict) in judged {

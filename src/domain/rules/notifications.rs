@@ -47,13 +47,13 @@ impl Plan {
     }
 }
 
-/// The delay after so many failed attempts.
+/// How long a sink waits after this many failed attempts.
 pub fn retry_delay(attempts: i64) -> Duration {
     let exponent = u32::try_from(attempts.saturating_sub(1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
     FIRST_RETRY_DELAY * 3_u32.pow(exponent)
 }
 
-/// Whether a receipt says that no further attempt is made although nothing was sent.
+/// Whether the item of a receipt was not sent and will not be tried again.
 pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     let is_abandoned = || {
         receipt.state == ReceiptState::Claimed
@@ -75,10 +75,11 @@ pub struct SinkWish {
     pub quiet_until: Option<Timestamp>,
 }
 
-/// The plan for what each sink wants of the items on the board, which are `present`. In a quiet window only the urgent ones are sent.
+/// Plans the next notifications. `present` are the keys of all items on the board; each of `wishes` is what one sink wants of
+/// them. In a quiet window only urgent items are sent.
 ///
-/// After a failure the whole sink waits for the next attempt: a service that does not answer is not asked once more for each
-/// item.
+/// After a failure the whole sink waits for the next attempt, so that a service that does not answer is not called again for
+/// each item.
 pub fn plan(present: &BTreeSet<String>, receipts: &[Receipt], wishes: &[SinkWish], now: Timestamp) -> Plan {
     let mut plan =
         Plan { has_gone: receipts.iter().any(|receipt| !present.contains(&receipt.item)), ..Plan::default() };

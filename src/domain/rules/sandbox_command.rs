@@ -1,6 +1,6 @@
-//! The words before a program that put it into a sandbox: those of bubblewrap, or of a command of the person's own. Bubblewrap gets
-//! what a sandbox has to show and to hide. The longest path decides: a hole in a hidden
-//! directory is open, and a hidden directory in a hole is hidden.
+//! The words before a program that run it in a sandbox: those of bubblewrap, or of a command of the person's own. For bubblewrap
+//! they say what the sandbox shows and hides. The longest path decides: an open path in a hidden directory is open, and a hidden
+//! directory in an open path is hidden.
 
 use std::{
     collections::BTreeMap,
@@ -57,7 +57,7 @@ const ALWAYS: &[&str] = &[
     "/proc",
 ];
 
-/// The arguments of bubblewrap before the program.
+/// The arguments of bubblewrap that come before the program.
 pub fn arguments(facts: &SandboxFacts) -> Vec<OsString> {
     let mut all: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
     if facts.network != SandboxNetwork::Open {
@@ -113,7 +113,7 @@ pub struct PrefixFacts {
     pub env: Vec<String>,
 }
 
-/// The words, with what they name.
+/// Fills the placeholders in the words of the person's sandbox command. A word with a mount or a variable is repeated for each.
 pub fn expand_prefix(prefix: &[String], facts: &PrefixFacts) -> Vec<OsString> {
     let mut all = Vec::new();
     for word in prefix {
@@ -128,7 +128,7 @@ pub fn expand_prefix(prefix: &[String], facts: &PrefixFacts) -> Vec<OsString> {
     all
 }
 
-/// A mount as containers are given it.
+/// A mount as container programs take it: `SOURCE:TARGET:ro`.
 fn text(mount: &Mount) -> OsString {
     let mut text = mount.source.clone().into_os_string();
     text.push(":");

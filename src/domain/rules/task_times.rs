@@ -43,12 +43,12 @@ pub struct TaskMedians {
 }
 
 impl TaskNumbers {
-    /// The number of tasks that were claimed; one that was claimed several times on a day counts once for the day.
+    /// The number of tasks that were claimed; each counts once.
     pub fn claimed(&self) -> usize {
         self.claimed.len()
     }
 
-    /// How many times a task was done.
+    /// How many times a task was done; one that was reopened counts again.
     pub fn done(&self) -> usize {
         self.done.len()
     }
@@ -87,8 +87,7 @@ struct Progress {
     times: [i64; 4],
 }
 
-/// The numbers of each day, as the number of days since 1970-01-01 UTC. `changes` are in the order of the event log, from its
-/// beginning.
+/// The numbers of each day, by days since 1970-01-01 UTC. `changes` must be in the order of the event log, from its beginning.
 pub fn by_day(changes: impl IntoIterator<Item = TaskChange>) -> BTreeMap<i64, TaskNumbers> {
     let mut tasks: BTreeMap<String, Progress> = BTreeMap::new();
     let mut days: BTreeMap<i64, TaskNumbers> = BTreeMap::new();
