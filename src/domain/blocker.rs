@@ -1,5 +1,5 @@
-//! Unmet conditions of `done` and merge, and why a task is not ready: its unfinished dependencies, and finished ones whose work is
-//! not here.
+//! Unmet conditions of `done` and merge, and why a task is not ready: its unfinished dependencies, and finished ones whose work
+//! is not here.
 
 use serde::Serialize;
 

@@ -168,8 +168,8 @@ impl PersonName {
     }
 }
 
-/// The id of a session run, which is a session from its launch to its exit. Fairway gives out UUIDs; a row of an earlier version may
-/// hold another text, so any text is an id.
+/// The id of a session run, which is a session from its launch to its exit. Fairway gives out UUIDs; a row of an earlier version
+/// may hold another text, so any text is an id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);
 

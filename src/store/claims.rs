@@ -94,7 +94,7 @@ pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Op
     Ok(sql::first(tx.conn(), LATEST, &[&task, &claimant], |row| row.get(0))?.flatten())
 }
 
-/// The claimants of a task under epochs above this one, oldest first.
+/// The claimants of a task under epochs above `epoch`, oldest first.
 pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task, &epoch], |row| row.get(0))
 }
@@ -110,7 +110,7 @@ pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<NewestClaim>, Sto
     })
 }
 
-/// The unbroken chain of continuations that ends with the newest claim of a task.
+/// The unbroken chain of continuations that ends with the newest claim of a task; `None` when it was never claimed.
 pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, StoreError> {
     let history = history(tx, task)?;
     let mut chain = None;
@@ -140,7 +140,7 @@ pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, Sto
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane], |row| row.get::<TaskId>(0))
 }
 
-/// All claimants of a task, newest first.
+/// All claims of a task, newest first.
 pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ClaimPeriod>, StoreError> {
     sql::rows(tx.conn(), HISTORY, &[&task], |row| {
         let ended = match (row.get::<Option<i64>>(3)?, row.get::<Option<String>>(4)?) {

@@ -173,7 +173,7 @@ impl From<io::Error> for StoreError {
 }
 
 impl StoreError {
-    /// A file operation that failed, by what it was for.
+    /// The error of a failed file operation; `what` names the file or the purpose.
     pub fn io(what: impl Into<String>, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
@@ -200,7 +200,7 @@ impl StoreError {
         )
     }
 
-    /// This error with the file's name, or the name of its directory, where it has none yet.
+    /// Adds the file's name, or that of its directory, where the error has none yet.
     #[must_use]
     pub fn with_path(self, file: &std::path::Path) -> Self {
         match self {

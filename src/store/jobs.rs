@@ -128,8 +128,8 @@ pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
-/// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both hold
-/// digits and dashes only.
+/// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both texts may
+/// hold digits and hyphens only.
 pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }

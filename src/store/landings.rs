@@ -25,7 +25,7 @@ const UNFINISHED: &str = text!(SELECT, "WHERE ended_at IS NULL ORDER BY id");
 const NEWEST_OF: &str = text!(SELECT, "WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
 const NEWEST: &str = text!(SELECT, "ORDER BY id DESC LIMIT $1");
 const LANDED_IN: &str = text!(SELECT, "WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
-/// A landing of a base on itself, which is the newest one in that base.
+/// A landing without a lane and tasks that is the newest one into its base.
 const STOPPED: &str = text!(
     SELECT,
     "WHERE state = 'failed' AND commit_id = base_before AND NOT EXISTS (SELECT 1 FROM landings AS later WHERE later.base = \
@@ -100,7 +100,7 @@ pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), UNFINISHED, &[], read)
 }
 
-/// The bases in which nothing lands since a command failed on them alone, each by the landing that found it.
+/// The bases into which nothing lands because a command failed on the base alone. Each is given as the landing that found this.
 pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), STOPPED, &[], read)
 }
@@ -164,7 +164,7 @@ pub fn ready_dependents(tx: &ReadTx<'_>, on: &[&TaskId]) -> Result<Vec<(TaskId, 
     sql::rows(tx.conn(), READY_DEPENDENTS, &[&ids.join(" ")], |row| Ok((read_id(row)?, row.get::<TaskId>(1)?)))
 }
 
-/// Writes with which commit a task landed, or that its work is not landed any more.
+/// Records the commit with which a task landed; `None` records that its work is not landed any more.
 pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_LANDED, &[&task, &commit, &tx.now()])?;
     Ok(())

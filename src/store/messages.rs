@@ -210,7 +210,7 @@ pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<O
     sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to], read)
 }
 
-/// Extends an offer that expires at `until`. Returns whether the offer still existed.
+/// Extends an offer that expires at `until` to the time `then`. Returns whether the offer still existed.
 pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until, &then])? == 1)
 }

@@ -25,7 +25,7 @@ const NEWEST_WRITTEN: &str = "SELECT id, session_id, state, summary, created_at 
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL ORDER BY id DESC LIMIT 1";
 const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL AND session_id = $2 ORDER BY id DESC LIMIT 1";
-/// The same for every claimed task, and for every task that a live session was launched for.
+/// As `NEWEST_WRITTEN`, for every claimed task. `NEWEST_OF_LAUNCHED` is for the tasks that live sessions were launched for.
 const NEWEST_OF_HELD: &str = "SELECT t.id, c.id, c.session_id, c.state, c.summary, c.created_at \
      FROM tasks t INDEXED BY tasks_held JOIN checkpoints c ON c.id = (SELECT max(w.id) FROM checkpoints w \
      INDEXED BY checkpoints_written WHERE w.task_id = t.id AND w.origin IS NULL) WHERE t.claimant IS NOT NULL";
@@ -137,7 +137,8 @@ pub fn newest_of_held(tx: &ReadTx<'_>) -> Result<BTreeMap<TaskId, WrittenCheckpo
     Ok(newest_by_task(tx, NEWEST_OF_HELD)?.into_iter().collect())
 }
 
-/// As [`newest_written_by`], for every session that has claimed a task, and every live one that was launched for a task, at once.
+/// As [`newest_written_by`], for every session that has claimed a task, and every live session that was launched for one, at
+/// once.
 pub fn newest_of_sessions(tx: &ReadTx<'_>) -> Result<BTreeMap<(TaskId, SessionId), WrittenCheckpoint>, StoreError> {
     let mut found = BTreeMap::new();
     for query in [NEWEST_OF_HOLDERS, NEWEST_OF_LAUNCHED] {

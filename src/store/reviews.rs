@@ -44,7 +44,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Review>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// Every requested review that is not given, oldest first.
+/// Every requested review without a verdict, oldest first.
 pub fn requested(tx: &ReadTx<'_>) -> Result<Vec<Review>, StoreError> {
     sql::rows(tx.conn(), REQUESTED, &[], read)
 }

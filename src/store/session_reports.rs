@@ -116,13 +116,12 @@ pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, Stor
     Ok(sql::first(tx.conn(), ONE, &[&session], read)?.unwrap_or_default())
 }
 
-/// The live sessions of which a hook or a report of their runtime has come.
+/// The live sessions about which a hook or their runtime has reported.
 pub fn reporting(tx: &ReadTx<'_>) -> Result<BTreeSet<SessionId>, StoreError> {
     let found = sql::rows(tx.conn(), REPORTING, &[], |row| row.get::<SessionId>(0))?;
     Ok(found.into_iter().collect())
 }
 
-/// Sets the time of the newest lifecycle report.
 pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
     sql::execute(tx.conn(), LIFECYCLE, &[&session, &at])?;
     Ok(())
@@ -158,7 +157,6 @@ pub fn unguarded(tx: &ReadTx<'_>) -> Result<BTreeMap<SessionId, String>, StoreEr
     Ok(found.into_iter().collect())
 }
 
-/// Sets what was last seen of a session's screen.
 pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SCREEN, &[&session, &screen.digest, &screen.since])?;
     Ok(())
@@ -188,7 +186,7 @@ pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Counts a tool call of a session that begins or ends.
+/// Adds a tool call that begins to the open calls of a session, or takes one away that has ended.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
     let change: i64 = if begins { 1 } else { -1 };
     sql::execute(tx.conn(), CALL, &[&session, &change])?;
@@ -211,8 +209,8 @@ pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> 
     Ok(())
 }
 
-/// Sets the transcript and the offset in bytes up to which it was read. To be written in the transaction of the rows from
-/// there, so that none is lost or counted twice.
+/// Sets the transcript and the offset in bytes up to which it was read. The caller must write it in the transaction of the rows
+/// that it read, so that none is lost or counted twice.
 pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), USAGE, &[&session, &path, &offset])?;
     Ok(())

@@ -47,7 +47,8 @@ pub struct WorkFacts {
     pub contained: Option<BTreeSet<String>>,
     /// Whether a landing would merge the work with this base: `fairway land` knows its commit, and takes the same base.
     pub can_land: bool,
-    /// The paths in the work that programs of a person would run or read later; `None` when they are unknown or git was not asked.
+    /// The paths in the work that programs of a person would run or read later; `None` when they are unknown or git was not
+    /// asked.
     pub runs_later: Option<Vec<String>>,
 }
 

@@ -27,8 +27,8 @@ pub enum BatchStep {
     /// Put the item of this place on the stack. Then comes [`BatchQueue::stacked`], [`BatchQueue::passed_over`] or
     /// [`BatchQueue::decided`].
     Stack(usize),
-    /// Check the trees of so many items each, the lowest first; the numbers rise. Then comes [`BatchQueue::failed`] for the lowest
-    /// tree that fails above all that pass, and [`BatchQueue::passed`] for the highest one that passes.
+    /// Check the trees of so many items each, the lowest first; the numbers rise. Then comes [`BatchQueue::failed`] for the
+    /// lowest tree that fails above all that pass, and [`BatchQueue::passed`] for the highest one that passes.
     Check(Vec<usize>),
     /// Move the base to the commit of so many items. Then comes [`BatchQueue::landed`].
     Land(usize),

@@ -90,7 +90,8 @@ pub fn arguments(facts: &SandboxFacts) -> Vec<OsString> {
     all
 }
 
-/// The placeholders in a word of the command: the lane's worktree, and those for whose sake a word is repeated, by path and variable.
+/// The placeholders in a word of the command: the lane's worktree, and those for whose sake a word is repeated, by path and
+/// variable.
 const LANE: &str = "{lane}";
 const MOUNT: &str = "{mount}";
 const VARIABLE: &str = "{env}";

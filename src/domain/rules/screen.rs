@@ -1,5 +1,5 @@
-//! The state that a session's screen shows, by the texts of its provider's profile. A screen never says that work goes on: only that a
-//! question is open, or that nothing moves. What is typed into a question is its answer.
+//! The state that a session's screen shows, by the texts of its provider's profile. A screen never says that work goes on: only
+//! that a question is open, or that nothing moves. Text that is typed into a question is its answer.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ pub struct TaskMedians {
 }
 
 impl TaskNumbers {
-    /// The number of tasks that were claimed; each counts once.
+    /// The number of tasks that were claimed. A task counts once for each day on which it was claimed.
     pub fn claimed(&self) -> usize {
         self.claimed.len()
     }

@@ -41,18 +41,19 @@ pub(super) struct Connected {
     pub server_run: String,
 }
 
-/// Opens a connection. A server that takes none now is asked again for a while.
+/// Opens a connection, and checks that the server is fit for a store. A server that takes no connection now is tried again for a
+/// while.
 pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || open(address), is_busy)
 }
 
-/// As [`connect`], for a caller that checks the server with its first exchange: it sends [`FACTS`], and [`check_facts`] judges.
+/// As [`connect`], for a caller that sends [`FACTS`] with its first exchange and lets [`check_facts`] check the server.
 pub(super) fn connect_unchecked(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || log_in(address), is_busy)
 }
 
-/// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
-/// be starting.
+/// Opens a connection in place of one that broke. Until the deadline it also tries again when the server cannot be reached,
+/// because the server may be starting.
 pub(super) fn reconnect(address: &StoreAddress, deadline: Instant) -> Result<Connected, StoreError> {
     let is_passing = |error: &StoreError| is_busy(error) || matches!(error, StoreError::Unreachable { .. });
     retry(deadline, || open(address), is_passing)
@@ -62,7 +63,7 @@ const fn is_busy(error: &StoreError) -> bool {
     matches!(error, StoreError::ServerBusy { .. })
 }
 
-/// Pauses between two attempts, each time for another span.
+/// Pauses between two attempts, for a random span, so that processes do not retry in step.
 pub(super) fn pause() {
     sleep(Duration::from_millis(PAUSE_MILLIS + RandomState::new().hash_one(()) % SPREAD_MILLIS));
 }
@@ -122,7 +123,7 @@ fn check(client: &mut PostgresClient, address: &StoreAddress) -> Result<String, 
     check_facts(row, address)
 }
 
-/// Checks by the row of [`FACTS`] that a server is fit for a store; returns its run.
+/// Checks, by the row of [`FACTS`], that a server is fit for a store. Returns the text that identifies this run of the server.
 pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) -> Result<String, StoreError> {
     let fact = |column| row.and_then(|row| row.get(column)).unwrap_or_default();
     let unfit = |why: String| Err(StoreError::Server { address: address.to_string(), why });
@@ -141,7 +142,7 @@ pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) 
     Ok(fact(3).to_owned())
 }
 
-/// A connection for statements.
+/// Opens a connection on which a commit that was acknowledged is kept.
 pub(super) fn statements(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
     let connection = PostgresConnection::new(connect(address)?.client, address.to_string());
     connection.batch(KEEP_COMMITS)?;

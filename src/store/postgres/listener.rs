@@ -38,7 +38,7 @@ pub(in crate::store) struct Listener {
 }
 
 impl Listener {
-    /// Lets a waiter hear of the changes that other hosts make, from now on.
+    /// Wakes a waiter, from now on, when another host changes the store.
     pub fn attach(address: &StoreAddress, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         let system = |error: io::Error| StoreError::io("the waiter of the store's server", error);
         let waker = waiter.waker().map_err(system)?;

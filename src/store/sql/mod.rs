@@ -58,8 +58,8 @@ macro_rules! json_texts {
         }
     };
 }
-/// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the items
-/// `value ->> 0` and so on. The type is `jsonb`, which is parsed once: `json` is parsed again for each item.
+/// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the
+/// items `value ->> 0` and so on. The type is `jsonb`, which is parsed once: `json` is parsed again for each item.
 macro_rules! json_rows {
     ($before:expr, $after:expr) => {
         $crate::store::sql::Statement {
@@ -99,7 +99,8 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
     }
 }
 
-/// Runs a read that may run more than once: on a server the statements of a run are sent together, and a file is read once.
+/// Runs a read. On a server `run` is called several times, so that statements which do not depend on each other are sent
+/// together; for a file it is called once.
 #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "a server may fail in between"))]
 pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
     match conn {
@@ -149,7 +150,7 @@ pub(super) fn for_each<'c, 's>(
     for_each_expecting(conn, sql, values, USUAL_FETCH, see)
 }
 
-/// As [`for_each`], when probably so many rows are seen.
+/// As [`for_each`], for a caller that will probably see `expected` rows: a server sends so many at first.
 pub(super) fn for_each_expecting<'c, 's>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
@@ -256,13 +257,13 @@ fn for_each_sqlite(
     Ok(())
 }
 
-/// A value as the JSON text of a parameter: texts for a statement of `json_texts!`, and tuples for one of `json_rows!`.
+/// The JSON text for the parameter of a statement: an array of texts for `json_texts!`, an array of tuples for `json_rows!`.
 pub(super) fn json_of(value: &impl Serialize) -> Result<String, StoreError> {
     let unreadable = |error: serde_json::Error| StoreError::Unreadable { what: "JSON", value: error.to_string() };
     serde_json::to_string(value).map_err(unreadable)
 }
 
-/// Parses a stored value of a closed set.
+/// Parses a stored word; `what` names the kind of value in the error.
 pub(super) fn parse_value<T>(
     what: &'static str,
     text: &str,
