@@ -45,7 +45,8 @@ pub struct AgentProof {
 }
 
 impl AgentSetup {
-    /// The agent of a profile, whose program is searched for in `path`; its file is the second part.
+    /// Describes the agent of a profile. Its program is searched for in `path`, seen from `cwd`; the second value is the file of
+    /// the program, if there is one.
     pub fn new(
         provider: &str,
         command: &[String],
@@ -64,19 +65,19 @@ impl AgentSetup {
         (setup, file)
     }
 
-    /// The file of its proof. Of an agent of another version it is another one.
+    /// The file of the agent's proof. An agent of another version has another file.
     fn file(&self, env: &Env) -> Option<PathBuf> {
         let text = serde_json::to_string(self).ok()?;
         Some(env.state_dir()?.join(DIRECTORY).join(format!("{}.json", sha256_hex(text.as_bytes()))))
     }
 
-    /// What the newest canary of it has shown.
+    /// The result of the newest canary of this agent; `None` when there is none.
     pub fn proof(&self, env: &Env) -> Option<AgentProof> {
         read(&self.file(env)?)
     }
 
-    /// Stores what a canary of it has shown.
-    /// Fails without a home directory.
+    /// Stores the result of a canary of this agent.
+    /// Fails when there is no home directory.
     pub fn save(&self, env: &Env, proof: &AgentProof) -> io::Result<()> {
         let file = self.file(env).ok_or_else(|| io::Error::other("there is no home directory"))?;
         files::private_dir(file.parent().unwrap_or_else(|| Path::new("/")))?;
@@ -85,7 +86,7 @@ impl AgentSetup {
 }
 
 impl AgentProof {
-    /// Whether it proves that the agent asks.
+    /// Whether the canary has shown that the agent asks before it runs a tool.
     pub const fn is_proof(&self) -> bool {
         self.why.is_none()
     }
@@ -95,7 +96,8 @@ impl AgentProof {
     }
 }
 
-/// The newest proof that the agent of this provider, which gives itself this name and version, asks in this mode.
+/// The newest proof that an agent of this provider asks in this mode; `agent` is the name and version that the agent gives
+/// itself.
 pub fn newest_proof(env: &Env, provider: &str, agent: &str, mode: Option<&str>) -> Option<AgentProof> {
     let directory = env.state_dir()?.join(DIRECTORY);
     let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());

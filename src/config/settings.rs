@@ -70,12 +70,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether the base of each lane is that of a remote: the store is on a server, for several hosts.
+    /// Whether lanes take their base from a remote: the store is on a server, for several hosts, and `land.shared` is set.
     pub const fn shares_base(&self) -> bool {
         self.store.is_on_server() && self.land.shared
     }
 
-    /// The settings that the layers of a project make.
+    /// Reads the settings from the layers of a project.
     pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
         let mut settings = Self::from_table(layers.merged()).map_err(|Wrong { key, why }| ConfigError::Value {
             place: layers.location_of(&key),
@@ -89,7 +89,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings of this table, or the key and the reason of an invalid value.
+    /// Reads the settings from a table. The error has the key and the reason of an invalid value.
     fn from_table(mut table: Table) -> Result<Self, Wrong> {
         // A wrong list is told as a whole.
         let settings = Self::take(&mut table)
