@@ -18,7 +18,7 @@ pub struct Actor {
     pub epoch: Option<i64>,
 }
 
-/// The number of letters behind a person's host.
+/// The length of the suffix that names a person's machine.
 const MACHINE_LETTERS: usize = 4;
 
 impl Actor {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::env::Timestamp;
 
-/// How long a token is valid, if its item is open so long.
+/// How long a token is valid, while its item is open.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an expired token stays known, so that its refusal can give the reason.
 const KNOWN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -51,13 +51,13 @@ impl AnswerAction {
     }
 }
 
-/// A token as it is stored.
+/// A token as it is stored: without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerToken {
     /// The digest of the token.
     key: String,
     pub item: String,
-    /// The digest of the item's line, which the person has read.
+    /// The digest of the item's text that the notification showed.
     shows: String,
     /// The command that the token runs, as the board names it.
     pub command: String,

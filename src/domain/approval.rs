@@ -14,7 +14,6 @@ string_enum! {
 }
 
 impl Decision {
-    /// The status of the approval after this decision.
     pub const fn status(self) -> ApprovalStatus {
         match self {
             Self::Allow => ApprovalStatus::Allowed,

@@ -13,9 +13,9 @@ pub const PAIRING_LIFETIME: Duration = Duration::from_secs(5 * 60);
 pub const MAX_WRONG_CODES: u32 = 5;
 /// How long a device stays paired, if nothing else is asked for.
 pub const DEFAULT_DEVICE_LIFETIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// Browsers keep no cookie longer.
+/// The longest lifetime of a device: browsers keep no cookie longer.
 pub const MAX_DEVICE_LIFETIME: Duration = Duration::from_secs(400 * 24 * 60 * 60);
-/// How exactly the time of a device's last request is kept.
+/// The time of a device's last request is saved at most once in this interval.
 const SEEN_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// How many codes are open at most; the oldest is dropped.
 const MAX_PAIRINGS: usize = 8;
@@ -71,7 +71,7 @@ pub struct Pairing {
     pub code: Option<String>,
     #[serde(with = "words")]
     pub access: DeviceAccess,
-    /// The device's name; `None` if the device itself says one.
+    /// The device's name; `None` when the device names itself.
     pub name: Option<String>,
     /// The device from which the code was made.
     pub paired_from: Option<String>,
@@ -89,7 +89,7 @@ pub struct Pairing {
 pub struct NewDevice<'a> {
     /// The name that the person wrote.
     pub name: Option<&'a DeviceName>,
-    /// The name of a device without another one.
+    /// A word for the kind of browser, which names a device without another name.
     pub kind: &'a str,
     /// The digest of its new key.
     pub key: String,
@@ -98,7 +98,8 @@ pub struct NewDevice<'a> {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairedDevices {
-    /// The name of the page's host on this machine: keys belong to it, so that it stays as long as there are devices.
+    /// The name of the page's host on this machine. The keys of devices are for this host, so it stays as long as there are
+    /// devices.
     pub host: Option<String>,
     pub devices: Vec<Device>,
     pub pairings: Vec<Pairing>,
@@ -285,7 +286,7 @@ pub fn kind_of(user_agent: &str) -> &'static str {
 }
 
 mod words {
-    //! A word of a closed set as text.
+    //! Serializes a word of a closed set as text.
 
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -325,7 +326,7 @@ mod words {
 }
 
 pub(super) mod millis {
-    //! A moment as milliseconds since 1970.
+    //! Serializes a moment as milliseconds since 1970.
 
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,4 +1,4 @@
-//! Everything that can have happened. The log is append-only; a state never changes without one of these.
+//! The kinds of events. The event log is append-only, and no state changes without an event.
 
 use super::{LaneName, RunId, SessionId, TaskId, string_enum::string_enum};
 
@@ -185,16 +185,16 @@ impl<T: Into<Self>> From<Option<T>> for EventValue {
     }
 }
 
-/// One thing that happened; the store adds number, time and actor.
+/// One event; the store adds its number, time and actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub kind: EventKind,
     pub task: Option<TaskId>,
-    /// The session it happened to; without one, the store adds the one that acts.
+    /// The session that the event is about; without one, the store adds the acting session.
     pub session: Option<SessionId>,
     pub run_id: Option<RunId>,
     pub lane: Option<LaneName>,
-    /// The particulars, in the order they were said.
+    /// The details, in the order in which they were added.
     pub data: Vec<(&'static str, EventValue)>,
 }
 

@@ -11,15 +11,14 @@ string_enum! {
     }
 }
 
-/// One thing worth saying about a project.
+/// An observation about a project that a person should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub code: &'static str,
-    /// How much it matters.
     pub severity: Severity,
     /// A sentence.
     pub message: String,
-    /// The command that mends it, where there is one.
+    /// The command that solves the problem; `None` where there is none.
     pub fix: Option<String>,
 }
 

@@ -64,7 +64,7 @@ macro_rules! id {
     };
 }
 
-/// A document has the text.
+/// Gives a type whose JSON form is a text the schema of a text.
 macro_rules! text_in_documents {
     ($name:ident) => {
         impl Serialize for $name {
@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for RunId {
     }
 }
 
-/// A text that stands in the store or in a process's environment, unchanged.
+/// Takes a text from the store or from a process's environment unchanged.
 impl From<String> for RunId {
     fn from(text: String) -> Self {
         Self(text)

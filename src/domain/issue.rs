@@ -1,4 +1,4 @@
-//! Issues of a tracker on their way into tasks: their address, their text, and which of their changes a task follows.
+//! Issues of a tracker that are imported as tasks: their address, their text, and which of their changes a task follows.
 
 use super::{Refusal, excerpt::excerpt};
 

@@ -53,7 +53,7 @@ pub struct Landing {
     pub commit: String,
     pub style: LandStyle,
     pub base: String,
-    /// The commit of the base before.
+    /// The commit of the base before the landing.
     pub base_before: String,
     /// The commit that the base gets; `None` before it is made.
     pub candidate: Option<String>,
@@ -103,7 +103,7 @@ pub struct FailedLandCheck {
     /// The name of the check, else its command.
     pub check: String,
     pub how: String,
-    /// The work that landed since the lane last had the base.
+    /// The work that landed since the lane last had the base's newest commit.
     pub with: Vec<String>,
     pub fails_with: FailsWith,
     /// The number of its evidence, if a task has it.
@@ -114,13 +114,13 @@ pub struct FailedLandCheck {
     pub is_behind: bool,
 }
 
-/// What of the work that landed meanwhile a check fails with.
+/// The work, landed meanwhile, with which a check fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum FailsWith {
-    /// It was not looked for, or not found.
+    /// The search was not made, or found nothing.
     Unknown,
-    /// Nothing: it fails without any of it.
+    /// None of it: the check fails without it too.
     Nothing,
     /// This work. The check passes on each of the two without the other.
     Other {
@@ -147,7 +147,7 @@ impl fmt::Display for FailedLandCheck {
     }
 }
 
-/// What kept work from landing that is not the work itself.
+/// A cause, other than the work itself, that kept work from landing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
     /// The base alone fails a check.

@@ -22,9 +22,9 @@ pub struct Lane {
     pub worktree: Option<String>,
     /// The name of the host that the worktree is on, for people; `None` without a worktree, and in a lane of an earlier version.
     pub host: Option<String>,
-    /// The id of that host, which is compared.
+    /// The id of that host, by which hosts are compared.
     pub host_id: Option<String>,
-    /// Whether Fairway made branch and worktree, and so takes them away again.
+    /// Whether Fairway made the branch and the worktree, and so may remove them.
     pub owns_worktree: bool,
     /// How many tasks may be held in it at once; `None` is no limit.
     pub wip_limit: Option<i64>,

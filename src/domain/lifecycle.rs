@@ -1,4 +1,4 @@
-//! A runtime's reports about its own life, and how late reports are told from news.
+//! A runtime's reports about its own life, and the rule that ignores reports that come too late.
 
 use std::time::Duration;
 

@@ -53,22 +53,22 @@ impl Channel {
     }
 }
 
-/// How long a message is offered before it counts as not taken, in seconds.
+/// After how many seconds an offer counts as not taken.
 pub const OFFER_TIMEOUT_SECS: u64 = 60;
 /// The longest time of an offer that ends: that of a prompt which is being typed.
 pub const LONGEST_OFFER: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SECS);
 
-/// How long text that was typed stays offered: until an event of its session confirms it, whenever that comes. The end of
-/// the year 9999.
+/// Until when a typed text stays offered: until an event of its session confirms it, whenever that is. It is the end of the year
+/// 9999.
 pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
-/// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
+/// The sources of messages that people write. A message with another source, or from a session, is a program's text.
 pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
-/// The key in the metadata under which a caller's own word for the sender is kept.
+/// The metadata key of the sender's name as the caller gave it.
 pub const SAYS_FROM: &str = "says_from";
 
-/// The key in the metadata of a message that does not wait for the session's state to be known.
+/// The metadata key of a message that is delivered even while the session's state is unknown.
 pub const GOES_NOW: &str = "now";
 
 /// The reason of a turn that ended with an error.
@@ -88,7 +88,7 @@ pub enum Recipient {
     Person(PersonName),
 }
 
-/// Before a person's name in a key. No session's id has a colon.
+/// The prefix of a person's name in a key. No session's id has a colon.
 const PERSON_PREFIX: &str = "person:";
 
 impl Recipient {
@@ -117,23 +117,23 @@ pub struct Message {
     /// Where it came from: a person's mail, a watcher, Fairway itself.
     pub source: String,
     pub content: String,
-    /// Particulars, as JSON text.
+    /// Details, as JSON text.
     pub metadata: Option<String>,
     pub status: MessageStatus,
     pub offered_to: Option<String>,
     pub offered_until: Option<Timestamp>,
-    /// By which way it was offered last.
+    /// The channel by which it was offered last.
     pub channel: Option<Channel>,
-    /// The key that makes repeats one message.
+    /// The key by which repeated messages are recognized as one.
     pub dedup: Option<String>,
     /// How often it was sent under its dedup key.
     pub count: i64,
-    /// The sessions that were told that it is too long for the way to them, with a space between.
+    /// The sessions that were told that the message is too long for their channel, separated by spaces.
     pub announced_to: Option<String>,
-    /// When it is too late to read it.
+    /// When the message expires.
     pub expires_at: Option<Timestamp>,
     pub created_at: Timestamp,
-    /// When the turn that has taken it ended, where the agent reports that.
+    /// When the turn that took the message ended, if the agent reports that.
     pub answered_at: Option<Timestamp>,
     /// Why that turn ended: `end_turn`, `cancelled`, `failed` or another word of the agent.
     pub stop_reason: Option<String>,

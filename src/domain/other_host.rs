@@ -2,9 +2,9 @@
 
 use super::excerpt::excerpt;
 
-/// The place of a name that cannot be an address.
+/// The placeholder for a host name that cannot be an address.
 const UNKNOWN_ADDRESS: &str = "HOST";
-/// The place of a directory that cannot be typed.
+/// The placeholder for a directory that cannot be typed.
 const UNKNOWN_ROOT: &str = "DIR";
 /// The longest name of a host, in bytes.
 const MAX_ADDRESS_BYTES: usize = 253;
@@ -14,7 +14,7 @@ const MAX_ADDRESS_BYTES: usize = 253;
 pub struct OtherHost {
     /// Its name for people: with the pid namespace where the local host has the same name.
     pub name: String,
-    /// The name to connect to; `None` for one that no host can have, and for that of the local host.
+    /// The name to connect to; `None` when no host can have the name, and when the local host has it.
     address: Option<String>,
     /// The root of its checkout; `None` when it is unknown.
     root: Option<String>,

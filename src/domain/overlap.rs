@@ -1,4 +1,4 @@
-//! Overlap: which pairs of lanes change the same files, where, and how surely.
+//! Overlap: which pairs of lanes change the same files, where, and how certain a collision is.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{LaneName, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// How surely two lanes collide, and in which way.
+    /// How certain it is that two lanes collide, and in which way.
     OverlapLevel {
         /// Git's merge of the two conflicts.
         Conflict => "conflict",
@@ -45,7 +45,7 @@ pub struct LineRange {
     pub end: u64,
     /// The digest of the change.
     pub digest: String,
-    /// Whether all changed lines are entries of a list that sorts or registers.
+    /// Whether every changed line is an entry of a list: it registers something, or ends as an element does.
     pub is_list: bool,
 }
 
@@ -75,14 +75,13 @@ pub struct LaneSnapshot {
     /// The digest of everything that a merge depends on.
     pub digest: String,
     pub commit: Option<String>,
-    /// The changed paths, by name.
     pub paths: Vec<SnapshotPath>,
     pub added: u64,
     pub deleted: u64,
     pub taken_at: Timestamp,
     /// Why the worktree could not be judged.
     pub unknown: Option<String>,
-    /// The digest with which it was judged against every other lane.
+    /// The digest at the time when the snapshot was compared with every other lane's.
     pub judged: Option<String>,
 }
 
@@ -99,7 +98,7 @@ pub struct OverlapFile {
     pub level: OverlapLevel,
     /// The lines that both change, as first and last line; empty where they are not known.
     pub lines: Vec<(u64, u64)>,
-    /// Whether the lines are adjacent in a list that sorts or registers only, of which sessions are not told.
+    /// Whether the lines are adjacent only as entries of a list; sessions are not told of such a file.
     pub in_list: bool,
 }
 
@@ -109,18 +108,16 @@ pub type ToldFiles = BTreeMap<String, OverlapLevel>;
 /// Two lanes that collide, or a lane that collides with its base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneOverlap {
-    /// The lane; of two the first by name.
+    /// The lane; of two lanes the one whose name is first.
     pub lane: LaneName,
     /// The other lane; `None` for the base.
     pub other: Option<LaneName>,
     /// The most serious level of its files.
     pub level: OverlapLevel,
-    /// The files, by path.
     pub files: Vec<OverlapFile>,
     /// Why it cannot be judged.
     pub why: Option<String>,
     pub since: Timestamp,
-    /// The files of which sessions were told.
     pub told: ToldFiles,
 }
 

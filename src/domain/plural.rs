@@ -1,4 +1,4 @@
-//! Nouns with a number before them.
+//! Nouns with a number before them, in the singular or plural.
 
 use std::fmt::Display;
 

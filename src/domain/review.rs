@@ -17,17 +17,16 @@ string_enum! {
 pub struct Review {
     pub id: i64,
     pub task: TaskId,
-    /// The domain it speaks for.
     pub domain: Label,
     /// The verdict; `None` while the review is only requested.
     pub verdict: Option<Verdict>,
     pub commit: Option<String>,
-    /// The reviewer: requested, or who gave the verdict.
+    /// The requested reviewer, or the one who gave the verdict.
     pub reviewer: Option<String>,
     /// The actor that recorded it: a session's id or `user@host`.
     pub actor: String,
     pub notes: Option<String>,
-    /// When it was asked for, or given.
+    /// When the review was requested, or the verdict given.
     pub created_at: Timestamp,
 }
 

@@ -1,4 +1,5 @@
-//! A sandbox: what the programs of a session can reach. Which one there is, is chosen; nothing here depends on what they do.
+//! A sandbox: the limits of what the programs of a session can reach. Its class is chosen by people; it does not depend on what
+//! the programs do.
 
 use super::string_enum::string_enum;
 

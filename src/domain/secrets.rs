@@ -3,7 +3,7 @@
 /// The text in a secret's place.
 pub const MASK: &str = "•••";
 
-/// Parts of a variable's name that say what its value is.
+/// Parts of a variable's name that show that its value is a secret.
 const SECRET_NAME_PARTS: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
 /// Words that name a secret only at the end of a name: `API_KEY` and not `KEYBOARD`.
@@ -34,10 +34,9 @@ const TOKEN_PREFIXES: &[&str] = &[
     "pypi-",
     "eyJ",
 ];
-/// How long what follows such a beginning must be.
+/// The shortest text that must follow such a beginning.
 const MIN_TOKEN_TAIL: usize = 12;
 
-/// Whether a variable of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     // The shell's own.
@@ -79,7 +78,7 @@ pub fn mask(text: &str) -> String {
     shown
 }
 
-/// The word as it may be shown, and the rest of the text after what was masked with it.
+/// The word with its secret masked, and the rest of the text after what was masked with it.
 fn mask_token<'a>(word: &str, after: &'a str) -> (String, &'a str) {
     let ends = |character: char| {
         character.is_whitespace() || character.is_control() || matches!(character, '"' | '\'' | ',' | ';')

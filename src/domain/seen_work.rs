@@ -6,11 +6,11 @@ use crate::env::Timestamp;
 /// The prefix of the refs that keep the commits that were seen.
 pub const REF_PREFIX: &str = "refs/fairway/seen/";
 
-/// A commit that was seen, as a whole: with everything that it changes since `fork`.
+/// A commit that a reviewer has seen as a whole: with all changes since `fork`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenCommit {
     pub commit: String,
-    /// The commit where it left its base.
+    /// The commit where the work left its base.
     pub fork: String,
 }
 
@@ -23,9 +23,9 @@ pub struct SeenWork {
     pub lane: Option<LaneName>,
     /// The newest commit that was seen.
     pub newest: Option<SeenCommit>,
-    /// The one before it.
+    /// The commit that was seen before the newest.
     pub earlier: Option<SeenCommit>,
-    /// When the newest was seen for the first time.
+    /// When the newest commit was seen for the first time.
     pub seen_at: Option<Timestamp>,
     /// When the reviewer put the task off.
     pub deferred_at: Option<Timestamp>,

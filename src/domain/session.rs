@@ -7,7 +7,7 @@ use super::{
 use crate::env::Timestamp;
 
 string_enum! {
-    /// The activity, as reported; never guessed.
+    /// The activity as it was reported; Fairway never guesses it.
     Activity {
         Unknown => "unknown",
         Idle => "idle",
@@ -42,15 +42,15 @@ pub const GIVEN_UP_REASON: &str = "given up by ";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its short id, and its name in the backend.
+    /// Its short id, which is also its name in the backend if that has no other.
     pub id: SessionId,
-    /// Its run, from launch to exit.
+    /// The id of its run, which lasts from launch to exit.
     pub run_id: RunId,
     pub role: Role,
     pub lane: Option<LaneName>,
     pub task: Option<TaskId>,
     pub provider: Option<Label>,
-    /// The backend: a built-in's or configured one's name, or `exec:/path`.
+    /// The name of a built-in or configured backend, or `exec:/path`.
     pub backend: Option<String>,
     /// Its name in the backend, when that is not its id.
     pub session_name: Option<String>,
@@ -60,7 +60,7 @@ pub struct Session {
     pub activity: Activity,
     /// The input that it waits for, when it requires action.
     pub waiting_for: Option<String>,
-    /// Where the activity was reported from.
+    /// The source that reported the activity.
     pub activity_source: Option<String>,
     /// Since when it has this activity, as reported.
     pub activity_at: Option<Timestamp>,
@@ -76,16 +76,16 @@ pub struct Session {
     pub boot_id: Option<String>,
     pub socket: Option<String>,
     pub pane: Option<String>,
-    /// The server that the pane belongs to: one that is started anew gives out the same ids again.
+    /// The server that the pane belongs to: a server that is started again gives out the same pane ids again.
     pub server_pid: Option<i64>,
-    /// That server's start time, like `pid_started`.
+    /// The start time of that server, in the kernel's ticks since boot.
     pub server_started: Option<i64>,
     pub transcript: Option<String>,
     pub worktree: Option<String>,
     pub branch: Option<String>,
-    /// The adapter script that started it, with which every later call is made.
+    /// The backend script that started it; every later call uses the same script.
     pub adapter_script: Option<String>,
-    /// The adapter's state directory, likewise.
+    /// The state directory that the script was started with; every later call uses it.
     pub adapter_state: Option<String>,
     pub started_at: Timestamp,
     pub last_heartbeat_at: Option<Timestamp>,
@@ -97,7 +97,7 @@ pub struct Session {
     pub reason: Option<String>,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
-    /// The session whose work this one goes on with.
+    /// The session whose work this one continues.
     pub relaunch_of: Option<SessionId>,
     /// The message with its first prompt.
     pub first_prompt: Option<i64>,
@@ -105,7 +105,7 @@ pub struct Session {
     pub questions: i64,
     /// The sandbox around its program; `None` for one that Fairway did not launch.
     pub sandbox: Option<SandboxClass>,
-    /// Grows with every change; a mark made from an older look fails.
+    /// The version of the row, which grows with every change. An update from an older version fails.
     pub version: i64,
 }
 

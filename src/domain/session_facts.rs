@@ -12,11 +12,11 @@ use super::{
 use crate::env::Timestamp;
 
 string_enum! {
-    /// Where the answer comes from whether a session is alive.
+    /// The source of the answer to whether a session is alive.
     AliveSource {
-        /// The kernel, about the recorded process of this host.
+        /// The kernel: whether the recorded process on this host is alive.
         Process => "process",
-        /// The kernel, about the program of a session whose supervisor is gone.
+        /// The kernel: whether the program of a session without a supervisor is alive.
         Program => "program",
         /// The store, in which the session's end is recorded.
         End => "end",
@@ -31,7 +31,7 @@ pub struct Aliveness {
     /// `None` when this host has no proof.
     pub alive: Option<bool>,
     pub source: AliveSource,
-    /// The observation, as a clause: `process 7 is gone`.
+    /// The observation as a clause, such as `process 7 is gone`.
     pub reason: String,
 }
 
@@ -57,7 +57,7 @@ pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -
     }
 }
 
-/// A claimed task, without its texts.
+/// A claimed task without its texts, apart from the title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldTask {
     pub task: TaskId,
@@ -71,12 +71,12 @@ pub struct HeldTask {
     pub claimed_at: Timestamp,
     /// The end of the lease; `None` for a claim without a lease.
     pub lease_until: Option<Timestamp>,
-    /// The reason, of a blocked task.
+    /// The reason of a blocked task.
     pub blocked_reason: Option<String>,
     pub updated_at: Timestamp,
 }
 
-/// The work of a session, in its own words.
+/// The work of a session, as it was reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doing {
     /// The summary of its newest written checkpoint, or what it waits for.
@@ -87,7 +87,7 @@ pub struct Doing {
 }
 
 string_enum! {
-    /// By what a session was last seen.
+    /// The kind of observation by which a session was last seen.
     SeenBy {
         Heartbeat => "heartbeat",
         Output => "output",
@@ -95,7 +95,7 @@ string_enum! {
     }
 }
 
-/// The last sight of a session.
+/// The time at which a session was last seen, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub at: Timestamp,
@@ -115,23 +115,22 @@ impl Seen {
     }
 }
 
-/// A session with everything that is known of it.
+/// A session with all facts that are known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionOverview {
     pub session: Session,
     pub alive: Aliveness,
-    /// The tasks that it has claimed, by id.
     pub holds: Vec<HeldTask>,
-    /// Its activity; `None` when it has not said so.
+    /// Its activity; `None` when it has reported none.
     pub doing: Option<Doing>,
     pub seen: Seen,
-    /// Whether it can be relaunched by its id alone; known of a session that is over.
+    /// Whether it can be relaunched by its id alone. This is determined only for a session that is over.
     pub can_relaunch: bool,
-    /// Why it counts as stale although that is not recorded; `None` for one that was not judged.
+    /// Why it counts as stale although that is not recorded; `None` when it does not, or was not judged.
     pub silence: Option<String>,
-    /// Why its agent may run a tool without asking; `None` for one that asks, and for a session in a terminal.
+    /// Why its agent may run a tool without asking; `None` when the agent asks, and for a session in a terminal.
     pub unguarded: Option<String>,
-    /// Whether the actor for whom this is read had stopped it.
+    /// Whether the actor that reads this overview had stopped it.
     pub is_stopped_by_reader: bool,
 }
 
@@ -191,7 +190,7 @@ impl SessionOverview {
     }
 }
 
-/// A command that a person can run, and what it is for.
+/// A command that a person can run, with its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextCommand {
     /// The purpose: `release it`.

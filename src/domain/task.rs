@@ -11,11 +11,10 @@ use crate::env::Timestamp;
 pub enum TaskState {
     Todo,
     InProgress(Claim),
-    /// Claimed; the claimant waits for something.
+    /// Claimed; the claimant waits for something. The text is the reason.
     Blocked(Claim, String),
     Review(Claim),
     Done(Timestamp),
-    /// Given up.
     Cancelled(Timestamp),
 }
 
@@ -62,13 +61,12 @@ pub struct TaskFields {
     pub title: String,
     /// The description of the work; may be empty.
     pub body: String,
-    /// The role for it.
     pub role: Option<Role>,
-    /// Where it is to be done.
+    /// The lane in which it is to be done.
     pub lane: Option<LaneName>,
     /// The task it is a part of; it may be absent from the store after an import.
     pub parent: Option<TaskId>,
-    /// 0 is first, 4 last.
+    /// From 0, the most urgent, to 4.
     pub priority: u8,
     /// Labels, sorted, without repeats.
     pub labels: Vec<String>,
@@ -82,7 +80,7 @@ pub struct TaskFields {
     pub review_domains: Vec<Label>,
 }
 
-/// The priority of a task that was given none.
+/// The priority of a task for which none was given.
 pub const DEFAULT_PRIORITY: u8 = 2;
 /// The last priority.
 pub const LOWEST_PRIORITY: u8 = 4;
@@ -106,17 +104,16 @@ impl TaskFields {
     }
 }
 
-/// The fields of a task without a claim that a list shows.
+/// The fields of an unclaimed task that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSummary {
     pub id: TaskId,
     pub title: String,
     pub status: TaskStatus,
-    /// The role for it.
     pub role: Option<Role>,
-    /// Where it is to be done.
+    /// The lane in which it is to be done.
     pub lane: Option<LaneName>,
-    /// 0 is first, 4 last.
+    /// From 0, the most urgent, to 4.
     pub priority: u8,
 }
 
@@ -127,7 +124,7 @@ pub struct Task {
     pub state: TaskState,
     /// The highest epoch that a claim on it ever had; 0 before the first.
     pub epoch: i64,
-    /// How many of its dependencies are not done; derived, kept by the store.
+    /// How many of its dependencies are not done. The store derives and updates it.
     pub open_deps: i64,
     pub branch: Option<String>,
     pub commit: Option<String>,

@@ -2,25 +2,25 @@
 
 use super::{Refusal, excerpt::excerpt, job::TerminalSize, terminal_keys};
 
-/// The most that one call types, in bytes.
+/// The largest input of one call, in bytes.
 pub const MAX_INPUT_BYTES: usize = 1 << 20;
 /// The most rows or columns that a terminal has.
 pub const MAX_TERMINAL_DIMENSION: u16 = 10_000;
 
-/// The beginning and the end of a paste to a program that wants to tell it from typing.
+/// The sequences around a paste, for a program that distinguishes a paste from typing.
 const BRACKETED_PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
 
-/// One thing that is typed.
+/// One piece of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalInput {
-    /// A text as it is; nothing in it is a key.
+    /// A text, which is typed as it is; nothing in it is a key.
     Text(String),
-    /// A key by its name, which is known.
+    /// The name of a key that exists.
     Key(String),
-    /// A text that the program may take for pasted.
+    /// A text that the program may recognize as pasted.
     Paste(String),
     Hex(Vec<u8>),
-    /// No more input: the end of a pipe, Ctrl-D on a terminal.
+    /// The end of the input: it closes a pipe, and is Ctrl-D on a terminal.
     Eof,
     Size(TerminalSize),
 }

@@ -1,4 +1,4 @@
-//! The hints of refusals that take more than a line.
+//! The hints of refusals that take more than one line of code.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::domain::{
 pub(super) const GH_ISSUE_LIST: &str =
     "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
 
-/// What stands for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
+/// A placeholder for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
 pub const SAME_COMMAND: &str = "fairway …";
 
 /// The noun of a missing snapshot.

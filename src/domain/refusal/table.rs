@@ -1,4 +1,4 @@
-//! The macro that makes the refusals of their entries.
+//! The macro that makes the refusals from their entries.
 
 macro_rules! refusals {
     ($(

@@ -1,4 +1,4 @@
-//! Whether a session is alive, and how its claims go on when it is not. Unknown is never called dead.
+//! Whether a session is alive, and how its claims are continued when it is not. A session of unknown state is never called dead.
 
 use super::liveness::ProcessObservation;
 use crate::domain::{

@@ -18,13 +18,13 @@ use crate::{
 pub struct ClaimantFacts<'a> {
     pub actor: &'a Actor,
     pub role: Option<&'a Role>,
-    /// In which lane; `None` takes from any.
+    /// The lane in which the claimer works; `None` may claim from any lane.
     pub lane: Option<&'a LaneName>,
-    /// Takes tasks of every role.
+    /// Whether tasks of every role may be claimed.
     pub any_role: bool,
-    /// Takes tasks of every lane.
+    /// Whether tasks of every lane may be claimed.
     pub any_lane: bool,
-    /// Takes it from its holder, with this reason.
+    /// The reason for taking the task from its claimant; `None` when it must not be taken.
     pub steal: Option<&'a str>,
 }
 
@@ -37,26 +37,25 @@ pub struct HeldPaths {
 }
 
 string_enum! {
-    /// The policy of `[claims] path_conflicts` for an overlap: the claim is refused, goes through with a note, or overlaps are not
-    /// checked.
+    /// The policy of `[claims] path_conflicts` for an overlap: the claim is refused, goes through with a note, or overlaps are
+    /// not checked.
     PathPolicy { Refuse => "refuse", Warn => "warn", Off => "off" }
 }
 
 /// The facts around a task that its claim depends on.
 #[derive(Debug)]
 pub struct ClaimFacts<'a> {
-    /// The lane in which the task would be, and how many *other* tasks are held in it.
+    /// The lane in which the task would be, and how many *other* tasks are claimed in it.
     pub lane: Option<(&'a Lane, i64)>,
     pub waiting: &'a [NotReadyReason],
-    /// The paths of all tasks of other claimants.
     pub held_paths: &'a [HeldPaths],
     pub path_policy: PathPolicy,
 }
 
-/// A claim that may be made.
+/// A claim that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimGrant {
-    /// How it comes to its holder.
+    /// How the claim comes to its claimant.
     pub takeover: Takeover,
     /// The overlap that `warn` lets pass.
     pub conflict: Option<Refusal>,

@@ -17,9 +17,9 @@ pub struct ReadPlan {
     pub acknowledged: Vec<i64>,
     /// The messages that the reader gets now, by priority and then the oldest first.
     pub offered: Vec<Message>,
-    /// When an offer to another reader expires that this reader could get then.
+    /// When an offer to another reader expires; this reader could get the message then.
     pub next_offer_expiry: Option<Timestamp>,
-    /// How many more wait than one reading takes.
+    /// How many more messages wait than one reading takes.
     pub remaining: usize,
 }
 
@@ -61,11 +61,11 @@ fn sort_by_priority(messages: &mut [Message]) {
     messages.sort_by_key(|message| (message.priority.rank(), message.id));
 }
 
-/// When a message may go.
+/// How urgently a message is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Urgency {
     pub priority: Priority,
-    /// Whether it goes although the session's state is unknown.
+    /// Whether it is delivered although the session's state is unknown.
     pub now: bool,
 }
 
@@ -136,22 +136,22 @@ pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, no
 /// The conditions for typing a message into a session's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypingPolicy {
-    /// It is not to be typed now.
+    /// Not now.
     Wait,
-    /// Typing.
+    /// Type the message.
     Type,
-    /// An interrupt, then typing.
+    /// Interrupt the session, then type the message.
     InterruptThenType,
 }
 
-/// How text comes into the turn of a session that is busy.
+/// How text reaches the running turn of a busy session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnAccess {
-    /// Nothing brings it: the turn must be interrupted.
+    /// In no way: the turn must be interrupted.
     None,
-    /// Hooks of its provider come by and bring what waits at the turn's boundary, or in its middle.
+    /// By hooks of the provider, which bring waiting text at the end of the turn or in its middle.
     Hooks,
-    /// The agent takes urgent prompts into its running turn.
+    /// By the agent, which takes urgent prompts into its running turn.
     Steering,
 }
 

@@ -4,11 +4,10 @@
 /// The shape of a dialog, as it was recorded with the provider's program.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogShape<'a> {
-    /// The question that it asks; empty where that is the agent's own.
+    /// The question that the dialog asks; empty where the agent words it.
     pub question: &'a str,
     /// The beginning of the last line of the screen.
     pub end: &'a str,
-    /// Where its subject stands.
     pub subject: SubjectPlace<'a>,
 }
 

@@ -25,7 +25,7 @@ pub const MAX_PROMPT_BYTES: usize = 128 * 1024 - PROMPT_VAR.len() - 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub shell_text: String,
-    /// Exact words; without them the text is what is run.
+    /// The exact words of the program. Without them the shell text is run.
     pub argv: Option<Vec<String>>,
 }
 

@@ -16,8 +16,8 @@ pub struct LandingItem {
 /// The items in the order of their landing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandingOrder {
-    /// The places of the items. Those of one wave conflict with none of the same wave; a later wave lands after the work of it
-    /// was brought up to date with the waves before.
+    /// The places of the items. The items of one wave do not conflict with each other. A later wave lands after its work was
+    /// updated to the waves before.
     pub waves: Vec<Vec<usize>>,
 }
 

@@ -1,17 +1,17 @@
 //! The search for the work with which other work breaks: both pass a check alone, and fail it together.
 
-/// What the search wants to know next, or has found.
+/// The next question of the search, or its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairStep {
-    /// Whether the work passes on the base with so many of the landings.
+    /// Ask whether the work passes on the base with this number of the landings.
     Work { below: usize },
-    /// Whether the base passes with so many of the landings, without the work.
+    /// Ask whether the base passes with this number of the landings, without the work.
     Base { below: usize },
     /// The work fails without any of them.
     Nothing,
     /// The work fails with the landing at this place.
     Landing(usize),
-    /// The checks do not say which.
+    /// The checks do not tell which landing it is.
     Unknown,
 }
 

@@ -15,7 +15,7 @@ use crate::{
 
 /// How often an item is tried at a sink.
 pub const MAX_ATTEMPTS: i64 = 5;
-/// More items than this come as one summary.
+/// More items than this are sent as one summary.
 pub const MAX_SINGLE: usize = 5;
 /// The delay after the first failure; each further failure triples it.
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(10);
@@ -31,13 +31,13 @@ pub struct Batch {
 /// The next steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The items that wait for the end of the quiet window and have no receipt that says so.
+    /// The items that must wait for the end of the quiet window and have no receipt that says so yet.
     pub hold: Vec<(String, SinkName)>,
     /// The items to send, in this order. A batch of several is a summary.
     pub send: Vec<Batch>,
-    /// Whether a receipt's item is gone.
+    /// Whether there is a receipt of an item that is no longer on the board.
     pub has_gone: bool,
-    /// When something is due next without another event.
+    /// When something is due next, if no event comes before.
     pub next: Option<Timestamp>,
 }
 
@@ -63,13 +63,13 @@ pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     receipt.state == ReceiptState::Failed || is_abandoned()
 }
 
-/// A sink and what it wants of the board now.
+/// A sink and the items that it wants now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkWish {
     pub sink: SinkName,
     /// The keys of the items of its kinds, in the order of the board.
     pub wanted: Vec<String>,
-    /// Those of them that are sent in the quiet window too.
+    /// The items of these that are sent in the quiet window too.
     pub urgent: BTreeSet<String>,
     /// The end of its quiet window, while it lasts.
     pub quiet_until: Option<Timestamp>,

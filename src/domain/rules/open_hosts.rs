@@ -1,5 +1,5 @@
-//! The hosts that the proxy of a sandbox lets through. Names are compared as bytes. A form that two readers could take for
-//! different hosts is refused before that.
+//! The hosts that the proxy of a sandbox lets through. Names are compared as bytes, so a spelling that two programs could take
+//! for different hosts is refused first.
 
 use std::{
     fmt,
@@ -10,10 +10,10 @@ use std::{
 const MAX_BYTES: usize = 260;
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
-/// The beginning of a pattern for every name below another one.
+/// The prefix of a pattern for every name below another one.
 const BELOW: &str = "*.";
 
-/// A host as it is asked for: a name in small letters, or an address.
+/// A requested host: a name in lower case, or an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     Name(String),
@@ -37,7 +37,7 @@ pub struct OpenHost {
 /// Why a host is not reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRefusal {
-    /// Its text is none that names exactly one host.
+    /// Its text does not name exactly one host.
     Unclear(&'static str),
     NotListed,
     /// It is an address of this machine or its network, or leads to one.

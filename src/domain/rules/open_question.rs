@@ -35,7 +35,7 @@ pub fn find(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerWay {
-    /// A text to the session.
+    /// By a text to the session.
     Text,
     /// In the program's own window: a dialog of the provider, in which a typed text means something else.
     Window,

@@ -1,5 +1,5 @@
-//! The head of a request to a proxy: which host it asks for, and what of it goes on. A head that two readers could read
-//! differently is none.
+//! The head of a request to a proxy: which host it asks for, and which of its lines are passed on. A head that two programs
+//! could read differently is refused.
 
 pub const MAX_HEAD_BYTES: usize = 32 << 10;
 const END: &[u8] = b"\r\n\r\n";
@@ -9,7 +9,7 @@ const HTTP_PORT: u16 = 80;
 pub enum ProxyRequest {
     /// A tunnel to `host:port`.
     Tunnel { authority: Vec<u8> },
-    /// A request in clear text for a host. The head goes on as far as the line of the host, which the caller writes.
+    /// A request in clear text for a host. The caller writes the line of the host and passes the rest of the head on.
     Plain { authority: Vec<u8>, line: Vec<u8>, fields: Vec<u8> },
 }
 

@@ -1,4 +1,4 @@
-//! Which finished runs are forgotten: those that are too old, too many, or whose output takes too much room.
+//! Which finished jobs are forgotten: those that are too old, too many, or whose output takes too much room.
 
 use std::time::Duration;
 

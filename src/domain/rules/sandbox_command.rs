@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::domain::sandbox::SandboxNetwork;
-/// What is at a path inside.
+/// The content of a path inside the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// An empty directory of the sandbox's own, which is gone with it.
@@ -28,7 +28,7 @@ pub enum Shown {
 /// The facts that a sandbox is made from. All paths are absolute and without links.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxFacts {
-    /// What is at which path; everything else is as outside, read-only.
+    /// The paths with their content; everything else is as outside, read-only.
     pub shown: BTreeMap<PathBuf, Shown>,
     pub network: SandboxNetwork,
     pub directory: PathBuf,

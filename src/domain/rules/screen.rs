@@ -7,7 +7,7 @@ use crate::{
     domain::session::{Activity, Session, SessionStatus},
     env::Timestamp,
 };
-/// How long a screen must have stood still before it says anything, and how long after the last hook.
+/// How long a screen must have stayed unchanged, and how long ago the last hook must be, before the screen is judged.
 pub const STILL_FOR: Duration = Duration::from_secs(10);
 
 pub fn shows_any(screen: &str, texts: &[String]) -> bool {

@@ -17,7 +17,7 @@ pub struct TaskChange {
     pub at: Timestamp,
     pub kind: EventKind,
     pub to: TaskStatus,
-    /// Whether it is counted: events outside of the asked period or sessions give only the times.
+    /// Whether the change is counted. A change outside of the period or the sessions in question only gives times.
     pub is_counted: bool,
 }
 
@@ -71,14 +71,13 @@ impl TaskNumbers {
         })
     }
 
-    /// Adds the numbers of another day.
     pub fn add(&mut self, other: &Self) {
         self.claimed.extend(other.claimed.iter().cloned());
         self.done.extend(&other.done);
     }
 }
 
-/// The way of a task since it was added, or reopened.
+/// The progress of a task since it was added or reopened.
 struct Progress {
     status: TaskStatus,
     since: Timestamp,
