@@ -360,12 +360,12 @@ const RAISE_EVENT_NUMBER: Statement<'_> = Statement {
          FROM (SELECT current_setting('fairway.numbers')::jsonb AS numbers) AS counted",
 };
 
-/// The numbers after a gap.
+/// The numbers after a dump or a replica was made valid again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leap {
     /// The new epoch of every task.
     pub epoch: i64,
-    /// The number of the event that says so.
+    /// The number of the event that records this.
     pub event: i64,
 }
 

@@ -19,7 +19,7 @@ pub struct ClaimPeriod {
     pub ended: Option<(Timestamp, ClaimEnd)>,
 }
 
-/// Where a claim is worked on.
+/// The place where a claim is worked on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimPlace {
     pub lane: Option<LaneName>,
@@ -34,7 +34,6 @@ pub struct ClaimPlace {
 pub struct NewestClaim {
     /// The session, when the claimant is one.
     pub session: Option<SessionId>,
-    /// Where it is worked on.
     pub place: ClaimPlace,
     pub is_live: bool,
 }
@@ -43,7 +42,7 @@ pub struct NewestClaim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimChain {
     pub first_epoch: i64,
-    /// When that was made.
+    /// When the first claim of the chain was made.
     pub since: Timestamp,
 }
 
@@ -89,7 +88,7 @@ pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreEr
     Ok(())
 }
 
-/// The epoch of the newest claim that `claimant` ever had on a task.
+/// The epoch of the newest claim that `claimant` ever had on a task; `None` when there was none.
 pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Option<i64>, StoreError> {
     Ok(sql::first(tx.conn(), LATEST, &[&task, &claimant], |row| row.get(0))?.flatten())
 }

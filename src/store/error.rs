@@ -7,12 +7,12 @@ use thiserror::Error;
 
 use crate::domain::plural;
 
-/// The events that a store lacks of the remembered ones.
+/// The events that are remembered but missing in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// The number of the newest event that was written.
+    /// The number of the newest event that is remembered.
     pub known_event: i64,
-    /// The number of the newest event that is there.
+    /// The number of the newest event in the store.
     pub found_event: i64,
 }
 

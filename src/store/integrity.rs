@@ -196,7 +196,7 @@ pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// Commands that run at once read the clock at different times.
+/// How far apart the clock readings of commands that run at once may be.
 const TOLERANCE_MS: i64 = 60_000;
 
 const FUTURE_TIMES: &str = "SELECT \

@@ -105,7 +105,6 @@ pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), STOPPED, &[], read)
 }
 
-/// The newest landing of a commit into a base in a style.
 pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
     sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style], read)
 }
@@ -115,7 +114,7 @@ pub fn newest(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), NEWEST, &[&limit], read)
 }
 
-/// The landings in a base, newest first, at most `limit`.
+/// The successful landings into a base, newest first, at most `limit`.
 pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
 }

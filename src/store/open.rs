@@ -232,7 +232,8 @@ pub(super) fn open_checked(path: &Path, schema: &Schema) -> Result<Connection, S
     Ok(conn)
 }
 
-/// The schema version of a Fairway file.
+/// Reads the schema version of a Fairway file. Refuses the file of another program, and a version that is newer than this
+/// binary.
 pub(super) fn schema_version(conn: &Connection, path: &Path, schema: &Schema) -> Result<i64, StoreError> {
     let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (read("application_id")?, read("user_version")?);

@@ -21,9 +21,9 @@ pub struct LaneDiffstat {
     pub files: u64,
     pub added: u64,
     pub deleted: u64,
-    /// When it was looked at.
+    /// When the worktree was examined.
     pub taken_at: Timestamp,
-    /// Whether it could be judged.
+    /// Whether the change could be determined.
     pub is_known: bool,
     /// The commit that was checked out.
     pub tip: Option<String>,

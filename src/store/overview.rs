@@ -116,7 +116,7 @@ pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<WrittenCh
     sql::first(tx.conn(), NEWEST_WRITTEN, &[&task], read_checkpoint)
 }
 
-/// The newest checkpoint of a task that a session wrote.
+/// The newest checkpoint of a task that this session wrote.
 pub fn newest_written_by(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -161,9 +161,9 @@ pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, Stor
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskCounts {
-    /// Claimable now.
+    /// Tasks that can be claimed now.
     pub ready: i64,
-    /// Neither done nor cancelled.
+    /// Tasks that are neither done nor cancelled.
     pub open: i64,
     pub done: i64,
 }
@@ -175,7 +175,7 @@ pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     Ok(TaskCounts { ready: count(COUNT_READY)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
 }
 
-/// The numbers of [`TaskCounts`] that a task counts in: each is 0 or 1.
+/// The counts of [`TaskCounts`] for one task: each is 0 or 1.
 pub type TaskState = TaskCounts;
 
 fn read_state(row: &Row<'_>) -> Result<(String, TaskState), StoreError> {
@@ -196,12 +196,12 @@ pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreE
     Ok(sql::first(tx.conn(), TASK_STATE, &[&task], read_state)?.map(|(_, state)| state))
 }
 
-/// The columns of a live session that change with each of its changes.
+/// The columns of a live session by which a change of it is noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionStamp {
     pub id: SessionId,
     pub version: i64,
-    /// Its last heartbeat, which is put right after a step of the clock without a new version.
+    /// Its last heartbeat, which may be corrected after a step of the clock without a new version.
     pub last_heartbeat_at: Option<Timestamp>,
     /// When its backend last saw output of it.
     pub last_output_at: Option<Timestamp>,

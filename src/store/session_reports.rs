@@ -133,7 +133,6 @@ pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Sets what the agent of a structured session says about itself.
 pub fn set_protocol(tx: &WriteTx<'_>, session: &SessionId, state: &ProtocolState) -> Result<(), StoreError> {
     let ProtocolState { agent, mode, unguarded, can_steer } = state;
     sql::execute(tx.conn(), PROTOCOL, &[&session, agent, mode, unguarded, &i64::from(*can_steer)])?;

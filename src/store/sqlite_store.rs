@@ -143,7 +143,7 @@ impl SqliteStore {
         }
     }
 
-    /// Begins an IMMEDIATE transaction, after the turn in the write queue.
+    /// Waits for a turn in the write queue, then begins an IMMEDIATE transaction.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),

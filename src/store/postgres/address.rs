@@ -52,7 +52,7 @@ pub struct StoreAddress {
     /// The file of the certificates that are trusted instead of the system's.
     pub(super) root_certificates: Option<PathBuf>,
     tls: TlsMode,
-    /// The parameters that are no part of what the other fields show.
+    /// The parameters that the other fields do not hold.
     parameters: Vec<(String, String)>,
     /// Why a password was not found where one may have been expected.
     pub(super) password_note: Option<String>,

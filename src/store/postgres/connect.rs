@@ -1,4 +1,4 @@
-//! Connecting to a server, and what a connection must be fit for.
+//! Connecting to a server, and the conditions that a server must meet.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The oldest server: it has `client_connection_check_interval`.
+/// The oldest supported server: the first with `client_connection_check_interval`.
 const OLDEST_SERVER: (i64, &str) = (140_000, "14");
 // The last ones tell one run of the server from another. The second of them is also new after a crash, from which the server
 // recovers without beginning anew.
@@ -28,7 +28,7 @@ pub(super) const KEEP_COMMITS: &str =
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 /// The value of `lock_timeout` that each connection asks for, as the server shows it.
 const LOCK_TIMEOUT_SETTING: &str = "5s";
-/// How long a server that takes no connection now is asked again.
+/// How long a server that takes no connection now is tried again.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts, in milliseconds, and the spread that keeps processes apart.
 const PAUSE_MILLIS: u64 = 50;
@@ -37,7 +37,7 @@ const SPREAD_MILLIS: u64 = 200;
 /// A new connection.
 pub(super) struct Connected {
     pub client: PostgresClient,
-    /// A run of the server: while it is the same, the server has lost nothing.
+    /// Identifies a run of the server: while it is unchanged, the server has lost nothing.
     pub server_run: String,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The age from which a row is written anew, by a write or a look.
+/// The age from which a row is written again, by a write or a read.
 const SEEN_INTERVAL: Duration = Duration::from_secs(60);
 /// The number of earlier boots that a row keeps.
 const KEPT_BOOTS: usize = 16;
@@ -35,7 +35,7 @@ const GIVE_BACK: &str = "UPDATE hosts SET earlier_boots = (earlier_boots::jsonb 
 /// for none: of two reads at once it is enough to record one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Look {
-    /// An SQL expression: whether the row is old and can be written.
+    /// An SQL expression for whether the row is old and can be written.
     pub is_due: String,
     /// The statement that updates the row. It updates no row of another boot: that would hide a clone.
     pub record: String,

@@ -11,7 +11,7 @@ use crate::store::{StoreError, sql::PostgresConnection};
 /// A write whose commit was sent.
 #[derive(Debug)]
 pub(super) struct SentWrite<'a> {
-    /// Its number in the server.
+    /// The number of its transaction on the server.
     pub transaction: &'a str,
     /// The run of the server that gave the number.
     pub server_run: &'a str,

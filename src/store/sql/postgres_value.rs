@@ -56,7 +56,6 @@ impl OwnedBound {
     }
 }
 
-/// The values of a statement with their types.
 pub(super) fn bind<'a>(values: &'a [&dyn ToValue]) -> Vec<Bound<'a>> {
     values.iter().map(|value| Bound(value.to_value(), value.value_type())).collect()
 }
