@@ -1,4 +1,4 @@
-//! What canaries have proven about the agents of this host: one file for each agent, command and mode, outside of every project.
+//! The results of canaries for the agents of this host: one file for each agent, command and mode, outside of every project.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ const DIRECTORY: &str = "agent-proofs";
 /// The longest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// An agent as a launch starts it. A proof is about exactly this.
+/// An agent as a launch starts it. A proof is valid for exactly this setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentSetup {
     pub provider: String,
@@ -30,7 +30,7 @@ pub struct AgentSetup {
     pub version: Option<String>,
 }
 
-/// What a canary has shown.
+/// The result of a canary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentProof {
     pub provider: String,
@@ -39,7 +39,7 @@ pub struct AgentProof {
     /// The version that the files around the program record.
     pub version: Option<String>,
     pub mode: Option<String>,
-    /// Why it does not prove that the agent asks; `None` when it does.
+    /// Why the canary does not prove that the agent asks; `None` when it does.
     pub why: Option<String>,
     pub at_ms: i64,
 }

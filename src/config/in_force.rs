@@ -1,4 +1,4 @@
-//! The configuration in force: what the files say, or what was trusted of them while they say something else.
+//! The configuration in force: that of the files, or the trusted one while the files differ from it.
 
 use std::{path::Path, sync::Arc};
 

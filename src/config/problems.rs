@@ -11,7 +11,7 @@ use super::{
 };
 use crate::env::Env;
 
-/// More than a person reads at once.
+/// The largest number of problems that is shown; a person does not read more at once.
 const MAX_PROBLEMS: usize = 50;
 
 /// Collects every problem of the files that can be found; those after a syntax error cannot. `first` is the one that reading has

@@ -24,10 +24,10 @@ pub const OUTPUT_FILE: &str = "runs.db";
 /// The directory of the worktrees that Fairway makes, in the state directory.
 pub const WORKTREES_DIR: &str = "worktrees";
 
-/// The directory about stores, in the user's state directory.
+/// The directory of facts about stores, in the user's state directory.
 const KNOWN_STORES: &str = "stores";
 
-/// A project's places. All absolute.
+/// The paths of a project, all of them absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The directory that holds `.fairway.toml`.
@@ -35,7 +35,7 @@ pub struct Project {
     /// `.fairway` under the root.
     pub state: PathBuf,
     pub store: PathBuf,
-    /// The directory of what is kept about stores outside their trees; `None` without a home.
+    /// The directory for facts about stores outside of their trees; `None` without a home directory.
     known_stores: Option<PathBuf>,
 }
 
@@ -243,7 +243,7 @@ fn main_counterpart(dir: &Path) -> Option<PathBuf> {
     Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
-/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry of git.
+/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry that git made.
 pub fn worktree_top(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| is_worktree_top(dir))?.canonicalize().ok()
 }
@@ -295,7 +295,6 @@ impl GitDir {
     }
 }
 
-/// Whether two worktrees belong to the same repository.
 pub fn is_same_repository(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;

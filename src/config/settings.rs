@@ -75,7 +75,6 @@ impl Settings {
         self.store.is_on_server() && self.land.shared
     }
 
-    /// Reads the settings from the layers of a project.
     pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
         let mut settings = Self::from_table(layers.merged()).map_err(|Wrong { key, why }| ConfigError::Value {
             place: layers.location_of(&key),
@@ -104,13 +103,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings of a file's text.
     #[cfg(test)]
     pub(super) fn parse(text: &str) -> Result<Self, (String, String)> {
         Self::from_table(text.parse().unwrap()).map_err(|wrong| (wrong.key, wrong.why))
     }
 
-    /// The gates of `done`.
     pub fn done_gates(&self) -> &[Gate] {
         &self.gates.done.require
     }

@@ -1,5 +1,5 @@
-//! Whether the programs that a project's files name may be run here: nothing from a file is, until this path and content
-//! were trusted by this user. A cloned repository brings its own configuration.
+//! Whether the programs that a project's files name may be run here. A cloned repository brings its own configuration, so
+//! nothing from a file is run until this user has trusted this path and content.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ use crate::{
 /// The sections that name programs or their environment, or say what an agent may do.
 const SECTIONS: &[&str] = &["approvals", "backends", "guard", "identity", "providers", "roles", "sandbox"];
 
-/// Whether what the files name may be run.
+/// Whether the programs that the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// They name no program.
+    /// The files name no program.
     NotNeeded,
-    /// It was trusted as it is.
+    /// This user has trusted them as they are.
     Trusted,
-    /// It was not, and why that is so.
+    /// They are not trusted, for this reason.
     Untrusted(String),
 }
 
@@ -156,11 +156,11 @@ pub fn check_script(env: &Env, project: &Project, layers: &Layers, script: &Path
 /// Whether the guard may decide by the rules that are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardTrust {
-    /// There are none, and none were trusted before.
+    /// There are no rules, and none were trusted before.
     Absent,
-    /// They are what was trusted.
+    /// The rules are the trusted ones.
     Trusted,
-    /// They are not, and why that is so.
+    /// The rules are not trusted, for this reason.
     Untrusted(String),
 }
 

@@ -20,12 +20,12 @@ use crate::{
 pub struct TrustContent {
     pub root: PathBuf,
     pub files: BTreeMap<PathBuf, String>,
-    /// Each file with its text. Records of earlier versions have none.
+    /// The text of each file. Records of earlier versions have none.
     #[serde(default)]
     pub texts: BTreeMap<PathBuf, String>,
     /// Each script inside the root with its digest.
     pub scripts: BTreeMap<PathBuf, String>,
-    /// Whether the files say what agents may do: rules that go away are a change too.
+    /// Whether the files have guard rules: to remove all of them is a change too.
     #[serde(default)]
     pub guard: bool,
     /// The bytes of the record that this was read from.
@@ -33,25 +33,25 @@ pub struct TrustContent {
     pub source: Vec<u8>,
 }
 
-/// How texts compare with those that were trusted.
+/// The result of comparing texts with those that were trusted.
 #[derive(Debug, Clone, Default)]
 pub enum TextTrust {
     /// They were not compared.
     #[default]
     Unchecked,
-    /// None of this root was ever trusted.
+    /// Nothing of this root was ever trusted.
     Never,
     /// The record cannot be read, for this reason.
     Unreadable(String),
-    /// They are what was trusted.
+    /// The texts are the trusted ones.
     Same(Box<TrustContent>),
-    /// This file differs from what was trusted, and the texts are those of the files.
+    /// This file differs from the trusted one. The texts are those of the files.
     Changed(PathBuf, Box<TrustContent>),
-    /// A file differs from what was trusted, and the texts are the trusted ones.
+    /// A file differs from the trusted one. The texts are the trusted ones.
     Kept(KeptText),
 }
 
-/// Why the trusted texts are in force in place of the files'.
+/// Why the trusted texts are in force in place of the texts of the files.
 #[derive(Debug, Clone)]
 pub struct KeptText {
     pub path: PathBuf,
