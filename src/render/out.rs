@@ -41,7 +41,7 @@ pub struct Out {
 }
 
 impl Out {
-    /// Writes text to stdout, as it is.
+    /// Writes text to stdout without escaping anything in it.
     pub fn text(&self, text: &str) -> Result<(), OutError> {
         self.bytes(text.as_bytes())
     }
@@ -54,7 +54,7 @@ impl Out {
         Ok(())
     }
 
-    /// Writes one line to stdout.
+    /// Writes text and a newline to stdout, without escaping anything in it.
     pub fn line(&self, line: &str) -> Result<(), OutError> {
         self.text(&format!("{line}\n"))
     }
