@@ -75,6 +75,7 @@ pub struct LaneSnapshot {
     /// The digest of everything that a merge depends on.
     pub digest: String,
     pub commit: Option<String>,
+    /// The changed paths, ordered by name.
     pub paths: Vec<SnapshotPath>,
     pub added: u64,
     pub deleted: u64,
@@ -114,6 +115,7 @@ pub struct LaneOverlap {
     pub other: Option<LaneName>,
     /// The most serious level of its files.
     pub level: OverlapLevel,
+    /// The files, ordered by path.
     pub files: Vec<OverlapFile>,
     /// Why it cannot be judged.
     pub why: Option<String>,

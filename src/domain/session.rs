@@ -42,7 +42,7 @@ pub const GIVEN_UP_REASON: &str = "given up by ";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its short id, which is also its name in the backend if that has no other.
+    /// Its short id, which is also its name in the backend unless `session_name` is set.
     pub id: SessionId,
     /// The id of its run, which lasts from launch to exit.
     pub run_id: RunId,

@@ -120,6 +120,7 @@ impl Seen {
 pub struct SessionOverview {
     pub session: Session,
     pub alive: Aliveness,
+    /// The tasks that it has claimed, ordered by id.
     pub holds: Vec<HeldTask>,
     /// Its activity; `None` when it has reported none.
     pub doing: Option<Doing>,

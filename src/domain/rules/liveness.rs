@@ -39,7 +39,7 @@ pub enum BackendObservation {
 /// The known facts about one session.
 #[derive(Debug, Clone, Copy)]
 pub struct LivenessFacts<'a> {
-    /// The session as it stands in the store.
+    /// The session as it is recorded in the store.
     pub session: &'a Session,
     /// Whether the session is one of the local host.
     pub is_local: bool,

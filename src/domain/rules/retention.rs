@@ -21,7 +21,7 @@ pub struct Finished {
     pub bytes: u64,
 }
 
-/// How many of the runs to forget. `found` is in the order in which they ended; the first ones are forgotten first.
+/// How many of the finished jobs to forget. `found` is in the order in which they ended; the first ones are forgotten first.
 pub fn surplus(found: &[Finished], limits: &Limits, now: Timestamp) -> usize {
     let too_old = |run: &Finished| limits.age.is_some_and(|age| now.since(run.at) > age);
     let old = found.iter().take_while(|run| too_old(run)).count();
