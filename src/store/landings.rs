@@ -25,7 +25,7 @@ const UNFINISHED: &str = text!(SELECT, "WHERE ended_at IS NULL ORDER BY id");
 const NEWEST_OF: &str = text!(SELECT, "WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
 const NEWEST: &str = text!(SELECT, "ORDER BY id DESC LIMIT $1");
 const LANDED_IN: &str = text!(SELECT, "WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
-/// A landing without a lane and tasks that is the newest one into its base.
+/// A failed landing of a base's own commit, if no later landing is into the same base.
 const STOPPED: &str = text!(
     SELECT,
     "WHERE state = 'failed' AND commit_id = base_before AND NOT EXISTS (SELECT 1 FROM landings AS later WHERE later.base = \

@@ -55,7 +55,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The furthest of both, number by number.
+    /// Keeps the higher of each two numbers.
     fn merge(&mut self, other: &Self) {
         self.event = self.event.max(other.event);
         for (prefix, number) in &other.task_numbers {
@@ -110,7 +110,7 @@ impl Progress {
     }
 }
 
-/// The memory of one open store.
+/// The file that remembers the progress of one open store.
 #[derive(Debug)]
 pub(super) struct ProgressFile {
     path: PathBuf,

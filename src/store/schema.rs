@@ -15,7 +15,7 @@ pub(super) struct Schema {
     /// The durability of a commit: `FULL` survives a power failure, `NORMAL` the end of every process.
     pub synchronous: &'static str,
     migrations: &'static [(&'static str, &'static str)],
-    /// What the migrations lead to, in one text; `None` where they are no longer than that.
+    /// The schema that the migrations lead to, in one text; `None` where the migrations are no longer than that.
     whole: Option<&'static str>,
 }
 

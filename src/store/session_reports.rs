@@ -25,7 +25,7 @@ pub struct SessionReports {
     pub usage_offset: i64,
     /// How many tool calls have begun and not ended.
     pub open_calls: u32,
-    /// Its screen when it was last looked at; `None` since something happened in it.
+    /// Its screen when it was last read; `None` when something has happened in the session since.
     pub screen: Option<SeenScreen>,
     /// The time since which its agent's shell does not find `fairway`.
     pub program_missing_since: Option<Timestamp>,
@@ -33,7 +33,7 @@ pub struct SessionReports {
     pub protocol: Option<ProtocolState>,
 }
 
-/// What the agent of a structured session says about itself.
+/// The facts that the agent of a structured session reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtocolState {
     /// Its name and version, and the version of the protocol.
@@ -45,7 +45,7 @@ pub struct ProtocolState {
     pub can_steer: bool,
 }
 
-/// A screen that was looked at.
+/// A screen that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenScreen {
     pub digest: String,

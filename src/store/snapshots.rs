@@ -68,7 +68,7 @@ fn newest(outside: &Path) -> Option<(Timestamp, i64)> {
     entries.filter_map(|entry| parse_name(entry.file_name().to_str()?)).max()
 }
 
-/// Reads `TIME-EVENT.db`.
+/// Parses a name such as `TIME-EVENT.db`.
 fn parse_name(name: &str) -> Option<(Timestamp, i64)> {
     let (at, event) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     Some((Timestamp::from_millis(at.parse().ok()?), event.parse().ok()?))

@@ -39,11 +39,11 @@ const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
 const TURN: &str = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
 const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
 const CLOCK_COLUMNS: usize = 2;
-/// The end of a schema's name after its store was moved to a file.
+/// The suffix of a schema's name after its store was moved to a file.
 pub(in crate::store) const MOVED_SCHEMA: &str = "_moved";
 /// How long a write waits for others; each connection sets it as `lock_timeout`.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server is asked again after a connection to it broke.
+/// How long to try to connect again after a connection broke.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// An open store on a server.
@@ -54,9 +54,9 @@ pub(in crate::store) struct PostgresStore {
     /// The root of the checkout that writes.
     root: String,
     clock: Clock,
-    /// The run of the server that the connection is to; `None` before the server was checked.
+    /// Identifies the run of the server; `None` before the server was checked.
     server_run: RefCell<Option<String>>,
-    /// How long to wait for other processes, when it is not the usual time.
+    /// How long to wait for other processes; `None` for the default.
     lock_timeout: Cell<Option<Duration>>,
 }
 
@@ -247,7 +247,7 @@ impl PostgresStore {
         }
     }
 
-    /// Sets on a new connection what was set on the one before.
+    /// Applies the settings of the connection before to a new one.
     fn set_up(&self) -> Result<(), StoreError> {
         let Some(timeout) = self.lock_timeout.get() else { return Ok(()) };
         let set = format!("SET lock_timeout = {}", timeout.as_millis().max(1));
@@ -331,7 +331,7 @@ impl PostgresStore {
 pub(in crate::store) struct PostgresRead<'a> {
     open: OpenTransaction<'a>,
     snapshot: ReadTx<'a>,
-    /// The statement by which this host has been heard of, when that is due.
+    /// The statement that records that this host works; `None` when that is not due.
     record: Option<String>,
 }
 
@@ -386,7 +386,7 @@ impl<'a> PostgresWrite<'a> {
     }
 }
 
-/// A number of a row; zero where there is none.
+/// Reads a number from a row; 0 where there is none.
 fn number(row: Option<&SimpleQueryRow>, column: usize) -> i64 {
     row.and_then(|row| row.get(column)?.parse().ok()).unwrap_or(0)
 }

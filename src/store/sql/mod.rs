@@ -110,7 +110,7 @@ pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> R
     }
 }
 
-/// The rows that a cursor fetches first, where nothing is known.
+/// The number of rows that a cursor fetches first by default.
 const USUAL_FETCH: usize = 64;
 
 /// Sees a row; returns whether it wants the next one.
@@ -192,9 +192,9 @@ fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue])
 /// How a server sends the rows of a query; a file is read row by row in both cases.
 #[derive(Debug, Clone, Copy)]
 enum Fetch {
-    /// All of them before the first is seen.
+    /// All rows before the first one is seen.
     All,
-    /// Some at a time, so that stopping early is cheap: first so many, then more.
+    /// Some rows at a time, so that stopping early is cheap: `first` rows, and then more.
     Cursor {
         #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a file is read row by row"))]
         first: usize,

@@ -27,9 +27,9 @@ use crate::store::StoreError;
 
 /// The most rows that a cursor fetches at once.
 const MAX_FETCH: usize = 256;
-/// How many times as many it fetches the next time.
+/// The factor by which the number of fetched rows grows each time.
 const FETCH_GROWTH: usize = 4;
-/// How often a read whose statements are sent together is run to learn them.
+/// How often a read is run to learn the statements that can be sent together.
 const MAX_REHEARSALS: usize = 6;
 const INDEX_HINT: &str = " INDEXED BY ";
 /// How long a statement may take: the server ends it before, unless it is out of reach.
@@ -275,7 +275,7 @@ impl PostgresConnection {
 #[derive(Debug, Default)]
 struct Together {
     known: HashMap<String, Answer>,
-    /// What the run has asked that is not known.
+    /// The statements of this run that have no answer yet.
     missed: Vec<Missed>,
     rehearses: bool,
 }

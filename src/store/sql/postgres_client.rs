@@ -24,7 +24,7 @@ use tokio_postgres::{
     tls::{MakeTlsConnect, TlsConnect},
 };
 
-/// Moves bytes between client and server; returns what the server says unasked.
+/// Moves bytes between client and server; returns the messages that the server sends without a request.
 type Driver = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 type Notifications = Arc<Mutex<VecDeque<String>>>;
 
@@ -161,7 +161,7 @@ fn lock(notifications: &Notifications) -> MutexGuard<'_, VecDeque<String>> {
     notifications.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Moves what can be moved now. Ready at the end of the connection, with its reason.
+/// Moves the bytes that can be moved now. It is ready when the connection has ended, with the reason.
 fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_>) -> Poll<Option<Error>> {
     loop {
         match driver(cx) {
@@ -176,7 +176,7 @@ fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_
     }
 }
 
-/// Whether nothing can be asked after this error.
+/// Whether the connection cannot be used after this error.
 fn ends_connection(error: &Error) -> bool {
     match error.as_db_error() {
         Some(answer) => matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),

@@ -14,7 +14,7 @@ use crate::store::StoreError;
 #[derive(Debug)]
 pub enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
-    /// Of a server.
+    /// A row from a server.
     #[cfg(feature = "postgres")]
     Postgres(&'a tokio_postgres::Row),
 }
