@@ -27,7 +27,7 @@ pub struct Key {
 /// The values of its TOML type that a key takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// All of them, or what its reader says.
+    /// Every value of the type that the reader accepts.
     Any,
     Words(fn() -> Vec<&'static str>),
     /// A span of time, or the word for none.
@@ -91,7 +91,7 @@ pub(super) fn told<T, E: Into<Wrong>>(read: Result<T, E>) -> Result<T, Wrong> {
     read.map_err(Into::into)
 }
 
-/// How the value of a key, or a section, is read.
+/// Reads the value of a key, or a section.
 pub(super) trait Reader {
     type Value;
     /// The values of its TOML type that it takes.
@@ -161,7 +161,7 @@ pub(super) fn take<R: Reader>(table: &mut Table, name: &str, default: Option<Val
     }
 }
 
-/// A section: some keys beside each other.
+/// A section: the keys of one table.
 pub(super) trait Section: Sized {
     const KEYS: &'static [Key];
 
