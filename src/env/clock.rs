@@ -1,4 +1,4 @@
-//! Time, as one type and one source.
+//! The type of a moment, and the clock that tells the time.
 
 use std::{
     ffi::OsString,

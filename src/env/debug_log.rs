@@ -9,7 +9,7 @@ use crate::os::debug_log::{self, Detail};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithoutFile {
     Stderr,
-    /// A provider reads the stderr of a hook.
+    /// For hooks: a provider reads their stderr.
     NoLog,
 }
 

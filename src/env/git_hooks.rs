@@ -21,7 +21,7 @@ pub const BIN: &str = "bin";
 
 /// The hook that asks the guard about a push.
 pub const PRE_PUSH: &str = "pre-push";
-/// The same hook, where a rule may deny a push that only adds.
+/// The variant of that hook for sessions where a rule may deny even a push that only adds.
 pub const EVERY_PUSH: &str = "pre-push-every";
 
 /// The most settings that are read from an environment.
