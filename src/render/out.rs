@@ -10,7 +10,7 @@ use super::{Meaning, Style, escape_json};
 /// A stream that cannot be written to.
 #[derive(Debug, Error)]
 pub enum OutError {
-    /// The reader went away; not a failure.
+    /// The reader has closed the pipe, which is no failure.
     #[error("the reader has closed the pipe")]
     Closed,
     /// A full disk, a closed descriptor.
@@ -27,7 +27,7 @@ impl From<io::Error> for OutError {
     }
 }
 
-/// How results are to be shown, and where.
+/// The form in which results are shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Out {
     /// One JSON document instead of words.

@@ -1,4 +1,4 @@
-//! A program's output on its way through: as it is into pipes, made safe for terminals.
+//! Passes a program's output on: unchanged into pipes, made safe for terminals.
 
 use std::{
     io::{self, Write},
@@ -10,7 +10,7 @@ use super::{Out, escape_controls};
 /// Passes on the two output streams of a program. A failure to write is ignored, so that the program continues.
 #[derive(Debug)]
 pub struct Relay {
-    /// Everything goes to stderr: stdout is for a document.
+    /// Whether everything goes to stderr, because stdout is for a document.
     to_stderr: bool,
     stdout: Mutex<StreamFilter>,
     stderr: Mutex<StreamFilter>,
@@ -19,7 +19,7 @@ pub struct Relay {
 #[derive(Debug)]
 struct StreamFilter {
     is_terminal: bool,
-    /// The beginning of a character whose rest has not come yet.
+    /// The first bytes of a character whose other bytes have not come yet.
     incomplete: Vec<u8>,
 }
 
