@@ -184,7 +184,7 @@ pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitRea
     }
 }
 
-/// The place of a message, from 1, in the order in which a session reads its unsettled messages.
+/// The place of a message, from 1, in the order in which its session reads the unsettled messages.
 pub fn queue_position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
     let before = |message: &&Message| (message.priority.rank(), message.id) < (priority.rank(), id);
     unsettled.iter().filter(before).count() + 1
