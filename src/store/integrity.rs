@@ -187,7 +187,7 @@ pub fn dependencies(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError
     sql::rows(tx.conn(), DEPENDENCIES, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Every child task and its parent.
+/// Every task that has a parent, as task and parent.
 pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }

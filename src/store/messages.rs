@@ -125,7 +125,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreErr
     sql::rows(tx.conn(), EXPIRED, &[&now], read)
 }
 
-/// When the next open message expires.
+/// The first time after `now` at which an open message expires.
 pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| row.get::<Timestamp>(0))
 }

@@ -111,7 +111,7 @@ fn read_checkpoint_from(row: &Row<'_>, column: usize) -> Result<WrittenCheckpoin
     })
 }
 
-/// The newest written checkpoint of a task.
+/// The newest checkpoint of a task that an agent or a person wrote.
 pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<WrittenCheckpoint>, StoreError> {
     sql::first(tx.conn(), NEWEST_WRITTEN, &[&task], read_checkpoint)
 }

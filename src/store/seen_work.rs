@@ -49,7 +49,6 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<SeenWork>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// The rows of closed tasks.
 pub fn of_closed_tasks(tx: &ReadTx<'_>) -> Result<Vec<SeenWork>, StoreError> {
     sql::rows(tx.conn(), OF_CLOSED, &[], read)
 }

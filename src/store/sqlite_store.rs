@@ -124,6 +124,7 @@ impl SqliteStore {
     }
 
     /// Begins a read on one snapshot.
+    /// Fails when another file is at the store's path now.
     pub fn begin_read(&self) -> Result<SqliteRead<'_>, StoreError> {
         self.check_path_unchanged()?;
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;

@@ -125,7 +125,6 @@ pub(super) fn execute<'c, 's>(
     execute_on(conn.into(), sql.into(), values)
 }
 
-/// Every row of a query, read by `read`.
 pub(super) fn rows<'c, 's, T>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
@@ -280,7 +279,6 @@ pub(super) fn parse_id<T, E>(
     parse_value(what, text, |text| parse(text).ok())
 }
 
-/// Parses a stored id that may be null.
 pub(super) fn parse_optional_id<T, E>(
     what: &'static str,
     text: Option<String>,

@@ -59,7 +59,6 @@ impl PostgresConnection {
         *self.client.borrow_mut() = client;
     }
 
-    /// Whether the connection can no longer be used.
     pub(in crate::store) fn is_broken(&self) -> bool {
         self.client.borrow().is_broken()
     }

@@ -151,7 +151,6 @@ impl PostgresClient {
         })
     }
 
-    /// Whether the connection can no longer be used.
     pub const fn is_broken(&self) -> bool {
         self.is_broken
     }

@@ -75,7 +75,7 @@ pub fn for_each_of(
     Ok(())
 }
 
-/// Selects the ids of existing tasks.
+/// Selects from `ids` those of existing tasks.
 pub fn existing(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
     among(tx, EXISTING, ids)
 }
