@@ -164,7 +164,7 @@ impl NotifySettings {
 }
 
 impl SinkSettings<'_> {
-    /// Whether items of this kind are sent.
+    /// Whether items of this kind are sent; every kind is when no kinds are set.
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
     }

@@ -131,7 +131,6 @@ pub(super) trait Word: Copy + 'static {
     fn spelling(self) -> &'static str;
 }
 
-/// The spellings of a closed set.
 pub(super) fn spellings<T: Word>() -> Vec<&'static str> {
     T::MEMBERS.iter().map(|member| member.spelling()).collect()
 }
