@@ -58,7 +58,7 @@ impl Relay {
         }
     }
 
-    /// Passes on bytes from the program's stdout.
+    /// Passes on bytes from the program's stdout, made safe if they go to a terminal.
     pub fn out(&self, bytes: &[u8]) {
         let shown = self.stdout.lock().unwrap_or_else(PoisonError::into_inner).filter(bytes);
         if self.to_stderr {
@@ -68,7 +68,7 @@ impl Relay {
         }
     }
 
-    /// Passes on bytes from the program's stderr.
+    /// Passes on bytes from the program's stderr, made safe if they go to a terminal.
     pub fn err(&self, bytes: &[u8]) {
         let shown = self.stderr.lock().unwrap_or_else(PoisonError::into_inner).filter(bytes);
         write_lossy(&mut io::stderr().lock(), &shown);
