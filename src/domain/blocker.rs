@@ -57,7 +57,7 @@ pub struct GateReport {
 }
 
 impl GateReport {
-    /// The task is ready when `blockers` is empty.
+    /// Makes a report in which the task is ready when `blockers` is empty.
     pub const fn new(task: TaskId, judged: Option<Box<JudgedWork>>, blockers: Vec<Blocker>) -> Self {
         Self { task, ready: blockers.is_empty(), blockers, judged }
     }
