@@ -134,7 +134,7 @@ pub fn claiming_sessions(
     sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| row.get::<SessionId>(0))
 }
 
-/// The tasks whose live claims sessions made in a lane.
+/// The tasks with live claims that sessions made in a lane.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane], |row| row.get::<TaskId>(0))
 }
