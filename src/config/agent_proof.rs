@@ -1,4 +1,5 @@
-//! The results of canaries for the agents of this host: one file for each agent, command and mode, outside of every project.
+//! The results of canaries, the test turns of `fairway doctor agents`, on this host: one file for each agent, command and mode,
+//! outside of every project.
 
 use std::{
     collections::BTreeMap,
@@ -71,7 +72,7 @@ impl AgentSetup {
         Some(env.state_dir()?.join(DIRECTORY).join(format!("{}.json", sha256_hex(text.as_bytes()))))
     }
 
-    /// The result of the newest canary of this agent; `None` when there is none.
+    /// The result of the newest canary of this agent; `None` when none was run.
     pub fn proof(&self, env: &Env) -> Option<AgentProof> {
         read(&self.file(env)?)
     }
