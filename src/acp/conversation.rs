@@ -13,19 +13,19 @@ const MAX_RESULT_BYTES: usize = 4 << 10;
 /// How many calls are remembered by their state.
 const MAX_CALLS: usize = 512;
 
-/// What has been printed so far, as far as the next piece needs it.
+/// The state that the next piece depends on: which calls were shown, and whether a line is open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// Whether the last piece ended without a newline.
     is_open_line: bool,
-    /// The calls whose title, and those whose end was printed.
+    /// The ids of the calls whose title was printed, and of those whose result was printed.
     titled: Vec<String>,
     ended: Vec<String>,
     plan: String,
 }
 
 impl Conversation {
-    /// A prompt to the agent.
+    /// Formats a prompt with each line quoted by `> `. Forgets which calls were shown before it.
     pub fn prompt(&mut self, text: &str) -> String {
         self.titled.clear();
         self.ended.clear();
@@ -36,12 +36,12 @@ impl Conversation {
         piece
     }
 
-    /// A note of the supervisor.
+    /// Formats a note of the supervisor as one line in brackets.
     pub fn note(&mut self, text: &str) -> String {
         format!("{}[{}]\n", self.new_line(), escape(text).replace('\n', " "))
     }
 
-    /// The end of a turn. An ordinary one is not mentioned.
+    /// Formats the end of a turn. The ordinary reason, `end_turn`, only ends the open line.
     pub fn turn_end(&mut self, stop_reason: &str) -> String {
         match stop_reason {
             "end_turn" => self.new_line(),
@@ -49,12 +49,12 @@ impl Conversation {
         }
     }
 
-    /// A question of the agent.
+    /// Formats the agent's question whether `call` may run.
     pub fn question(&mut self, call: &ToolCall) -> String {
         self.note(&format!("the agent asks: {}", call.describe()))
     }
 
-    /// The answer to a question, and whether it is for further calls too.
+    /// Formats the answer to a question. `is_lasting` says that it also holds for later calls.
     pub fn decision(&mut self, choice: &PermissionChoice, is_lasting: bool) -> String {
         let lasting = if is_lasting { " always" } else { "" };
         let text = match choice {
@@ -65,7 +65,7 @@ impl Conversation {
         self.note(&text)
     }
 
-    /// An update of the agent; empty for one that shows nothing.
+    /// Formats an update of the agent (`session/update`). Returns an empty text for a kind that shows nothing.
     pub fn update(&mut self, update: &Value) -> String {
         match update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default() {
             "agent_message_chunk" => match update.get("content").and_then(tool_call::content_text) {
@@ -89,7 +89,7 @@ impl Conversation {
         text
     }
 
-    /// An update of a tool call, which is known as `call` by now.
+    /// Formats an update of a tool call; `call` must already include the update. Shows the title and the result once each.
     pub fn tool(&mut self, call: &ToolCall, update: &Value) -> String {
         let mut piece = String::new();
         let is_new = !self.titled.contains(&call.id);
@@ -143,7 +143,8 @@ impl Conversation {
     }
 }
 
-/// Text of which nothing moves the cursor, changes colours or is there unseen. Newlines and tabs stay.
+/// Escapes control characters and invisible characters, so that the text can neither move the cursor nor hide anything. Newlines
+/// and tabs stay.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

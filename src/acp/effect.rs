@@ -1,4 +1,4 @@
-//! What a structured session does, and what it reports.
+//! The outputs of a structured session's state machine: effects, and reports about the session.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub enum Report {
         /// The agent's own id of the conversation.
         conversation: String,
         guard: GuardMode,
-        /// Whether an earlier conversation goes on.
+        /// Whether an earlier conversation continues.
         is_resumed: bool,
     },
     TurnStarted,
@@ -57,9 +57,9 @@ pub enum Effect {
     Report(Report),
     /// Have a question judged, and answer with [`Event::Decided`](super::event::Event::Decided).
     Ask { question: u64, request: PermissionRequest },
-    /// A question needs no answer any more; the reason.
+    /// A question needs no answer any more, for the reason `why`.
     Withdraw { question: u64, why: &'static str },
-    /// Reply to a request; the error is its reason.
+    /// Reply to a request of another process; the error is the reason for a refusal.
     Reply(u64, Result<(), String>),
     /// The session is open.
     Ready,

@@ -1,4 +1,4 @@
-//! What happens to a structured session.
+//! The inputs of a structured session's state machine.
 
 use crate::acp::{frame::Frame, tool_call::PermissionChoice};
 
@@ -9,7 +9,8 @@ pub enum Command {
     Prompt(String),
     /// The end of the turn.
     Cancel,
-    /// A pause from the moment in which the agent is idle and nothing waits for it, so that its conversation can go on elsewhere.
+    /// Pause the session as soon as the agent is idle and no prompt waits, so that its conversation can continue in another
+    /// process.
     Pause,
 }
 
@@ -24,9 +25,9 @@ pub enum Event {
     Request(u64, Command),
     /// The process of this request is gone.
     RequestGone(u64),
-    /// A text that goes before the next prompt.
+    /// A text to put before the next prompt.
     Context(String),
-    /// A prompt that the report of a turn's end, or of the session's start, has brought.
+    /// A prompt that came with the reply to a report: of the end of a turn, or of the session's start.
     Continue(String),
     /// The decision about a question of the agent.
     Decided { question: u64, choice: PermissionChoice },

@@ -45,7 +45,7 @@ impl FrameReader {
         self.extend(bytes);
     }
 
-    /// The bytes of a line that has no end yet.
+    /// The bytes of the last line, which has no newline yet.
     pub fn incomplete(&self) -> &[u8] {
         &self.buffer
     }

@@ -7,7 +7,6 @@ use super::{frame::REQUEST_CANCELLED, tool_call::PermissionOption};
 /// The version of the protocol.
 pub const PROTOCOL_VERSION: u64 = 1;
 
-/// A request with its id.
 pub fn request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
@@ -16,7 +15,8 @@ fn notification(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// The parameters of `initialize`. File and terminal methods are not offered: their results would need a judgement of their own.
+/// The parameters of `initialize`. The file and terminal methods are not offered: each such call would need a guard decision of
+/// its own.
 pub fn initialize(version: &str) -> Value {
     json!({
         "protocolVersion": PROTOCOL_VERSION,
@@ -25,7 +25,7 @@ pub fn initialize(version: &str) -> Value {
     })
 }
 
-/// The parameters of `session/new`. Agents fail without the list of servers.
+/// The parameters of `session/new`. The list of MCP servers is empty but required: agents fail without it.
 pub fn new_session(cwd: &str) -> Value {
     json!({ "cwd": cwd, "mcpServers": [] })
 }
@@ -51,19 +51,20 @@ pub fn prompt(conversation: &str, texts: &[&str]) -> Value {
     json!({ "sessionId": conversation, "prompt": parts })
 }
 
-/// The parameters of `_session/steering`, an extension: a prompt for the running turn. Without one it is left to this client.
+/// The parameters of `_session/steering`, an extension of the protocol: a prompt for the running turn. When no turn runs any
+/// more, the agent must answer `promptRequired` and leave the prompt to this client.
 pub fn steering(conversation: &str, text: &str) -> Value {
     let mut params = prompt(conversation, &[text]);
     params["_meta"] = json!({ "steering": { "idleBehavior": "promptRequired" } });
     params
 }
 
-/// Asks the agent to end its turn.
+/// The notification that asks the agent to end its turn.
 pub fn cancel(conversation: &str) -> Value {
     notification("session/cancel", json!({ "sessionId": conversation }))
 }
 
-/// The answer to a permission request with one of its options.
+/// The answer to a permission request that selects one of the options it offered.
 pub fn permission_selected(id: &Value, option: &PermissionOption) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": { "outcome": { "outcome": "selected", "optionId": option.id } } })
 }
@@ -78,7 +79,6 @@ pub fn request_cancelled(id: &Value) -> Value {
     error(id, REQUEST_CANCELLED, "the request was withdrawn")
 }
 
-/// An error as the answer to a request.
 pub fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }

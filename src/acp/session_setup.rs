@@ -21,7 +21,7 @@ pub struct AgentInfo {
 }
 
 impl AgentInfo {
-    /// Reads the answer to `initialize`.
+    /// Reads the agent's answer to `initialize`. A missing capability counts as not offered.
     pub fn from_json(result: &Value) -> Self {
         let info = |key: &str| {
             let text = result.pointer("/agentInfo")?.get(key)?.as_str()?;
@@ -41,24 +41,24 @@ impl AgentInfo {
         }
     }
 
-    /// Its name and version, by which a proof is about it.
+    /// The name and version as one text, which identifies the agent in a [`Proof`].
     pub fn label(&self) -> String {
         let name = self.name.as_deref().unwrap_or("unknown agent");
         self.version.as_ref().map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
     }
 }
 
-/// What has proven that the agent asks in the mode of its profile.
+/// How it is proven that the agent asks before it runs a tool in the mode of its profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// Nothing needs to: this session is the canary.
+    /// This session is the canary that is to prove it, so it needs no proof.
     Canary,
-    /// A canary of the agent with this label; `None` without one.
+    /// A canary has proven it for the agent with this label; `None` when there was no canary.
     Of(Option<String>),
 }
 
 impl Proof {
-    /// Why it proves nothing about this agent.
+    /// Why this proof does not cover the agent; `None` when it does.
     fn gap(&self, agent: &AgentInfo) -> Option<String> {
         const WAY_ON: &str = "to prove it: fairway doctor agents";
         match self {
@@ -84,7 +84,8 @@ pub struct GuardMode {
 }
 
 impl GuardMode {
-    /// Compares the mode that the profile names with the one that the agent reports.
+    /// Compares the mode that the profile names with the one that the agent reports. Unless both exist and are equal, the result
+    /// has a reason why the session is not guarded.
     pub fn compare(wanted: Option<&str>, reported: Option<&str>) -> Self {
         let why = match (wanted, reported) {
             (None, _) => Some("its profile names no mode in which it asks".to_owned()),
@@ -95,7 +96,7 @@ impl GuardMode {
         Self { mode: reported.map(str::to_owned), is_asking: why.is_none(), why }
     }
 
-    /// Counts the mode as guarded only where a proof says that this agent asks in it.
+    /// Adds a reason why the session is not guarded, unless `proof` covers this agent.
     #[must_use]
     pub fn with_proof(self, proof: &Proof, agent: &AgentInfo) -> Self {
         let why = self.why.or_else(|| proof.gap(agent));
@@ -103,13 +104,13 @@ impl GuardMode {
     }
 }
 
-/// The mode in an answer or an update: of the modes, else of the options of a configuration.
+/// The mode in an answer or an update: from its mode fields, else from the configuration option of the category `mode`.
 pub fn current_mode(document: &Value) -> Option<&str> {
     let of_modes = document.pointer("/modes/currentModeId").or_else(|| document.get("currentModeId"));
     of_modes.and_then(Value::as_str).or_else(|| mode_option(document)?.get("currentValue")?.as_str())
 }
 
-/// The id of the option of a configuration that is the mode, where the agent has its modes there.
+/// The id of the configuration option that sets the mode; `None` for an agent that has no such option.
 pub fn mode_option_id(document: &Value) -> Option<&str> {
     mode_option(document)?.get("id")?.as_str()
 }

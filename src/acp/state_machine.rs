@@ -34,9 +34,9 @@ pub const MAX_OPEN_QUESTIONS: usize = 64;
 const MAX_TOOL_CALLS: usize = 512;
 /// How many lines that are no frames an agent may print before its session counts as broken.
 pub const MAX_GARBAGE_LINES: u32 = 10_000;
-/// How long a pause lasts in which nothing happens. The process that asked for it may have died.
+/// How long a pause lasts when nothing ends it earlier: the process that requested it may have died.
 pub const PAUSE: Duration = Duration::from_secs(30);
-/// The end of a turn that a person has ended.
+/// The stop reason of a cancelled turn.
 const CANCELLED: &str = "cancelled";
 
 /// The facts that are fixed for a session.
@@ -48,9 +48,9 @@ pub struct StateMachineConfig {
     pub cwd: String,
     /// The mode in which the agent asks before it runs a tool.
     pub mode: Option<String>,
-    /// The conversation to go on with.
+    /// The conversation to continue.
     pub resume: Option<String>,
-    /// What has proven that the agent asks in that mode.
+    /// How it is proven that the agent asks in that mode.
     pub proof: Proof,
     /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
@@ -68,7 +68,7 @@ enum Phase {
         request: u64,
         is_cancelled: bool,
     },
-    /// The agent is gone, or is to be ended.
+    /// The agent has ended, or must be ended.
     Over,
 }
 
@@ -88,7 +88,7 @@ struct SteeringPrompt {
     text: String,
 }
 
-/// A session in the eyes of its supervisor.
+/// The state of a structured session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateMachine {
     config: StateMachineConfig,
@@ -113,7 +113,7 @@ pub struct StateMachine {
     /// The calls of this turn, by the agent's id; the flag says whether it has asked about it.
     calls: BTreeMap<String, (ToolCall, bool)>,
     garbage: u32,
-    /// How full the context is, as the agent has told it since the last report.
+    /// How full the context is (0 to 1), if the agent has said so since the last report.
     context_usage: Option<f64>,
     /// The cost of the session in US dollars, and the part of it that was reported with turns.
     total_cost: f64,
@@ -149,18 +149,18 @@ impl StateMachine {
         }
     }
 
-    /// When to come back with [`Event::Tick`] though nothing happens.
+    /// When [`Event::Tick`] is due even if nothing else happens.
     pub fn due(&self) -> Option<Duration> {
         let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode);
         is_setup.then_some(SETUP_TIMEOUT).or(self.paused_until)
     }
 
-    /// A note of the supervisor as a piece of the conversation.
+    /// Formats a note of the supervisor for the conversation.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
     }
 
-    /// Changes the state, and answers with the effects of the step in order.
+    /// Handles an event at the time `now`, since the supervisor's start, and returns the effects in order.
     #[must_use]
     pub fn step(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();

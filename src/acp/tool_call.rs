@@ -15,7 +15,7 @@ const MAX_CHANGES: usize = 32;
 const MAX_CHANGE_BYTES: usize = 64 << 10;
 /// The most output of a command that is kept, in bytes: its beginning.
 const MAX_OUTPUT_BYTES: usize = 8 << 10;
-/// What stands for a change that is too long to be kept.
+/// Stands in the place of a change that is too long to be kept.
 const CUT: &str = "…";
 /// The longest title, in characters.
 const MAX_TITLE_CHARS: usize = 2_000;
@@ -36,22 +36,22 @@ pub struct ToolCall {
     input: Map<String, Value>,
     /// The files that it reads or changes.
     paths: Vec<String>,
-    /// What it changes in files.
     changes: Vec<FileChange>,
-    /// What a command has printed, where the agent tells it as that of a terminal.
+    /// The output of a command, where the agent reports it as that of a terminal.
     output: TerminalOutput,
 }
 
-/// What a command has printed so far, or a piece of it.
+/// The output of a command so far, or a piece of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct TerminalOutput {
     text: String,
-    /// Whether it is all of it.
+    /// Whether `text` is all of it so far.
     is_whole: bool,
 }
 
 impl TerminalOutput {
-    /// Not in the protocol, but common: in the fields for extensions.
+    /// Reads the output from the fields `terminal_output` and `terminal_output_delta` of `_meta`, which are common but not in the
+    /// protocol.
     fn from_json(document: &Value) -> Self {
         let text = |key: &str| document.pointer(&format!("/_meta/{key}/data")).and_then(Value::as_str);
         let is_whole = text("terminal_output").is_some();
@@ -69,7 +69,7 @@ impl TerminalOutput {
     }
 }
 
-/// What a call changes in a file.
+/// The change of one file by a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileChange {
     path: String,
@@ -89,7 +89,7 @@ impl FileChange {
         })
     }
 
-    /// The change as a unified diff.
+    /// The change as a unified diff; [`CUT`] for one that is too long.
     fn diff(&self) -> String {
         if self.old.len().max(self.new.len()) > MAX_CHANGE_BYTES {
             return CUT.to_owned();
@@ -119,13 +119,13 @@ pub struct PermissionRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermissionChoice {
     Allow {
-        /// Whether the agent is to ask no more for what it takes as the same.
+        /// Whether the agent should no longer ask about calls that it considers to be alike.
         always: bool,
     },
     Deny {
         /// The reason, if any.
         why: Option<String>,
-        /// Whether the agent is to try no more what it takes as the same.
+        /// Whether the agent should no longer try calls that it considers to be alike.
         always: bool,
     },
 }
@@ -134,12 +134,13 @@ impl PermissionChoice {
     /// Allowed, this once.
     pub const ALLOW: Self = Self::Allow { always: false };
 
-    /// Denied, this once, for this reason.
+    /// Denies this one call, for the reason `why`.
     pub const fn deny(why: Option<String>) -> Self {
         Self::Deny { why, always: false }
     }
 
-    /// The option that says this. Where the agent does not offer it, the one that differs in how long it holds.
+    /// The offered option that fits this decision. When the agent does not offer it, the option that differs only in how long it
+    /// holds; `None` when it offers neither.
     pub fn option<'a>(&self, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
         let kinds: [&str; 2] = match self {
             Self::Allow { always: false } => ["allow_once", "allow_always"],
@@ -152,7 +153,7 @@ impl PermissionChoice {
 }
 
 impl PermissionRequest {
-    /// Reads the parameters of a question; `None` without a call's id or without options.
+    /// Reads the parameters of `session/request_permission`; `None` when the call has no id or there are no options.
     pub fn from_json(params: &Value) -> Option<Self> {
         let call = ToolCall::from_json(params.get("toolCall")?)?;
         let option = |option: &Value| {
@@ -168,7 +169,7 @@ impl PermissionRequest {
         (!options.is_empty()).then_some(Self { call, options })
     }
 
-    /// What the agent would write down if it were allowed for good: the text of its own option.
+    /// The agent's text of its option to allow this for good; `None` when it offers none.
     pub fn lasting_option(&self) -> Option<&str> {
         let lasting = self.options.iter().find(|option| option.kind == "allow_always")?;
         Some(if lasting.name.trim().is_empty() { &lasting.id } else { &lasting.name })
@@ -176,7 +177,7 @@ impl PermissionRequest {
 }
 
 impl ToolCall {
-    /// A call of which nothing but its id is known.
+    /// A call of which only the id is known.
     pub fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -191,7 +192,7 @@ impl ToolCall {
         }
     }
 
-    /// Reads a call, or an update of one; `None` without an id.
+    /// Reads a call, or an update of one; `None` when it has no valid id.
     pub fn from_json(document: &Value) -> Option<Self> {
         let text = |key: &str| document.get(key)?.as_str().map(str::to_owned);
         let id = text("toolCallId").filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES)?;
@@ -216,7 +217,7 @@ impl ToolCall {
         })
     }
 
-    /// Adds what an update says.
+    /// Adds the fields of an update. A field that the update lacks keeps its value.
     pub fn merge(&mut self, news: Self) {
         let Self { id: _, name, kind, title, status, input, paths, changes, output } = news;
         self.output.merge(&output);
@@ -236,7 +237,7 @@ impl ToolCall {
         }
     }
 
-    /// The tool's name: its own, else that of a tool of this kind.
+    /// The tool's name as the agent gives it, else the usual name for this kind of tool, such as `Bash` or `Edit`.
     pub fn tool(&self) -> String {
         let of_kind = match self.kind.as_deref() {
             Some("execute") => "Bash",
@@ -250,13 +251,14 @@ impl ToolCall {
         self.name.clone().unwrap_or_else(|| of_kind.to_owned())
     }
 
-    /// The name of a tool of this kind, where the tool's own is another one.
+    /// The usual name for this kind of tool, when the agent's own name differs from it.
     pub fn alias(&self) -> Option<String> {
         let of_kind = Self { name: None, ..self.clone() }.tool();
         (of_kind != "tool" && of_kind != self.tool()).then_some(of_kind)
     }
 
-    /// The input as rules and people read it: the agent's own, completed by the command in the title and the paths.
+    /// The input for guard rules and for people: the agent's own fields, plus the command from the title or the paths where they
+    /// are missing.
     pub fn input(&self) -> Value {
         let mut input = self.input.clone();
         let is_shell = self.kind.as_deref() == Some("execute");
@@ -271,7 +273,8 @@ impl ToolCall {
         Value::Object(input)
     }
 
-    /// What it changes in files, as unified diffs; `None` where nothing is known but what the input has.
+    /// The changes of files as unified diffs, or only `…` when one of them is too long. `None` when there are no changes beyond
+    /// those in the input.
     pub fn diff(&self) -> Option<String> {
         let is_in_input = |change: &FileChange| {
             let texts = self.input.values().filter_map(Value::as_str);
@@ -284,13 +287,13 @@ impl ToolCall {
         (!told.is_empty()).then(|| if is_cut { CUT.to_owned() } else { told.concat() })
     }
 
-    /// The result of the call, which `update` has ended.
+    /// The text of the call's result: from `update`, which has ended the call, else the terminal output so far.
     pub fn result(&self, update: &Value) -> String {
         let told = result_text(update).filter(|text| !text.is_empty());
         told.unwrap_or_else(|| self.output.text.clone())
     }
 
-    /// The call in a line: the tool, and its command or title.
+    /// The call on one line: the tool's name, then its command or title.
     pub fn describe(&self) -> String {
         let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
         let about = command.or(self.title.as_deref()).unwrap_or_default();
@@ -298,24 +301,22 @@ impl ToolCall {
         if about.is_empty() || about == tool { tool } else { format!("{tool}: {about}") }
     }
 
-    /// Whether it says what it will do: the first word of a call may be its name alone.
+    /// Whether the call says enough to be shown: an agent's first update may have only the tool's name.
     pub fn is_described(&self) -> bool {
         let has_command = COMMAND_KEYS.iter().any(|key| self.input.contains_key(*key));
         let has_input = has_command || (self.kind.as_deref() != Some("execute") && !self.input.is_empty());
         has_input || self.status.as_deref().is_some_and(|status| status != "pending")
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         matches!(self.status.as_deref(), Some("completed" | "failed"))
     }
 
-    /// Whether it has ended without success.
     pub fn has_failed(&self) -> bool {
         self.status.as_deref() == Some("failed")
     }
 
-    /// Forgets what is needed only as long as the call runs.
+    /// Drops the input, paths, changes and output, which are needed only while the call runs.
     pub fn forget_input(&mut self) {
         self.input = Map::new();
         self.paths = Vec::new();
@@ -324,7 +325,7 @@ impl ToolCall {
     }
 }
 
-/// The text of a part of a message.
+/// The text of a content block, or a placeholder such as `[image]`; `None` for an unknown kind.
 pub fn content_text(content: &Value) -> Option<String> {
     let text = |key: &str| content.get(key).and_then(Value::as_str);
     match text("type") {

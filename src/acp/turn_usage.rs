@@ -1,11 +1,11 @@
-//! The tokens of a turn, as the agents' answers to a prompt tell them.
+//! The tokens of a turn, from the agent's answer to a prompt.
 
 use serde_json::Value;
 
 use crate::domain::usage::Usage;
 
-/// Reads the usage in the answer to `session/prompt`: by the protocol, else in the extension that several agents have. `None`
-/// when it tells none.
+/// Reads the token usage from the answer to `session/prompt`: from the protocol's field, else from an extension that several
+/// agents share. `None` when the answer reports none.
 pub fn of_answer(result: &Value) -> Option<Usage> {
     let quota = result.pointer("/_meta/quota");
     let model = quota.and_then(|quota| quota.pointer("/model_usage/0/model")?.as_str()).map(str::to_owned);
@@ -15,7 +15,7 @@ pub fn of_answer(result: &Value) -> Option<Usage> {
     let read = count(&["cachedReadTokens", "cached_read_tokens", "cachedInputTokens"]);
     let created = count(&["cachedWriteTokens", "cached_write_tokens"]);
     let total = count(&["totalTokens", "total_tokens"]);
-    // Some count the tokens of the cache as input; their total tells.
+    // Some agents count cached tokens as input; the total shows whether this one does.
     let is_cache_in_input =
         total > 0 && total < input.saturating_add(output).saturating_add(read).saturating_add(created);
     let input_tokens = if is_cache_in_input { input.saturating_sub(read).saturating_sub(created) } else { input };

@@ -1,5 +1,5 @@
-//! The scripts inside the binary. They run from a private directory that is named by their content: what is there was written
-//! by this user from these bytes, or it is written again.
+//! The scripts inside the binary. They run from a private directory that is named by the hash of their content, and are written
+//! again when the file there differs.
 
 use std::{
     fs, io,
@@ -13,7 +13,6 @@ use crate::{
 
 pub use crate::domain::session::STRUCTURED_BACKEND as STRUCTURED;
 
-/// A script in the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
     /// The backend's name.
@@ -21,15 +20,15 @@ pub struct BuiltIn {
     /// Its file's name.
     pub file: &'static str,
     pub text: &'static str,
-    /// Its needs and its purpose, in a line.
+    /// The purpose and the requirements, in one line.
     pub about: &'static str,
-    /// Whether it keeps a point in a session's name; tmux replaces one, screen and zellij get a digest for the name.
+    /// Whether the backend keeps a dot in a session's name. tmux replaces it; screen and zellij get a digest of the name.
     pub allows_points: bool,
-    /// The multiplexer that it calls.
+    /// The multiplexer that the script calls.
     pub multiplexer: Option<&'static str>,
 }
 
-/// Every script in the binary that is a backend.
+/// All built-in scripts that are backends.
 pub const ALL: &[BuiltIn] = &[
     BuiltIn {
         name: "shell",
@@ -73,7 +72,7 @@ pub const ALL: &[BuiltIn] = &[
     },
 ];
 
-/// The script through which a provider's events come in. It is no backend.
+/// The script that reports a provider's events. It is not a backend.
 pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     name: "provider-event",
     file: "provider-event.sh",
@@ -83,8 +82,8 @@ pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     multiplexer: None,
 };
 
-/// Files to copy and to change, by their place below the directory of [`install`]: the template of a backend script, the bridges
-/// and a watcher. The bridges have the names of backend scripts, so they have a directory of their own.
+/// Files to copy and adapt, by their paths below the directory of [`install`]: the template of a backend script, the bridges and
+/// a watcher. The bridges have the names of backend scripts, so they have a directory of their own.
 const EXAMPLES: &[(&str, &str)] = &[
     ("minimal.sh", include_str!("../../examples/session-adapters/minimal.sh")),
     ("bridges/README.md", include_str!("../../examples/session-adapters/README.md")),
@@ -96,19 +95,18 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("watchers/codex-app-server.py", include_str!("../../examples/watchers/codex-app-server.py")),
 ];
 
-/// The built-in script of a backend's name.
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|one| one.name == name)
 }
 
-/// The built-in script that lies at this path, or would.
+/// The built-in script whose unpacked file has this path, whether the file exists or not; `None` for any other path.
 pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
-    // By name first: the place of each is a digest to be worked out.
+    // The name is compared first, because each path needs a digest.
     let named = ALL.iter().find(|one| path.file_name() == Some(one.file.as_ref()));
     named.filter(|one| one.path(env).as_deref() == Some(path))
 }
 
-/// Whether a script has the text of a built-in one, or is one that an earlier version has unpacked for this user.
+/// Whether a script has the text of a built-in one, or was unpacked for this user by another version of Fairway.
 pub fn is_unpacked(path: &Path, env: &Env) -> bool {
     let Ok(bytes) = fs::read(path) else { return false };
     let is_current = ALL.iter().any(|one| one.text.as_bytes() == bytes);
@@ -121,12 +119,13 @@ pub fn is_unpacked(path: &Path, env: &Env) -> bool {
 }
 
 impl BuiltIn {
-    /// Where it lies, or will; `None` when there is no home.
+    /// The path of the unpacked script, whether it exists or not; `None` when there is no home directory.
     pub fn path(&self, env: &Env) -> Option<PathBuf> {
         Some(env.state_dir()?.join("scripts").join(sha256_hex(self.text.as_bytes())).join(self.file))
     }
 
-    /// Writes it to its place, unless it is there as it should be.
+    /// Writes the script to its [`path`](Self::path) unless the file there is already the same, and returns the path. Fails when
+    /// there is no home directory.
     pub fn unpack(&self, env: &Env) -> io::Result<PathBuf> {
         let none = || io::Error::other("there is no home directory to keep scripts in; set HOME or XDG_STATE_HOME");
         let place = self.path(env).ok_or_else(none)?;
@@ -141,10 +140,8 @@ impl BuiltIn {
     }
 }
 
-/// Writes every script, the template, the bridges and the watcher to a directory, to be read, copied and changed.
-///
-/// # Errors
-/// When one cannot be written; one that is there and differs is kept.
+/// Writes every script, the template, the bridges and the watcher to `dir`, so that users can read, copy and change them. Returns
+/// the paths of the files that were written. An existing file that differs is kept, and is an error.
 pub fn install(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     let scripts = ALL.iter().chain([&PROVIDER_EVENT]).map(|script| (script.file, script.text));

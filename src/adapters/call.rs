@@ -24,15 +24,15 @@ use crate::{
     },
 };
 
-/// How long an operation may take, `start` and `attach` apart.
+/// How long an operation other than `start` and `attach` may take.
 pub(super) const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
-/// Exit codes that mean something of their own.
+/// The exit codes that have a meaning of their own.
 const EXIT_UNSUPPORTED: i32 = 2;
 const EX_TEMPFAIL: i32 = 75;
-/// How much of what a script said on stderr is told on, in bytes.
+/// How much of a script's stderr an error message quotes, in bytes.
 const MAX_REASON_BYTES: usize = 2_000;
 
-/// A script together with the state directory that it is always called with.
+/// A backend script, with the state directory and the environment of its calls.
 #[derive(Debug, Clone)]
 pub struct Adapter {
     script: PathBuf,
@@ -42,7 +42,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// A script that is called from `cwd`. Runs nothing and writes nothing yet.
+    /// A script that is called in the directory `cwd`. Neither runs nor writes anything yet.
     pub fn new(script: &Path, state: &Path, cwd: &Path, env: &Env) -> io::Result<Self> {
         let mut around = clean_env(env);
         around.insert(vars::FAIRWAY_BIN.into(), executable::current_executable()?.into());
@@ -52,7 +52,7 @@ impl Adapter {
         Ok(Self { script: script.into(), state_dir: state.into(), env: around, cwd: cwd.into() })
     }
 
-    /// This script, told where its multiplexer listens; `None` leaves it to its private one.
+    /// Sets the address at which the script's multiplexer listens; `None` selects the script's private server.
     #[must_use]
     pub fn with_socket(mut self, socket: Option<&str>) -> Self {
         match socket {
@@ -62,21 +62,21 @@ impl Adapter {
         self
     }
 
-    /// This script with more variables, as another caller's environment may have them.
+    /// Adds variables to the environment of the script's calls.
     #[must_use]
     pub fn with_env<'a>(mut self, vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         self.env.extend(vars.into_iter().map(|(name, value)| (name.into(), value.into())));
         self
     }
 
-    /// One call as it is, whatever its operation and its exit code mean.
+    /// Calls the script once and returns the result as it is, without a judgement of the exit code.
     pub fn call_raw(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         self.capture(&self.script, &args, &self.env, stdin, limit, false)
     }
 
-    /// As [`Self::call_raw`], by a caller that waits until every process has closed stdout and stderr, as many do: what a
-    /// background child holds open keeps it waiting. Its exit code is the reader's.
+    /// Like [`Self::call_raw`], but waits until every process has closed stdout and stderr, as many callers do: a background
+    /// child that keeps them open makes the call time out. The exit code is that of the reader, not of the script.
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
         let script = [r#""$@" 2>&1 | cat"#, "sh"].map(OsString::from);
         let words: Vec<OsString> = std::iter::once(OsString::from("-c"))
@@ -87,16 +87,15 @@ impl Adapter {
         self.capture(Path::new("/bin/sh"), &words, &self.env, stdin, limit, true)
     }
 
-    /// Begins `attach` at the head of a new terminal of this size, whose other end is the answer's.
+    /// Starts `attach` in a new terminal of this size and returns the other end of the terminal with the running script.
     pub fn attach_in_pty(&self, name: &str, size: Size) -> io::Result<(Pty, Running)> {
         let argv = [self.script.as_os_str(), OsStr::new("attach"), OsStr::new(name)].map(OsString::from);
         let mut env = self.env.clone();
-        // cron gives none; programs that draw need one.
+        // cron sets no `TERM`; programs that draw need one.
         env.entry(vars::TERM.into()).or_insert_with(|| "xterm-256color".into());
         pty::spawn(&Program { argv: &argv, env: &env, cwd: &self.cwd }, size, None)
     }
 
-    /// The script's file.
     pub fn script(&self) -> &Path {
         &self.script
     }
@@ -128,8 +127,8 @@ impl Adapter {
         capture::capture(&Call { program, args, env, cwd: &self.cwd, stdin, limit, ends_group })
     }
 
-    /// Runs an operation on this process's own terminal, without a limit; answers with its exit code, 128 and the signal's
-    /// number when a signal ended it.
+    /// Runs an operation in this process's own terminal, without a time limit. Returns the exit code, or 128 plus the number of
+    /// the signal that ended the script.
     pub(super) fn call_on_terminal(&self, operation: &'static str, args: &[&str]) -> Result<u8, AdapterError> {
         let unrunnable = |source| AdapterError::CannotRun { script: self.script.clone(), source };
         files::private_dir(&self.state_dir).map_err(unrunnable)?;
@@ -145,7 +144,7 @@ impl Adapter {
         Ok(u8::try_from(code).unwrap_or(1))
     }
 
-    /// The result of a call: its stdout, or why it counts as failed.
+    /// Turns the result of a call into its stdout, or into the error for its exit code, signal or timeout.
     pub(super) fn classify(
         &self,
         operation: &'static str,
@@ -175,7 +174,7 @@ impl Adapter {
     }
 }
 
-/// The end of what a script said, on one line, without what looks like a secret; `else_` when it said nothing.
+/// The end of a script's stderr as one line, with secrets masked; `else_` when it is empty.
 fn stderr_tail(stderr: &[u8], else_: &str) -> String {
     let text = String::from_utf8_lossy(stderr);
     let said = secrets::mask(text.trim());

@@ -1,10 +1,10 @@
-//! The capabilities of a script, by its answer to `protocol`.
+//! The capabilities of a script, from its answer to `protocol`.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-/// The handshake's answer. Unknown capabilities are kept and ignored.
+/// The answer to `protocol`. Unknown capabilities are kept and ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Capabilities {
     #[serde(default)]
@@ -12,28 +12,28 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Reads the handshake: an object; without the list there is nothing beyond the floor.
+    /// Parses the answer, a JSON object. Without a list of capabilities the script has only the operations that every script must
+    /// support.
     pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
     }
 
-    /// `start` types the nudge of its configuration once the session is ready.
+    /// Whether `start` types the configured nudge once the session is ready.
     pub fn types_first_nudge(&self) -> bool {
         self.has("start-nudge")
     }
 
-    /// `start` returns once the session is ready.
+    /// Whether `start` returns only when the session is ready.
     pub fn waits_until_ready(&self) -> bool {
         self.has("ready")
     }
 
-    /// `attach` also works without a terminal: it follows what is printed.
+    /// Whether `attach` also works without a terminal: it then prints the session's output as it comes.
     pub fn follows(&self) -> bool {
         self.has("follow")
     }
 
-    /// Whether it names this one.
     pub fn has(&self, capability: &str) -> bool {
         self.capabilities.contains(capability)
     }

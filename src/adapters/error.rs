@@ -1,47 +1,47 @@
-//! How an adapter can fail its caller.
+//! The errors of calls to a backend script.
 
 use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-/// An operation that did not do what it was called for.
+/// Why an operation of a script did not succeed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AdapterError {
-    /// It said so.
+    /// The script reported a failure.
     #[error("{} failed at {operation}: {why}", .script.display())]
     Failed { script: PathBuf, operation: &'static str, why: String },
-    /// It took too long, and was ended.
+    /// The script took too long and was ended.
     #[error("{} did not finish {operation} within {seconds} s", .script.display())]
     TimedOut { script: PathBuf, operation: &'static str, seconds: u64 },
-    /// It does not know the operation.
+    /// The script does not know the operation.
     #[error("{} does not know {operation}", .script.display())]
     Unsupported { script: PathBuf, operation: &'static str },
-    /// It cannot now.
+    /// The script cannot perform the operation now.
     #[error("{} cannot {operation} now: {why}", .script.display())]
     Busy { script: PathBuf, operation: &'static str, why: String },
-    /// A live session of that name is there.
+    /// A live session of that name exists.
     #[error("{} has a session of that name: {why}", .script.display())]
     SessionExists { script: PathBuf, why: String },
-    /// It cannot be run at all.
+    /// The script cannot be run at all.
     #[error("{} cannot be run: {source}", .script.display())]
     CannotRun { script: PathBuf, source: io::Error },
     /// The session's program has ended already.
     #[error("{session} was started, but {why}{}", screen_suffix(.screen))]
     ProgramEnded { session: String, why: String, screen: String },
-    /// It does not keep to the protocol.
+    /// The script does not conform to the protocol.
     #[error("{} breaks the contract at {operations}", .script.display())]
     ContractBroken { script: PathBuf, operations: String },
-    /// A signal to us ended the work with it.
+    /// A signal to this process interrupted the check of the script.
     #[error("interrupted by {signal}; {} was not checked to the end, and what it had started is stopped", .script.display())]
     Interrupted { script: PathBuf, signal: String },
-    /// A repeat found that the first call failed, or was cut off.
+    /// A repeated launch found that the first one failed or was interrupted.
     #[error("{why}")]
     PreviousFailed { why: String, retryable: bool },
 }
 
 impl AdapterError {
-    /// The stable code, as in the documentation.
+    /// The stable error code, as documented.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Failed { .. } | Self::CannotRun { .. } => "adapter_failed",
@@ -56,7 +56,7 @@ impl AdapterError {
         }
     }
 
-    /// The sentence as it may be kept: without what a program showed, which stays out of the store.
+    /// The message without the program's screen, which may hold secrets and is kept out of the store.
     pub fn reason(&self) -> String {
         match self {
             Self::ProgramEnded { session, why, .. } => format!("{session} was started, but {why}"),
@@ -64,12 +64,12 @@ impl AdapterError {
         }
     }
 
-    /// Whether the same call may work later.
+    /// Whether the same call may succeed later.
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Busy { .. } | Self::PreviousFailed { retryable: true, .. })
     }
 
-    /// Whether a failed start may have left something of ours behind that `stop` should end.
+    /// Whether a failed start may have left a session behind, which the caller should then end with `stop`.
     pub const fn may_leave_session(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::ProgramEnded { .. })
     }

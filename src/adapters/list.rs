@@ -13,7 +13,8 @@ use crate::{
     wire::BackendView,
 };
 
-/// Every backend: the built-in ones, and those that the project here configures, if there is one.
+/// Lists the built-in backends and those that the current project configures. A configured backend replaces a built-in one of the
+/// same name. Without a project only the built-in ones are listed, but it is an error when `root` names none.
 pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
     let mut shown: Vec<BackendView> = builtin_scripts::ALL
         .iter()
@@ -24,7 +25,7 @@ pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
             about: Some(one.about.to_owned()),
         })
         .collect();
-    // Without a project there is nothing configured; with --root one is meant.
+    // Without a project nothing is configured; with --root there must be one.
     let project = match Project::discover(env, root) {
         Err(error) if root.is_some() => return Err(error.into()),
         Err(_) => return Ok(shown),
@@ -39,16 +40,16 @@ pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
     Ok(shown)
 }
 
-/// The built-in scripts in a directory.
+/// The result of installing the built-in scripts.
 #[derive(Debug)]
 pub struct InstalledScripts {
     /// The directory, as an absolute path.
     pub dir: PathBuf,
-    /// The files that were written; a script that was there already with the same content is not among them.
+    /// The files that were written. A file that already had the same content is not among them.
     pub written: Vec<PathBuf>,
 }
 
-/// Writes the built-in scripts to a directory.
+/// Writes the built-in scripts and examples to a directory, which is created when it is missing. Fails when a file there differs.
 pub fn install(env: &Env, dir: &Path) -> Result<InstalledScripts> {
     let dir = env.cwd.join(dir);
     if dir.exists() && !dir.is_dir() {

@@ -9,17 +9,17 @@ use crate::{
     os::capture::Captured,
 };
 
-/// How many lines of what a successful start remarked are told on.
+/// How many warnings of a successful start are passed on, in lines.
 const MAX_WARNING_LINES: usize = 20;
 
-/// The answer to a question.
+/// The answer to a yes-or-no question to a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tristate {
     /// `true`.
     Yes,
     /// `false`.
     No,
-    /// Neither, and why: not dead and not alive.
+    /// The script gave no answer, for this reason: the session is neither known to be alive nor dead.
     Unknown(String),
 }
 
@@ -34,10 +34,10 @@ impl From<Result<bool, AdapterError>> for Tristate {
 }
 
 impl Adapter {
-    /// Starts a session.
+    /// Starts a session and returns the script's report; `None` when the script printed none.
     ///
     /// # Errors
-    /// By what the script did; `Exists` when it says that a live one of that name is there.
+    /// [`AdapterError::SessionExists`] when the script says that a live session of that name exists.
     pub fn start(
         &self,
         name: &str,
@@ -47,10 +47,10 @@ impl Adapter {
         self.start_with_callback(name, config, limit, &mut |_| {})
     }
 
-    /// Starts a session; `tell` gets the script's lines on stderr, one at a time, without anything that looks like a secret.
+    /// Like [`start`](Self::start), and passes each line of the script's stderr to `tell` after success, with secrets masked.
     ///
     /// # Errors
-    /// By what the script did; `Exists` when it says that a live one of that name is there.
+    /// [`AdapterError::SessionExists`] when the script says that a live session of that name exists.
     pub fn start_with_callback(
         &self,
         name: &str,
@@ -81,96 +81,93 @@ impl Adapter {
         Ok(StartReport::read(&said))
     }
 
-    /// Stops a session; one that is not there is no failure.
+    /// Stops a session. A session that does not exist is no error.
     pub fn stop(&self, name: &str) -> Result<(), AdapterError> {
         self.run_operation("stop", &[name], b"")
     }
 
-    /// Interrupts what a session does, as Ctrl-C would; one that is not there is no failure.
+    /// Interrupts the session's program, as Ctrl-C would. A session that does not exist is no error.
     pub fn interrupt(&self, name: &str) -> Result<(), AdapterError> {
         self.run_operation("interrupt", &[name], b"")
     }
 
-    /// Types a text into a session and submits it; one that is not there is no failure.
+    /// Types a text into a session and submits it. A session that does not exist is no error.
     pub fn nudge(&self, name: &str, text: &[u8]) -> Result<(), AdapterError> {
         self.run_operation("nudge", &[name], text)
     }
 
-    /// Nudges, unless a question with one of these signs is on the screen. The built-in script of a multiplexer that shows its
-    /// screen looks right before each key.
+    /// Like [`nudge`](Self::nudge), unless the screen shows a question, which is recognized by one of the texts in `signs`. Only
+    /// the built-in scripts of multiplexers check that.
     ///
     /// # Errors
-    /// By what the script did; `Busy` when it saw a question.
+    /// [`AdapterError::Busy`] when the script saw a question.
     pub fn nudge_without_question(&self, name: &str, text: &[u8], signs: &[String]) -> Result<(), AdapterError> {
         let lines: Vec<String> =
             signs.iter().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         self.clone().with_env([(vars::FAIRWAY_QUESTIONS, lines.join("\n").as_str())]).nudge(name, text)
     }
 
-    /// Brings a session to this process's own terminal until the user detaches or it ends; answers with the script's exit
-    /// code.
+    /// Attaches this process's terminal to a session until the user detaches or the session ends. Returns the script's exit code.
     pub fn attach(&self, name: &str) -> Result<u8, AdapterError> {
         self.call_on_terminal("attach", &[name])
     }
 
-    /// Presses keys in a session, by their names.
+    /// Presses keys in a session, given by names such as `Enter` or `C-c`.
     pub fn send_keys(&self, name: &str, keys: &[&str]) -> Result<(), AdapterError> {
         let args: Vec<&str> = std::iter::once(name).chain(keys.iter().copied()).collect();
         self.run_operation("send-keys", &args, b"")
     }
 
-    /// Asks whether a session runs.
+    /// Whether a session runs.
     ///
     /// # Errors
-    /// When it cannot be determined: not dead and not alive.
+    /// When the script gives no answer: the session is then neither known to be alive nor dead.
     pub fn query_running(&self, name: &str) -> Result<bool, AdapterError> {
         self.query_bool("is-running", name, b"")
     }
 
-    /// Whether the session runs, as a word.
+    /// Like [`query_running`](Self::query_running), with an error as [`Tristate::Unknown`].
     pub fn is_running(&self, name: &str) -> Tristate {
         self.query_running(name).into()
     }
 
-    /// Asks whether one of these programs, by exact base name, runs in a session; with no names, whether it lives.
+    /// Whether one of these programs, by its exact base name, runs in a session. Without names: whether the session is alive.
     pub fn process_alive(&self, name: &str, programs: &[String]) -> Result<bool, AdapterError> {
         self.query_bool("process-alive", name, programs.join("\n").as_bytes())
     }
 
-    /// Asks whether a terminal is attached to a session.
     pub fn is_attached(&self, name: &str) -> Result<bool, AdapterError> {
         self.query_bool("is-attached", name, b"")
     }
 
-    /// The sessions that this script started and that run, by the beginning of their names.
+    /// The names of the running sessions of this script that begin with `prefix`.
     ///
     /// # Errors
-    /// When it cannot be determined: no name may then be taken for absent.
+    /// When the script gives no answer: no session may then be taken for ended.
     pub fn list_running(&self, prefix: &str) -> Result<BTreeSet<String>, AdapterError> {
         let said = self.query("list-running", &[prefix])?;
         Ok(String::from_utf8_lossy(&said).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
-    /// The session run that the session of this name belongs to; `None` when the script holds none.
+    /// The run id that the script holds for the session of this name; `None` when it holds none.
     ///
     /// # Errors
-    /// By what the script did; `Unsupported` by a script without meta.
+    /// [`AdapterError::Unsupported`] by a script without the operation `get-meta`.
     pub fn session_run(&self, name: &str) -> Result<Option<RunId>, AdapterError> {
         let said = self.get_meta(name, vars::FAIRWAY_RUN_ID)?;
         let named = String::from_utf8_lossy(&said).trim_end().to_owned();
         Ok((!named.is_empty()).then(|| named.into()))
     }
 
-    /// Whether the session of this name is the one of this run; `None` when the script does not tell.
+    /// Whether the session of this name belongs to this session run; `None` when the script does not tell.
     pub fn matches_session_run(&self, name: &str, run: &RunId) -> Option<bool> {
         self.session_run(name).ok().flatten().map(|named| named == *run)
     }
 
-    /// Stores the session run with a session that was just started, where the script does not answer `get-meta` with the start
-    /// environment.
+    /// Stores the run id with a session that was just started, unless the script already answers `get-meta` with it from the
+    /// start environment.
     ///
-    /// # Errors
-    /// By what the script did. A script without meta is no error.
+    /// A script without the operations for such values is no error.
     pub fn store_session_run(&self, name: &str, run: &RunId) -> Result<(), AdapterError> {
         let stored = match self.session_run(name) {
             Ok(None) => self.set_meta(name, vars::FAIRWAY_RUN_ID, run.as_str().as_bytes()),
@@ -182,36 +179,36 @@ impl Adapter {
         }
     }
 
-    /// A value that a session holds, or one of its start environment; empty when it is unset.
+    /// Reads a value that was stored with the session, or a variable of its start environment; empty when the key is
+    /// unset.
     pub fn get_meta(&self, name: &str, key: &str) -> Result<Vec<u8>, AdapterError> {
         self.query("get-meta", &[name, key])
     }
 
-    /// Keeps a value with a session.
+    /// Stores a value with a session, where [`get_meta`](Self::get_meta) finds it.
     pub fn set_meta(&self, name: &str, key: &str, value: &[u8]) -> Result<(), AdapterError> {
         self.run_operation("set-meta", &[name, key], value)
     }
 
-    /// Forgets a value.
     pub fn remove_meta(&self, name: &str, key: &str) -> Result<(), AdapterError> {
         self.run_operation("remove-meta", &[name, key], b"")
     }
 
-    /// The last lines that a session shows; all of them for 0 lines.
+    /// The last lines of a session's output; all of them when `lines` is 0.
     pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let said = self.query("peek", &[name, &lines.to_string()])?;
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// The screen of a session's terminal, as text: exactly the screen where the script can tell, as that of tmux, else the last
-    /// `lines` lines.
+    /// The text on a session's screen. A script without the operation `look` gives its last `lines`
+    /// lines instead.
     pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let seen = match self.query("look", &[name]) {
             Ok(said) => String::from_utf8_lossy(&said).into_owned(),
             Err(AdapterError::Unsupported { .. }) => String::new(),
             Err(error) => return Err(error),
         };
-        // The first line is the cursor's place; another script may take the operation for something else.
+        // The first line has the cursor's position; another script may use the operation's name for something else.
         let is_cursor =
             |line: &str| line.split(' ').count() == 2 && line.split(' ').all(|part| part.parse::<u32>().is_ok());
         match seen.split_once('\n').filter(|(cursor, _)| is_cursor(cursor)) {
@@ -220,16 +217,15 @@ impl Adapter {
         }
     }
 
-    /// When a session last printed something, RFC 3339; empty when the script cannot tell.
+    /// When a session last printed something, in RFC 3339; empty when the script cannot tell.
     pub fn last_activity(&self, name: &str) -> Result<String, AdapterError> {
         Ok(String::from_utf8_lossy(&self.query("get-last-activity", &[name])?).trim().to_owned())
     }
 
-    /// The capabilities by the script's own answer. A script that does not know the question can nothing beyond the protocol's
-    /// floor.
+    /// Asks the script for its capabilities. A script that does not know the operation `protocol` has none.
     ///
     /// # Errors
-    /// By what the script did, also when its answer is no such document.
+    /// When the script fails, or its answer is not a document of that kind.
     pub fn capabilities(&self) -> Result<Capabilities, AdapterError> {
         match self.query("protocol", &[]) {
             Ok(said) => Capabilities::read(&said).map_err(|error| self.failed("protocol", error.to_string())),

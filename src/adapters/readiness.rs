@@ -1,17 +1,17 @@
-//! Waiting until a program takes input: by the programs that run, by its prompt, or by a delay. The caller says how to
-//! look: the scripts' plumbing into `/proc`, a launch through the script.
+//! Waits until a program takes input: by the programs that run, by its prompt, or by a delay. The caller supplies the probe: the
+//! plumbing looks into `/proc`, a launch asks the script.
 
 use std::time::Duration;
 
 use super::StartConfig;
 use crate::os::poll_until;
 
-/// How long each sign may take.
+/// How long each condition may take.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest pause between two looks.
+/// The longest pause between two probes.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How a session is looked at. `None` is "cannot be determined": it is asked again.
+/// How a session is examined. `None` means that the answer cannot be determined now.
 pub trait ReadinessProbe {
     /// Whether one of these programs runs in it, by exact base name.
     fn has_program(&mut self, names: &[String]) -> Option<bool>;
@@ -24,15 +24,17 @@ pub trait ReadinessProbe {
 /// The result of the wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// It is ready, as far as the configuration says how to tell.
+    /// The session is ready, as far as the configuration says how to determine that.
     Ready,
-    /// It is not, in time, and what was waited for. No failure: it may be slow, or the sign a wrong one.
+    /// The session was not ready in time; the text says what was missing. That is no error: the program may be slow, or the
+    /// condition wrong.
     TimedOut(String),
     /// It has ended.
     Exited,
 }
 
-/// Waits for every sign that the configuration names: one of its programs, then its prompt or, without one, the delay.
+/// Waits for all conditions in the configuration: one of its programs runs, then its prompt is shown or, without a prompt, the
+/// delay is over.
 pub fn wait(start: &StartConfig, look: &mut impl ReadinessProbe) -> Readiness {
     wait_with_timeout(READY_TIMEOUT, start, look)
 }
@@ -74,13 +76,13 @@ fn with_reason(seen: Readiness, limit: Duration, why: &str) -> Readiness {
     }
 }
 
-/// Whether a line of a screen begins with a prompt, whatever blanks stand before and after it.
+/// Whether a line of a screen begins with a prompt, apart from blanks around both.
 fn has_line_prefix(screen: &str, prefix: &str) -> bool {
     let prefix = trim_blanks(prefix);
     screen.lines().any(|line| trim_blanks(line).starts_with(&prefix))
 }
 
-/// Text without blanks around it; a blank that does not break is one as well.
+/// Removes the blanks around a text; a no-break space is a blank, too.
 fn trim_blanks(text: &str) -> String {
     text.replace('\u{a0}', " ").trim().to_owned()
 }
@@ -89,7 +91,7 @@ fn trim_blanks(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Shows one thing after the other, and ends after the last.
+    /// Shows one screen after the other, and ends after the last one.
     struct Screens(Vec<&'static str>);
 
     impl ReadinessProbe for Screens {

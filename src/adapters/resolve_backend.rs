@@ -1,4 +1,4 @@
-//! From a backend's name to a script.
+//! Finds the script of a backend.
 
 use std::{
     collections::BTreeMap,
@@ -15,30 +15,30 @@ use crate::{
     os::{executable, user},
 };
 
-/// Where a backend's name was said, which decides what a relative path means.
+/// Where a backend's name comes from, which decides how a relative path is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendSource {
-    /// On the command line: from the working directory.
+    /// The command line: paths start from the working directory.
     Flag,
-    /// In the configuration or the store: from the root.
+    /// The configuration or the store: paths start from the root.
     Project,
 }
 
 /// The configured backends, by name.
 pub type Backends = BTreeMap<String, Backend>;
 
-/// A script.
+/// A backend with its script.
 #[derive(Debug, Clone)]
 pub struct ResolvedBackend {
     /// The backend as it is recorded: a name, or `exec:` and an absolute path.
     pub backend: String,
-    /// The script's file; of a built-in one where it lies or will.
+    /// The script's file. For a built-in script it may not be written yet.
     pub script: PathBuf,
     /// The built-in script, when it is one.
     pub built_in: Option<&'static BuiltIn>,
 }
 
-/// Finds the script of a backend: a configured one, a built-in one, `exec:/path` or `exec:name`.
+/// Finds the script of the backend `word`: a configured one, a built-in one, `exec:/path` or `exec:name`.
 ///
 /// # Errors
 /// `not_found`; `untrusted` when others can write to the file.
@@ -66,14 +66,14 @@ pub fn resolve_backend(
     Ok(ResolvedBackend { backend, script, built_in: None })
 }
 
-/// The file of a script. A configured bare name means the file beside the configuration, else a program in PATH.
+/// The file of a script. A configured name without a `/` means a file beside the configuration, else a program in PATH.
 fn find_script(stated: &str, is_configured: bool, base: &Path, env: &Env) -> Option<PathBuf> {
     let beside = (is_configured && !stated.contains('/')).then(|| base.join(stated));
     let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
     beside.filter(|file| executable::is_executable(file)).or_else(|| executable::find(stated, path, base))
 }
 
-/// Why there is no script to run.
+/// The refusal that says why a script cannot be run.
 fn missing(backend: &str, stated: &str, base: &Path) -> Refusal {
     let file = normalize(&base.join(stated));
     let refused = |script: String, reason| Refusal::NoBackendScript { backend: backend.to_owned(), script, reason };
@@ -104,10 +104,10 @@ fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<Resolv
     Ok(ResolvedBackend { backend: word.to_owned(), script, built_in: Some(found) })
 }
 
-/// Whether a script is this user's (or the system's) and writable by no other user.
+/// Checks that a script belongs to this user or to root, and that no other user can write to it.
 ///
 /// # Errors
-/// `untrusted`; `not_found` when it is gone.
+/// `untrusted`; `not_found` when the file does not exist.
 pub fn check_permissions(script: &Path) -> Result<(), Refusal> {
     let Ok(found) = fs::metadata(script) else {
         return Err(Refusal::not_found("adapter script", script.display().to_string()));

@@ -5,18 +5,18 @@ use std::{fs, path::Path};
 use super::builtin_scripts::BuiltIn;
 use crate::{domain::SessionId, os::digest};
 
-/// Hexadecimal digits of the project's part.
+/// How many hexadecimal digits the project's part has.
 const PROJECT_CHARS: usize = 6;
 
-/// The name of a new session: `<id>.<project>` where the backend keeps a point as it is, else `<id>-<project>`. A script
-/// whose alphabet is unknown gets the second form, which has no character that an id has not.
+/// The name of a new session: `<id>.<project>` when the built-in script keeps a dot unchanged, else `<id>-<project>`. Other
+/// scripts get the second form, because it has only characters that ids have.
 pub fn session_name(id: &SessionId, built_in: Option<&BuiltIn>, project: &str) -> String {
     let separator = if built_in.is_some_and(|script| script.allows_points) { '.' } else { '-' };
     format!("{id}{separator}{project}")
 }
 
-/// The part that stands for a project: a digest of the canonical path of its store, within which session ids are unique. A
-/// restored store has the same path and so the same part; a copied project has another one.
+/// The project's part of a session name: a digest of the canonical path of its store, in which session ids are unique. A restored
+/// store has the same path and so the same part; a copied project has another one.
 pub fn project_part(store: &Path) -> String {
     let dir = store.parent().unwrap_or(store);
     let canonical = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());

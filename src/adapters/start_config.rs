@@ -19,7 +19,7 @@ pub struct StartConfig {
     /// The program as shell text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The program and its arguments, exactly; goes before `command`.
+    /// The program and its arguments, exactly; it takes precedence over `command`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argv: Option<Vec<String>>,
     /// The environment; an empty value means unset.
@@ -28,34 +28,34 @@ pub struct StartConfig {
     /// Exact base names of programs; the session is up once one of them runs in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_names: Option<Vec<String>>,
-    /// Typed once the session is ready, by no other part.
+    /// The text to type once the session is ready. Nothing else types it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nudge: Option<String>,
-    /// The beginning of the screen's line with which the program takes input.
+    /// The beginning of the line on the screen in which the program takes input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_prompt_prefix: Option<String>,
-    /// How long to wait instead, in milliseconds, where nothing else tells that it is ready.
+    /// How long to wait, in milliseconds, when nothing else shows that the session is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_delay_ms: Option<u64>,
-    /// Shell commands before the session is made; a failure warns.
+    /// Shell commands to run before the session is created; a failure is a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pre_start: Option<Vec<String>>,
-    /// Shell commands once the session is ready; a failure warns.
+    /// Shell commands to run once the session is ready; a failure is a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_setup: Option<Vec<String>>,
-    /// A script's file, run after `session_setup`; a failure warns.
+    /// A script file to run after `session_setup`; a failure is a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_setup_script: Option<String>,
-    /// Shell commands that may be run again while the session lives; a failure warns.
+    /// Shell commands that may be run again while the session lives; a failure is a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_live: Option<Vec<String>>,
-    /// Files and directories to copy below `work_dir` before the session is made.
+    /// Files and directories to copy below `work_dir` before the session is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_files: Option<Vec<CopyFile>>,
-    /// A directory whose content is laid over `work_dir`.
+    /// A directory whose content is copied over `work_dir`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay_dir: Option<String>,
-    /// Directories that are laid over `work_dir` before `overlay_dir`.
+    /// Directories whose content is copied over `work_dir` before that of `overlay_dir`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pack_overlay_dirs: Option<Vec<String>>,
     /// `one_shot`: the program is expected to end by itself.
@@ -70,7 +70,7 @@ pub struct StartConfig {
     /// The session's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The session's run.
+    /// The id of the session run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     /// How a structured session begins. Only the backend `acp` reads it.
@@ -85,7 +85,7 @@ pub struct StructuredStart {
     /// The agent's mode in which it asks before it runs a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The agent's id of the conversation to go on with.
+    /// The agent's id of the conversation to continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
     /// The name and version of the agent that was proven to ask in that mode.
@@ -95,19 +95,19 @@ pub struct StructuredStart {
     pub refuse_unguarded: bool,
 }
 
-/// The variables that a session is known by: Fairway's, and those of other callers of the protocol.
+/// The prefixes of the variables that identify a session: Fairway's, and those of other callers of the protocol.
 const KEPT_PREFIXES: &[&str] = &["FAIRWAY_", "GC_"];
-/// Variables of that form that hold what is to be forgotten.
+/// Variables with such a prefix that only the start needs.
 const START_VARS: &[&str] = &[vars::FAIRWAY_INITIAL_PROMPT, vars::FAIRWAY_PROVIDER_COMMAND];
 
 /// A file or directory to copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CopyFile {
-    /// Where it lies.
+    /// The source path.
     pub src: String,
-    /// Where it goes, below `work_dir`, which is the default: a file into a directory that is there keeps its own name, a
-    /// directory's content is laid over one.
+    /// The destination below `work_dir`, which is the default. A file that is copied into an existing directory keeps its name; a
+    /// directory's content is copied over the destination.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub rel_dst: String,
 }
@@ -116,9 +116,7 @@ pub struct CopyFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terminal {
-    /// Its height.
     pub rows: u16,
-    /// Its width.
     pub cols: u16,
 }
 
@@ -129,14 +127,14 @@ impl Default for Terminal {
 }
 
 impl StartConfig {
-    /// Reads one: an object, and nothing else.
+    /// Parses a start configuration, which must be a JSON object.
     pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
-        // A derived reader would take a list for an object, by position.
+        // A derived reader would accept a list for an object, by position.
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
     }
 
-    /// Lays the session's own variables over others; an empty value takes one away.
+    /// Applies the session's own variables to an environment; an empty value removes a variable.
     pub fn apply_env(&self, around: &mut BTreeMap<OsString, OsString>) {
         for (name, value) in self.env.iter().flatten() {
             if value.is_empty() {
@@ -147,8 +145,8 @@ impl StartConfig {
         }
     }
 
-    /// The part that is needed as long as the session lives: who it is, and where its output goes. Prompt, program, commands and all
-    /// other variables are needed for the start alone, and may be secret.
+    /// The part that is needed as long as the session lives: its identity, and where its output goes. The prompt, the program,
+    /// the commands and all other variables are needed only for the start, and may be secret.
     #[must_use]
     pub fn without_start(&self) -> Self {
         let is_kept =
@@ -164,20 +162,20 @@ impl StartConfig {
         }
     }
 
-    /// Text without the secrets that the session is given, whatever their form.
+    /// Masks the values of the session's variables with secret names in a text, whatever the values look like.
     pub fn redacted(&self, text: &str) -> String {
         let given = self.env.iter().flatten();
         let secret = given.filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
         secret.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
     }
 
-    /// A variable of the session's environment; empty is unset.
+    /// A variable of the session's environment; `None` when it is unset or empty.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.as_ref()?.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
-/// A script's answer to `start`, in one line. Absent fields are as good: the caller asks `is-running`.
+/// A script's answer to `start`, in one line. Every field may be missing: the caller asks `is-running` anyway.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StartReport {
@@ -191,7 +189,7 @@ pub struct StartReport {
 }
 
 impl StartReport {
-    /// Reads what `start` printed; anything but one such document is no report.
+    /// Parses the output of `start`; `None` unless it is one such document and nothing else.
     pub fn read(stdout: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(stdout).ok()?.trim();
         text.starts_with('{').then(|| serde_json::from_str(text).ok())?

@@ -1,5 +1,5 @@
-//! The panes of a tmux server, asked in one call for all of them. For sessions that no script of ours started: a pane that
-//! was there before and was made known.
+//! Queries the panes of a tmux server, all of them in one call. Used for sessions that no backend script started: panes that
+//! existed before and were registered.
 
 use std::{
     collections::{BTreeMap, HashMap, btree_map::Entry},
@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// The backend whose panes are looked at here.
+/// The backend whose panes are queried here.
 pub const BACKEND: &str = "tmux";
 
-/// How long a server may take: a stopped one would hold its callers for ever.
+/// How long a server may take to answer: a stopped one would block its callers forever.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LIST_FORMAT: &str = "#{pid} #{pane_id} #{pane_dead}";
@@ -32,20 +32,17 @@ const LIST_FORMAT: &str = "#{pid} #{pane_id} #{pane_dead}";
 pub struct Panes {
     /// The server that answered.
     pub server: ProcessKey,
-    /// Its panes, and whether each is dead: its program has ended and it is only kept to be looked at.
+    /// Whether each pane is dead: its program has ended, and the pane is only kept to be looked at.
     is_dead: BTreeMap<String, bool>,
 }
 
 impl Panes {
-    /// Whether there is such a pane, dead or not.
+    /// Whether the server has this pane, dead or alive.
     pub fn has(&self, pane: &str) -> bool {
         self.is_dead.contains_key(pane)
     }
 
-    /// Whether a pane is there and lives; why not, otherwise.
-    ///
-    /// # Errors
-    /// The reason, in words.
+    /// Fails unless the pane exists and is alive; the error says why.
     pub fn check_alive(&self, pane: &str) -> Result<(), String> {
         match self.is_dead.get(pane) {
             Some(false) => Ok(()),
@@ -69,7 +66,7 @@ impl Panes {
     }
 }
 
-/// Probes the panes of sessions. Each server is asked once, whatever the number of its panes.
+/// Probes the panes of sessions. Each server is queried once, whatever the number of its panes.
 #[derive(Debug, Default)]
 pub struct PaneProber {
     servers: HashMap<ProcessKey, ProcessStatus>,
@@ -78,7 +75,7 @@ pub struct PaneProber {
 }
 
 impl PaneProber {
-    /// The answer of a tmux server for the pane of a session that no script started. `None` for a session without such a pane.
+    /// Probes the pane of a session that no script started; `None` for a session without a tmux pane.
     pub fn probe(&mut self, env: &Env, session: &Session) -> Option<BackendObservation> {
         let pane = session.pane.as_deref().filter(|_| session.backend.as_deref() == Some(BACKEND))?;
         let recorded = ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref());
@@ -109,10 +106,10 @@ impl PaneProber {
     }
 }
 
-/// Asks a server for its panes. Without a socket's path it is the one that a plain `tmux` talks to.
+/// Queries the panes of a tmux server. Without a socket path it is the server that a plain `tmux` uses.
 ///
 /// # Errors
-/// Why there is no answer, in words: nothing follows from that for any pane.
+/// A text that says why there is no answer. It says nothing about the state of any pane.
 pub fn list_panes(env: &Env, socket: Option<&str>) -> Result<Panes, String> {
     let around = clean_env(env);
     let path = around.get(OsStr::new(vars::PATH)).map(OsString::as_os_str);
@@ -156,7 +153,7 @@ mod tests {
         let panes = Panes::parse(&format!("{own} %0 0\n{own} %12 1\n")).unwrap();
         assert_eq!(panes.check_alive("%0"), Ok(()));
         assert!(panes.check_alive("%12").unwrap_err().contains("dead"));
-        // No prefix of an id is that id.
+        // A prefix of an id is another id.
         assert!(panes.check_alive("%1").unwrap_err().contains("no pane"));
         for garbage in ["", "no server", &format!("{own} %0 0\n1 %1 0"), &format!("{own} 0 0"), &format!("{own} %0")] {
             assert_eq!(Panes::parse(garbage), None, "{garbage}");

@@ -51,7 +51,7 @@ pub(super) struct Acceptor {
     pub(super) shutdown: watch::Receiver<bool>,
 }
 
-/// Accepts connections at the Unix socket until shutdown. Peers of other users are dropped.
+/// Accepts connections on the Unix socket until shutdown. Drops connections of other users.
 pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener) {
     let mut shutdown = acceptor.shutdown.clone();
     loop {
@@ -69,7 +69,7 @@ pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener)
     }
 }
 
-/// Accepts connections at a TCP port until shutdown. With `tls` they are encrypted.
+/// Accepts connections on a TCP port until shutdown. With `tls` they are encrypted.
 pub(super) async fn accept_on_port(
     acceptor: Acceptor,
     listener: TcpListener,
@@ -273,7 +273,7 @@ impl hyper::body::Body for TrackedBody {
     }
 }
 
-/// Runs a handler. A panic becomes an internal error.
+/// Runs a handler, and turns a panic into an internal error.
 pub(super) async fn catch_panic(handler: impl Future<Output = Response>) -> Result<Response, ApiError> {
     let mut handler = pin!(handler);
     std::future::poll_fn(|cx| {

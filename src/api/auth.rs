@@ -21,7 +21,8 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Checks the headers of a request. Errors: `not_admitted`, with the reason.
+    /// Checks by its headers whether a request may use the worker API. At the Unix socket every request may. Error:
+    /// `not_admitted`, with the reason.
     pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
         let (port, token) = match self {
             Self::Socket => return Ok(()),
@@ -60,7 +61,7 @@ impl Transport {
     }
 }
 
-/// Refuses a request whose target is a full URL with another host than the header `Host`: HTTP gives the URL
+/// Refuses a request whose target is a full URL with another host than the header `Host`, because HTTP gives the URL
 /// precedence. Error: `not_admitted`.
 pub(super) fn check_target<T>(request: &Request<T>) -> Result<(), ApiError> {
     let uri = request.uri();
@@ -71,7 +72,7 @@ pub(super) fn check_target<T>(request: &Request<T>) -> Result<(), ApiError> {
     Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "the request's target names another host than its header Host"))
 }
 
-/// The value of a header that occurs exactly once.
+/// The value of a header. Returns `None` when the header is missing, occurs more than once or is not text.
 pub(super) fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;

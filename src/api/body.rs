@@ -28,7 +28,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Reads the whole body. Fails when the body is too long, too slow or incomplete.
+    /// Reads the whole body. Fails when the body is too long, arrives too slowly or is incomplete.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let (parts, mut body) = request.into_parts();
         let mut surplus = 0;
@@ -65,11 +65,11 @@ impl RequestBody {
         &self.bytes
     }
 
-    /// Decodes the JSON document. Unknown fields are ignored.
+    /// Decodes the body as JSON. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `usage`, with the name of a missing field. For an invalid value only its position is told, because it may be a
-    /// secret.
+    /// `invalid_value`, with the name of a missing field. For a wrong value only its position is told, because the value may be
+    /// a secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
             let (message, position) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));
@@ -81,7 +81,7 @@ impl RequestBody {
         })
     }
 
-    /// The `Idempotency-Key` header, with a fingerprint of path and body; `None` without the header.
+    /// The `Idempotency-Key` header with a fingerprint of path and body. Returns `None` without the header.
     pub(super) fn idempotency_key(&self) -> Result<Option<actions::IdempotencyKey>, ApiError> {
         let Some(id) = idempotency_header(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();
@@ -116,7 +116,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T
     RequestBody::read(request).await?.decode()
 }
 
-/// Decodes the query of the URL. Errors: `usage`, with the name of a missing field.
+/// Decodes the query of the URL. Error: `invalid_value`, with the name of a missing field.
 pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
     let decoded = axum::extract::Query::<T>::try_from_uri(request.uri());
     decoded.map(|query| query.0).map_err(|error| {

@@ -53,8 +53,8 @@ impl Connections {
         u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Registers a connection, if necessary in place of the one that is idle longest. `None` when all have a request in
-    /// flight.
+    /// Registers a connection. At the limit it closes the connection that has been idle longest. Returns `None` when all
+    /// connections have a request in flight.
     pub(super) fn accept(&self) -> Option<Arc<ConnectionHandle>> {
         let mut handles = self.lock();
         if handles.len() >= MAX_CONNECTIONS {
@@ -85,7 +85,7 @@ impl Connections {
         InFlight { connections: Arc::clone(self), connection: Arc::clone(handle) }
     }
 
-    /// Returns when no connection is open.
+    /// Waits until no connection is open.
     pub(super) async fn wait_drained(&self) {
         let mut count = self.count.subscribe();
         let _ = count.wait_for(|count| *count == 0).await;

@@ -45,12 +45,12 @@ impl ApiError {
         Self::new(StatusCode::REQUEST_TIMEOUT, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// A client that is not admitted.
+    /// A client that is not admitted: code `not_admitted`.
     pub(super) fn unauthorized(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, "not_admitted", FailureKind::Refused, message)
     }
 
-    /// A head that is refused before any route.
+    /// A request head that is refused before any route sees it: code `usage`.
     pub(super) fn refused_head(status: StatusCode, message: &str) -> Self {
         Self::new(status, "usage", FailureKind::Usage, message)
     }
@@ -92,13 +92,13 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "usage", FailureKind::Usage, why)
     }
 
-    /// The error response. At the route that decides about tool calls it is also a denial.
+    /// The error as a response. On the route that decides about tool calls, the document also denies the call.
     pub(super) fn response_for(&self, path: &str) -> Response {
         (self.status, Json(self.document_for(path))).into_response()
     }
 
-    /// The whole response as text, for a request that was not read. As its route is unknown, it is also a denial. It
-    /// closes the connection.
+    /// The whole HTTP response as text, for a request that was not read. As the route of the request is unknown, the document
+    /// also denies a tool call. The response closes the connection.
     pub(super) fn closing_response(&self) -> String {
         let body = self.document_for(AUTHORIZE_PATH).to_string();
         format!(

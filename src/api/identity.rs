@@ -91,7 +91,8 @@ struct CredentialsPayload<'a> {
 }
 
 impl Identity {
-    /// The identity after an update: what `next` does not name stays.
+    /// The identity after an update. Fields that `next` leaves out keep their values; a variable that is `null` in `next` is
+    /// removed.
     pub(crate) fn merged(&self, next: Self) -> Self {
         let mut env = self.env.clone();
         env.extend(next.env);
@@ -105,7 +106,7 @@ impl Identity {
         }
     }
 
-    /// With all values, only for the runtime itself.
+    /// The identity with its secret values. It may be sent only to the runtime itself.
     pub(crate) fn payload<'a>(&'a self, run_id: &'a str) -> IdentityPayload<'a> {
         IdentityPayload {
             run_id,
@@ -126,7 +127,7 @@ impl Identity {
         }
     }
 
-    /// With every value masked.
+    /// The identity with each secret value masked.
     pub(crate) fn redacted(&self, run: &str) -> Value {
         json!({
             "run_id": run,
@@ -174,7 +175,7 @@ impl Default for IdentityStore {
 }
 
 impl IdentityStore {
-    /// Stores an identity. True when it replaces another one.
+    /// Stores a run's identity. Returns true when it replaces an earlier one.
     pub(crate) fn insert(&mut self, run: &RunId, identity: Identity) -> bool {
         let version = *self.changes.borrow() + 1;
         let stored = StoredIdentity { identity: Rc::new(identity), version, expiry_task: None, expiring: false };
@@ -190,7 +191,7 @@ impl IdentityStore {
         }
     }
 
-    /// False when a newer identity has replaced this version.
+    /// Marks this version as about to expire. Returns false when a newer identity has replaced it.
     pub(crate) fn mark_expiring(&mut self, run: &RunId, version: u64) -> bool {
         let Some(stored) = self.by_run.get_mut(run).filter(|stored| stored.version == version) else { return false };
         stored.expiring = true;
@@ -215,7 +216,7 @@ impl IdentityStore {
         self.by_run.is_empty()
     }
 
-    /// Woken by every change.
+    /// The returned receiver is woken by every change of an identity.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

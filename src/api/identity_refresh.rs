@@ -28,8 +28,8 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Stores a session's identity. What it does not name stays as in the previous one. True when there was one. Errors:
-/// `session_final`, `session_mismatch`.
+/// Stores a session's identity. Fields that `identity` leaves out keep their earlier values. Returns true when there was an
+/// earlier identity. Errors: `session_final`, `session_mismatch`.
 pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.check_open()?;
     if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {

@@ -48,14 +48,14 @@ impl AppFactory {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
     }
 
-    /// For a person at the page: nothing is asked at the server's terminal.
+    /// For commands of a person at the page, which must not ask anything at the server's terminal.
     pub(super) fn for_page(app: &App) -> Self {
         let mut factory = Self::new(app);
         factory.env.terminal = Terminal { stdin: false, stdout: false, stderr: false };
         factory
     }
 
-    /// The paired devices, the tokens of notifications, and the clock for both.
+    /// The files of the paired devices and of the answer tokens, and the clock by which both expire.
     pub(super) fn devices(&self) -> (DeviceFile, AnswerTokenFile, Clock) {
         (DeviceFile::of(&self.project), AnswerTokenFile::of(&self.project), self.env.clock)
     }
@@ -70,10 +70,10 @@ impl AppFactory {
 }
 
 impl LiveProject {
-    /// The app with current settings.
+    /// The app with the current settings, which it reads again after a change of the files.
     ///
     /// # Errors
-    /// When the settings cannot be read. Outdated ones are never used instead.
+    /// When the settings cannot be read. It never uses outdated settings instead.
     pub fn app(&mut self) -> Result<&App> {
         let stamps = file_stamps(&self.files);
         if stamps != self.stamps {
@@ -85,7 +85,7 @@ impl LiveProject {
         Ok(&self.app)
     }
 
-    /// The app with current settings and guard rules.
+    /// The app with the current settings, and the current guard rules.
     pub(super) fn app_and_guard_rules(&mut self) -> Result<(&App, &LoadedRules)> {
         self.app()?;
         let app = &self.app;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use crate::{domain::secrets::mask, render::escape_line};
 
-/// Prints one line, with secrets masked. A closed stderr is ignored.
+/// Prints one line to stderr, with secrets masked. Does nothing when stderr is closed.
 pub(super) fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "fairway serve: {}", escape_line(&mask(text)));
 }

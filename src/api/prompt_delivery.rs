@@ -20,7 +20,7 @@ thread_local! {
     static IN_PROGRESS: RefCell<BTreeMap<SessionId, bool>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// As [`start_for_session`], for the session of a run.
+/// Like [`start_for_session`], for the session of a run. Does nothing when the session has ended.
 pub(super) fn start_for_run(run: &RunId) {
     if let Ok(session) = state::read(|app| app.read(|tx| session_of_run(tx, run)))
         && !session.status.is_final()
@@ -29,7 +29,7 @@ pub(super) fn start_for_run(run: &RunId) {
     }
 }
 
-/// Starts a delivery for a session, or has the running one followed by another.
+/// Starts to deliver a session's queued prompts. If a delivery is in progress, another one follows it.
 pub(super) fn start_for_session(id: SessionId) {
     let is_first = IN_PROGRESS.with_borrow_mut(|busy| match busy.get_mut(&id) {
         Some(again) => {

@@ -27,8 +27,8 @@ pub(super) struct RuntimeFiles {
 }
 
 impl RuntimeFiles {
-    /// Takes the lock and listens at the socket. Errors: `serve_running` when another server runs; `exists` when the
-    /// path of the socket is another kind of file.
+    /// Takes the server's lock and listens on the socket. Errors: `serve_running` when another server runs; `exists` when a
+    /// file of another kind is at the path of the socket.
     pub(super) fn acquire(app: &App) -> Result<Self> {
         let runtime = app.project.runtime_dir();
         files::private_dir(&app.project.state).context("cannot use the state directory")?;
@@ -60,7 +60,7 @@ impl RuntimeFiles {
         Ok(files)
     }
 
-    /// `None` from the second call on.
+    /// Returns the listener only once, and `None` afterwards.
     pub(super) fn take_listener(&mut self) -> Option<UnixListener> {
         self.listener.take()
     }
@@ -72,7 +72,7 @@ impl RuntimeFiles {
         Ok(token)
     }
 
-    /// Writes the port number, and again in a file of the session.
+    /// Writes the port number to the server's file, and to a file of the session if there is one.
     pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {
@@ -93,7 +93,7 @@ impl RuntimeFiles {
         Ok(())
     }
 
-    /// Removes the files, so that no new client finds the server.
+    /// Removes all files that the server has created, so that no new client finds it.
     pub(super) fn remove_all(&mut self) {
         for path in self.created.drain(..) {
             remove_if_present(&path);

@@ -90,7 +90,7 @@ pub struct ListenAddress {
     pub pid: u32,
 }
 
-/// Serves until SIGTERM, SIGINT or the time limit. `on_listen` is called once the server listens.
+/// Serves until SIGTERM, SIGINT or the time limit. Calls `on_listen` once the server listens.
 ///
 /// # Errors
 /// `serve_running` when another server runs; `exists` when the path of the socket is taken.
@@ -221,7 +221,7 @@ async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>)
     loop {
         let factory = factory.clone();
         let work = move || factory.open().map(|mut project| project.app().map(store_safety::keep_safe));
-        // Without settings, or without a place for snapshots, the server has other work.
+        // An error, such as no place for snapshots, must not stop the server's other work.
         let _ = tokio::task::spawn_blocking(move || drop(work())).await;
         if changes.changed().await.is_err() {
             return;

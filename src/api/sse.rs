@@ -55,13 +55,13 @@ impl axum::body::HttpBody for EventBody {
     }
 }
 
-/// A streamed response and its sender.
+/// Makes a streamed response, and the sender of its events.
 pub(super) fn stream() -> (Response, EventSender) {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     (response(Body::new(EventBody(receiver))), EventSender { queue: sender, encoder: None })
 }
 
-/// As [`stream`], compressed with gzip.
+/// Like [`stream`], compressed with gzip.
 pub(super) fn compressed_stream() -> (Response, EventSender) {
     let (mut response, sender) = stream();
     response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -69,7 +69,7 @@ pub(super) fn compressed_stream() -> (Response, EventSender) {
     (response, EventSender { encoder, ..sender })
 }
 
-/// For a `HEAD` request: a stream without a reader.
+/// The response to a `HEAD` request: the headers of a stream, and no body.
 pub(super) fn head() -> Response {
     response(Body::empty())
 }
@@ -79,7 +79,7 @@ fn response(body: Body) -> Response {
     (StatusCode::OK, head, body).into_response()
 }
 
-/// The text of one event; `None` when the document cannot be encoded.
+/// Formats one event. Returns `None` when the document cannot be encoded.
 pub(super) fn format_event(id: Option<i64>, event: &str, document: &impl Serialize) -> Option<String> {
     let data = Zeroizing::new(serde_json::to_string(document).ok()?);
     let mut text = String::with_capacity(data.len() + 64);
@@ -99,7 +99,7 @@ fn encode(encoder: &mut GzEncoder<Vec<u8>>, text: &str) -> io::Result<Bytes> {
 }
 
 impl EventSender {
-    /// False when the reader is gone or too slow.
+    /// Sends one event. Returns false when the reader is gone or too slow.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
         match format_event(id, event, document) {
             Some(text) => self.send_text(text).await,
@@ -107,12 +107,12 @@ impl EventSender {
         }
     }
 
-    /// Sends a comment. False when the reader is gone or too slow.
+    /// Sends a comment, which keeps the connection open. Returns false when the reader is gone or too slow.
     pub(super) async fn keep_alive(&self) -> bool {
         self.send_text(":\n\n".into()).await
     }
 
-    /// False when the reader is gone or too slow.
+    /// Sends an event that is already formatted. Returns false when the reader is gone or too slow.
     pub(super) async fn send_text(&self, text: String) -> bool {
         let Some(encoder) = &self.encoder else { return self.send_bytes(text.into()).await };
         // Held until the bytes are queued: they are read in the order in which they were encoded.
@@ -127,7 +127,7 @@ impl EventSender {
         matches!(timeout(SEND_TIMEOUT, self.queue.send(bytes)).await, Ok(Ok(())))
     }
 
-    /// Waits for a change, and sends comments meanwhile. False when the reader is gone or the server ends.
+    /// Waits for a change, and sends comments meanwhile. Returns false when the reader is gone or the server ends.
     pub(super) async fn wait_for_change<T>(
         &self,
         changes: &mut watch::Receiver<T>,
@@ -149,7 +149,7 @@ impl EventSender {
         }
     }
 
-    /// Returns when the reader is gone.
+    /// Waits until the reader is gone.
     pub(super) async fn closed(&self) {
         self.queue.closed().await;
     }

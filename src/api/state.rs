@@ -51,7 +51,7 @@ pub(super) struct ServerState {
 }
 
 impl ServerState {
-    /// Sets the state of the current thread.
+    /// Creates the server state and keeps it for the current thread, where `server_state` finds it.
     pub(super) fn open(
         current: LiveProject,
         writer: Writer,
@@ -68,7 +68,7 @@ impl ServerState {
         STATE.with(|here| here.replace(Some(Rc::new(state))));
     }
 
-    /// Drops the state: credentials are zeroed, and queued writes are finished.
+    /// Drops the current thread's state: overwrites credentials with zeros and finishes the queued writes.
     pub(super) fn close() {
         if let Some(state) = STATE.take()
             && let Some(state) = Rc::into_inner(state)
@@ -78,7 +78,7 @@ impl ServerState {
         }
     }
 
-    /// Whether changes by other processes can be noticed: the state directory is still the one that the server was
+    /// Whether the server notices changes by other processes. It does while the state directory is still the one that it was
     /// started with.
     pub(super) fn hears_changes(&self) -> bool {
         self.waiter.exists()
@@ -91,7 +91,6 @@ impl ServerState {
         Ok(app.with_actor(app.actor.clone(), None))
     }
 
-    /// Calls `evaluate` with the app and the current guard rules.
     pub(super) fn with_guard_rules<T>(
         &self,
         evaluate: impl FnOnce(&App, &LoadedRules) -> Result<T>,
@@ -104,7 +103,7 @@ impl ServerState {
         })
     }
 
-    /// Runs `query` in the serving thread, so it must not wait for anything.
+    /// Runs `query` in the thread that serves requests. The query must therefore not wait for anything.
     pub(super) fn read<T>(&self, query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
         let result = self.app().and_then(|app| query(&app));
         result.map_err(|error| {
@@ -114,17 +113,17 @@ impl ServerState {
     }
 }
 
-/// The state of the current thread. Error: `server_busy` during shutdown.
+/// The server state of the current thread. Error: `server_busy` during shutdown.
 pub(super) fn server_state() -> Result<Rc<ServerState>, ApiError> {
     STATE.with(|here| here.borrow().clone()).ok_or_else(|| ApiError::busy("the server is shutting down"))
 }
 
-/// As [`ServerState::read`].
+/// Like [`ServerState::read`], with the current thread's state.
 pub(super) fn read<T>(query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
     server_state()?.read(query)
 }
 
-/// Runs `job` in the writer thread. Fails when `job` fails, or the writer takes too long.
+/// Runs `job` in the writer thread. Fails when `job` fails or the writer takes too long.
 pub(super) async fn write<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -136,8 +135,8 @@ pub(super) async fn write<T: Send + 'static>(
     }
 }
 
-/// Runs `job` in a thread and with a store connection of its own, because it may wait for another program. Fails when
-/// `job` fails, or too many blocking calls run.
+/// Runs `job` in a thread and with a store connection of its own, because it may wait for another program. Fails when `job`
+/// fails or too many such calls run.
 pub(super) async fn run_blocking<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -145,7 +144,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     run_blocking_as(factory, job).await
 }
 
-/// As [`run_blocking`], for another actor.
+/// Like [`run_blocking`], with the project opened by `factory`, and so perhaps for another actor.
 pub(super) async fn run_blocking_as<T: Send + 'static>(
     factory: AppFactory,
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
@@ -164,7 +163,7 @@ pub(super) async fn run_blocking_as<T: Send + 'static>(
     ran.await.unwrap_or_else(|_| Err(ApiError::internal("internal error: a blocking call panicked")))
 }
 
-/// The app with a run's session as its actor. An unknown run leaves the actor as it is.
+/// The app with a run's session as its actor. Keeps the actor when the run is unknown.
 pub(super) fn app_as_run(app: &App, run: &RunId, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run_id(tx, run)?))?;
     Ok(match known {
@@ -173,7 +172,6 @@ pub(super) fn app_as_run(app: &App, run: &RunId, request: Option<IdempotencyKey>
     })
 }
 
-/// The app with a session as its actor.
 pub(super) fn app_as_session(app: &App, session: &Session, request: Option<IdempotencyKey>) -> App {
     let actor = Actor {
         name: session.id.to_string(),

@@ -37,7 +37,7 @@ pub(super) struct TimeoutStream<T> {
     request_since: Option<Instant>,
     read_deadline: Deadline,
     write_deadline: Deadline,
-    /// The deadline of a write that the peer has not taken.
+    /// The deadline of a write that the peer has not read yet.
     write_due: Option<Instant>,
 }
 
@@ -63,7 +63,6 @@ impl Deadline {
 }
 
 impl<T> TimeoutStream<T> {
-    /// Wraps a stream.
     pub(super) fn new(stream: T, connection: Arc<ConnectionHandle>) -> Self {
         let now = Instant::now();
         let (read, write) = (Deadline::default(), Deadline::default());

@@ -30,7 +30,7 @@ const RENEWED_BEFORE: Duration = DAY.saturating_mul(30);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of a TLS handshake.
 const HANDSHAKE_RECORD: u8 = 22;
-/// For a client that speaks plain HTTP.
+/// The answer to a client that speaks plain HTTP.
 const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     content-length: 40\r\n\r\nthis address speaks HTTPS: use https://\n";
 
@@ -38,7 +38,7 @@ const PLAIN_HTTP_ANSWER: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: tex
 pub(super) struct Certificate(StoredCertificate);
 
 impl Certificate {
-    /// The certificate from the state directory. Without a usable one, and shortly before its end, a new one is made.
+    /// Loads the certificate from the state directory. Makes a new one when there is no usable one, or it expires soon.
     pub(super) fn load_or_make(state: &Path, ip: IpAddr, now: Timestamp) -> Result<Self> {
         let cannot = || format!("cannot use {}", StoredCertificate::path(state).display());
         match StoredCertificate::read(state) {
@@ -71,14 +71,13 @@ impl Certificate {
         Ok(Self(StoredCertificate { certificate, key: Zeroizing::new(key.serialize_der()), ends_at }))
     }
 
-    /// The SHA-256 digest as browsers show it, `AB:CD:…`.
+    /// The SHA-256 digest of the certificate as browsers show it, `AB:CD:…`.
     pub(super) fn fingerprint(&self) -> String {
         let digits = digest::sha256_hex(&self.0.certificate).to_ascii_uppercase();
         let pairs: Vec<&str> = digits.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok()).collect();
         pairs.join(":")
     }
 
-    /// The acceptor of connections with this certificate.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor> {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.0.key.to_vec()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -97,7 +96,7 @@ fn date(at: Timestamp) -> Option<(i32, u8, u8)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The encrypted connection; `None` for a client that is too slow or speaks no TLS.
+/// Encrypts a connection. Returns `None` when the client is too slow or does not speak TLS.
 pub(super) async fn handshake(tls: &TlsAcceptor, mut stream: TcpStream) -> Option<TlsStream<TcpStream>> {
     let shaken = async {
         let mut first = [0];

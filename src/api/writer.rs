@@ -40,7 +40,7 @@ pub(super) struct PendingDecision {
     pub(super) call: guard::ToolCall,
     pub(super) decision: guard::GuardDecision,
     pub(super) entry_point: guard::EntryPoint,
-    /// Gets the result, when a client waits for it.
+    /// Receives the result, when a client waits for it.
     pub(super) on_recorded: Option<oneshot::Sender<Result<(), ApiError>>>,
 }
 
@@ -101,7 +101,7 @@ impl Writer {
         })
     }
 
-    /// Queues `job`; the receiver gets its result.
+    /// Queues `job` for the writer thread. The receiver gets the result.
     pub(super) fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&App) -> Result<T> + Send + 'static,
@@ -118,7 +118,7 @@ impl Writer {
         Ok(receiver)
     }
 
-    /// Queues a decision to be recorded.
+    /// Queues a guard decision to be recorded. Error: `server_busy` when too many are not recorded yet.
     pub(super) fn record(&self, decision: PendingDecision) -> Result<(), ApiError> {
         if decision.on_recorded.is_some() {
             return self.enqueue(WriterMessage::RecordNow(Box::new(decision)));
@@ -135,7 +135,7 @@ impl Writer {
         self.enqueue(WriterMessage::FlushDecisions).inspect_err(|_| decisions.clear())
     }
 
-    /// Whether a decision that is queued now will probably be recorded soon.
+    /// Whether a decision that is queued now is likely to be recorded soon.
     pub(super) fn is_healthy(&self) -> bool {
         self.status.last_flush_ok.load(SeqCst)
             && self.status.queued.load(SeqCst) < QUEUE_LEN / 2

@@ -23,8 +23,8 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Connects to the server of the project with this runtime directory. Each request may take `limit`. `None` when no server
-    /// listens there.
+    /// Connects to the server of the project with this runtime directory. Each request may take `limit`. Returns `None` when no
+    /// server of this user listens there.
     pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
         let stream = socket::connect_at(&server_files::find_listening(runtime)?).ok()?;
         // A socket that another user has bound must not get this user's requests.
@@ -34,10 +34,10 @@ impl ApiClient {
         Some(Self { stream, timeout: limit })
     }
 
-    /// Whether the server is a process of this very program that was started outside of sessions, without libraries of others, and
-    /// holds the lock of servers in this runtime directory. False where this is unknown.
+    /// Whether the server is a process of this very program that was started outside of sessions, without preloaded libraries,
+    /// and has the lock of servers in this runtime directory. False where this is unknown.
     pub fn is_own_server(&self, runtime: &Path) -> bool {
-        /// The variables that make another program of the same file, or say that an agent started it.
+        /// Variables that load foreign code into the program, or show that an agent started it.
         const SUSPECT: &[&str] =
             &["LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID];
         let Ok(pid) = socket::peer_pid(&self.stream) else { return false };
@@ -55,7 +55,7 @@ impl ApiClient {
         self.send([head.as_bytes(), body].concat())
     }
 
-    /// Requests a JSON document. Event streams cannot be read so: they do not end.
+    /// Requests a JSON document. Not for event streams, which do not end.
     pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
         let _span = tracing::debug_span!("server", method = "GET", route).entered();
         self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())

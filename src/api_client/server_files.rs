@@ -30,7 +30,7 @@ pub const PAGE_FILE: &str = "worker.page";
 const MAX_POINTER_BYTES: u64 = 4_096;
 
 /// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
-/// socket. `None` when both are impossible.
+/// socket. Returns `None` when neither is possible.
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {
@@ -41,7 +41,7 @@ pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     socket::fits_address(&in_xdg).then_some(in_xdg)
 }
 
-/// The socket path of a running server, found without the server's environment.
+/// The socket path of a running server, found without the server's environment; `None` when there is none.
 pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {
@@ -61,7 +61,6 @@ const MAX_BYTES: u64 = 16 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownPage {
-    /// The host name in the origin on this machine.
     pub host: String,
     /// The origin for browsers on this machine.
     pub origin: String,
@@ -72,7 +71,8 @@ pub struct ShownPage {
 }
 
 impl ShownPage {
-    /// The page of the server of this runtime directory; `None` without one. A server that was killed may have left it.
+    /// Reads where the server of this runtime directory serves the page; `None` when it serves none. The file of a server that
+    /// was killed may be left.
     pub fn read(runtime: &Path) -> Option<Self> {
         let mut text = String::new();
         File::open(runtime.join(PAGE_FILE)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;

@@ -162,7 +162,6 @@ impl OverdueArgs {
     }
 }
 
-/// A table of checkpoints, one row each.
 pub(super) fn table(checkpoints: &[Checkpoint], now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "task", "state", "age", "by", "owner", "due", "summary"]);
     for one in checkpoints {
@@ -182,7 +181,7 @@ pub(super) fn table(checkpoints: &[Checkpoint], now: Timestamp) -> Table {
     table
 }
 
-/// One checkpoint, a line for each field.
+/// Formats a checkpoint with one line for each field that is set.
 pub(super) fn details(one: &Checkpoint) -> String {
     let mut text = format!("{}  checkpoint {}  {}\n", one.task, one.id, one.state);
     let fields = [

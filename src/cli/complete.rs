@@ -43,7 +43,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Prints nothing rather than an error: it runs between a person's key and the prompt.
+    /// Prints the values that fit the word being completed. It prints nothing instead of an error, because the shell calls it
+    /// while a person types.
     pub(super) fn run(self, ctx: &Context, command: Command) -> Result<Exit> {
         let (typed, before) = match self.words.split_last() {
             Some((typed, before)) if typed != "=" => (typed.as_str(), before),

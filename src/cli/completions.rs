@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::{context::Context, exit::Exit};
 use crate::wire::CompletionsView;
 
-/// Asks for values first; where there are none, the script of flags and commands goes on.
+/// Asks fairway for values first; when it has none, clap's script completes commands and flags.
 const BASH: &str = r#"
 _fairway_values() {
     local IFS=$'\n'
@@ -32,7 +32,7 @@ _fairway_values() {
 compdef _fairway_values fairway
 "#;
 
-/// For words that are no options; [`fish_values`] does the same for values of options.
+/// Completes words that are no options. [`fish_values`] does so for values of options.
 const FISH: &str = r"
 function __fairway_values
     set -l words (commandline -opc) (commandline -ct)
@@ -74,7 +74,7 @@ fn fish_values(script: &str) -> String {
     script.lines().map(with_values).collect()
 }
 
-/// The completion script of a shell.
+/// Generates a shell's completion script. In bash, zsh and fish it also asks `fairway complete` for ids and names.
 pub(super) fn script(shell: Shell, mut command: clap::Command) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "fairway", &mut script);

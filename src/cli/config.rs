@@ -85,7 +85,7 @@ impl CheckArgs {
     }
 }
 
-/// Prints a line for each problem but the last one, which it returns. A document has them all.
+/// Prints each problem on a line, except the last one, which it returns as the error. A JSON document lists them all.
 fn one_by_one(error: anyhow::Error, ctx: &Context) -> anyhow::Error {
     let problems = match error.downcast::<ConfigError>() {
         Ok(ConfigError::All { problems }) if !ctx.out.json => problems,
@@ -117,7 +117,7 @@ pub struct EditArgs {
 impl EditArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let project = Project::discover(&ctx.env, ctx.globals.root.as_deref())?;
-        // A configuration that is wrong is what this is for.
+        // A configuration that is wrong must be editable, too.
         match ctx.app_without_note(ctx.actor()?) {
             Ok(app) => inside_session::refuse(&app, "config edit")?,
             Err(_) => inside_session::refuse_without_project(&ctx.env, "config edit")?,

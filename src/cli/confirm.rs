@@ -5,15 +5,15 @@ use anyhow::Result;
 use super::context::Context;
 use crate::{domain::Refusal, os::terminal::confirm};
 
-/// Whether a person can be asked and wants to be.
+/// Returns true when stdin and stderr are terminals, and the person has not answered in advance with `--yes`.
 pub fn can_ask(ctx: &Context, yes: bool) -> bool {
     !yes && ctx.env.terminal.stdin && ctx.env.terminal.stderr
 }
 
-/// Asks at a terminal; elsewhere, and with `--yes`, nothing is asked.
+/// Asks the person at the terminal to confirm. Without a terminal, or with `yes`, it asks nothing and succeeds.
 ///
 /// # Errors
-/// `not_confirmed`.
+/// `not_confirmed` when the person declines.
 pub fn require(ctx: &Context, yes: bool, question: &str) -> Result<()> {
     if !can_ask(ctx, yes) || confirm(question)? { Ok(()) } else { Err(Refusal::NotConfirmed.into()) }
 }

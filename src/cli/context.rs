@@ -28,11 +28,8 @@ const INPUT_MAX: usize = 256 << 20;
 /// One call of the command line.
 #[derive(Debug)]
 pub struct Context {
-    /// The surroundings.
     pub env: Rc<Env>,
-    /// The flags that every command takes.
     pub globals: Globals,
-    /// Where results go.
     pub out: Out,
     asked: Option<Canonical>,
     read: RefCell<Sha256>,
@@ -40,12 +37,13 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of a call. `asked` is its canonical form, which a request id needs.
+    /// `asked` is the canonical form of the command line, from which the fingerprint of a request id is made.
     pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: Option<Canonical>) -> Self {
         Self { env, globals, out, asked, read: RefCell::new(Sha256::new()), has_noted_trust: Cell::new(false) }
     }
 
-    /// The `App` of this command. Read all texts before: they are part of the fingerprint of a request id.
+    /// Opens the project for the actor of this command. The caller must first read all texts from files and stdin, because they
+    /// are part of the fingerprint of a request id.
     ///
     /// # Errors
     /// `no_project`, a broken configuration, or a variable with an invalid value.
@@ -54,14 +52,14 @@ impl Context {
         if app.actor.session.is_some() || app.actor.run_id.is_some() {
             return Ok(app);
         }
-        // Of an agent that was started by hand, the provider's own variable tells the session.
+        // For an agent that was started by hand, the provider's own variable names the session.
         match hand_started::find(&app)? {
             Some(actor) => self.app_as(actor),
             None => Ok(app),
         }
     }
 
-    /// The `App` of another actor.
+    /// Like [`Self::app`], for another actor.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.
@@ -73,7 +71,8 @@ impl Context {
         Ok(app)
     }
 
-    /// Like [`Self::app_as`], without a note that the last trusted configuration is in force, for commands that answer about it.
+    /// Like [`Self::app_as`], but does not print the note that the last trusted configuration is in force. For commands whose
+    /// own answer tells this.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.
@@ -99,7 +98,7 @@ impl Context {
         Ok(App::for_caller(Rc::clone(&self.env), project, actor, request)?)
     }
 
-    /// The actor, by flags and variables.
+    /// Determines the actor from the global flags, and from the environment variables where no flag is given.
     ///
     /// # Errors
     /// A variable with an invalid value.
@@ -124,13 +123,14 @@ impl Context {
         Ok(Actor { name, session, run_id, role, lane, epoch: self.globals.epoch })
     }
 
-    /// Whether the environment's role, lane and task are those of the actor: not when `--session` names another session.
+    /// Whether the role, lane and task in the environment belong to the actor. They do not when `--session` names another
+    /// session.
     pub fn is_own_session(&self) -> bool {
         let own = self.env.var(vars::FAIRWAY_SESSION_ID);
         self.globals.session.as_ref().is_none_or(|session| own == Some(session.as_str()))
     }
 
-    /// The task that the surroundings name.
+    /// Reads the task id from the environment variable `FAIRWAY_TASK_ID`. Returns `None` when it is not set.
     ///
     /// # Errors
     /// A variable with an invalid value.
@@ -138,10 +138,11 @@ impl Context {
         Ok(self.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()?)
     }
 
-    /// A text that may be `-` for stdin, or come from a file, of which `-` is stdin too.
+    /// Resolves a text argument: stdin when `text` or `file` is `-`, else `text` itself or the content of `file`. Returns
+    /// `None` when neither is given. `what` names the text in errors.
     ///
     /// # Errors
-    /// `usage` when both are given; what cannot be read or is no UTF-8.
+    /// `usage` when both are given. An error when the input cannot be read or is not UTF-8.
     pub fn text(&self, what: &'static str, text: Option<String>, file: Option<&Path>) -> Result<Option<String>> {
         match (text, file) {
             (Some(_), Some(_)) => Err(Refusal::Usage { why: format!("give {what} once: as text or as a file") }.into()),
@@ -155,10 +156,10 @@ impl Context {
         }
     }
 
-    /// A text as exact bytes, which need not be UTF-8.
+    /// Like [`Self::text`], but returns the exact bytes, which need not be UTF-8.
     ///
     /// # Errors
-    /// `usage` when both are given; what cannot be read.
+    /// `usage` when both are given. An error when the input cannot be read.
     pub fn bytes(&self, what: &'static str, text: Option<String>, file: Option<&Path>) -> Result<Option<Vec<u8>>> {
         let is_stdin = text.as_deref() == Some("-") || file.is_some_and(|file| file.as_os_str() == "-");
         match (text, file) {
@@ -170,7 +171,7 @@ impl Context {
         }
     }
 
-    /// The whole text of a file, or of stdin when it is called `-`.
+    /// Reads a whole file, or all of stdin when `path` is `-`.
     ///
     /// # Errors
     /// When it cannot be read, is not UTF-8 or is larger than [`INPUT_MAX`].
@@ -178,7 +179,7 @@ impl Context {
         self.input_of(what, path, INPUT_MAX)
     }
 
-    /// The text of a file or of stdin, of at most `most` bytes.
+    /// Like [`Self::input`], but with a limit of `most` bytes.
     pub fn input_of(&self, what: &'static str, path: &Path, most: usize) -> Result<String> {
         let text = if path.as_os_str() == "-" {
             self.read(what, io::stdin().lock(), most)?
@@ -210,7 +211,7 @@ impl Context {
 
     fn read_bytes(&self, what: &'static str, from: impl Read, most: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        // One byte more than is kept, so that the rule on lengths says no and nothing is cut.
+        // One byte more than the limit, so that a longer input is refused and never cut silently.
         let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         from.take(limit)
             .read_to_end(&mut bytes)
@@ -224,14 +225,14 @@ impl Context {
         Ok(bytes)
     }
 
-    /// Prints the notes of an answer.
     pub fn notes(&self, answer: &Answer) {
         for note in &answer.notes {
             self.out.note(&crate::render::escape_controls(note));
         }
     }
 
-    /// Prints the answer to a change, then its notes.
+    /// Prints the answer to a change: its document with `--json`, its ids with `--quiet`, else its line. Then prints its notes,
+    /// even when the reader of the answer has closed the pipe.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
         let shown = if self.out.json {
             self.out.document(&answer.document)
@@ -248,7 +249,7 @@ impl Context {
         Ok(0)
     }
 
-    /// Prints what was found: the document with `--json`, the ids with `--quiet`, else what `words` makes of it.
+    /// Prints the result of a query: the document with `--json`, the ids with `--quiet`, else the text from `words`.
     pub fn show<T: Serialize + ?Sized>(
         &self,
         document: &T,
@@ -262,7 +263,7 @@ impl Context {
         Ok(0)
     }
 
-    /// Prints what was found without `--json`: the ids with `--quiet`, else what `words` makes of it.
+    /// Like [`Self::show`], for a command that handles `--json` itself.
     pub fn show_text(&self, ids: impl FnOnce() -> Vec<String>, words: impl FnOnce() -> String) -> Result<Exit> {
         if self.out.quiet {
             self.out
@@ -274,10 +275,10 @@ impl Context {
     }
 }
 
-/// An exit code that tells more than whether something was printed: it stands, also when the reader has gone away.
+/// Returns `exit` even when the reader of the output has closed the pipe. For commands whose exit code is itself an answer.
 ///
 /// # Errors
-/// When the output cannot be written for another reason.
+/// Any other error of printing.
 pub fn exit_even_if_closed(exit: Exit, shown: Result<Exit>) -> Result<Exit> {
     match shown {
         Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),

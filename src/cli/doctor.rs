@@ -161,7 +161,7 @@ fn words(tried: &[TriedAgentView], is_plan: bool, now: Timestamp, width: Option<
     table.render(width)
 }
 
-/// A proof in a cell: `proven today`, or why it is none.
+/// Formats the proof of an agent for a table cell: `proven today`, or why it does not count. `-` without a proof.
 pub(super) fn proof_cell(proof: Option<&AgentProofView>, now: Timestamp) -> String {
     match proof {
         None => "-".to_owned(),
@@ -196,7 +196,8 @@ impl HooksArgs {
     }
 }
 
-/// The facts of the project for the check of hooks; outside a project it checks the user's own settings.
+/// Collects the facts that the check of hooks needs. Without an `app`, outside a project, it checks only the user's own
+/// settings.
 pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<DoctorContext<'a>> {
     let proven = |provider: &Provider| {
         let of_app = app.map(|app| app.settings.provider(provider.label()).profile);

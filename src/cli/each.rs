@@ -13,8 +13,8 @@ use crate::{
     wire::FailedIdView,
 };
 
-/// Acts on each id. One id is answered with its own document, as if the command took no other; several with an array, in which
-/// a failure is `{"id": …, "error": {…}}`. The exit code is that of the first failure.
+/// Calls `act` for each id. A single id is answered with its own document, as if the command took only one; several ids with an
+/// array, in which a failure is `{"id": …, "error": {…}}`. The exit code is that of the first failure.
 pub fn each<T: Display>(
     ctx: &Context,
     app: &App,
@@ -27,7 +27,7 @@ pub fn each<T: Display>(
     array(ctx, app, ids, act)
 }
 
-/// As [`each`], but with an array for one id and for none.
+/// Like [`each`], but always answers with an array, even for one id or none.
 pub fn array<T: Display>(
     ctx: &Context,
     app: &App,
@@ -66,7 +66,7 @@ pub fn array<T: Display>(
     Ok(exit)
 }
 
-/// The context for one of several ids, with an idempotency key of its own.
+/// Returns `app` for one of several ids: its idempotency key is derived from the request's key and the id.
 pub fn app_for(app: &App, id: &impl Display) -> App {
     app.with_actor(app.actor.clone(), app.idempotency_key.as_ref().map(|key| key_of(key, id)))
 }

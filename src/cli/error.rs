@@ -23,12 +23,12 @@ use crate::{
     wire::{Failure, FailureKind},
 };
 
-/// The longest sentence about words that could not be read: they may be anything, a megabyte of it too.
+/// The longest error about a line that clap cannot parse, in characters: the line may have words of any length.
 const LONGEST: usize = 400;
 
 const MISSING_COMMAND: &str = "a command is missing";
 
-/// Tells what is wrong with words that clap could not read; help and version are results.
+/// Prints why clap could not parse `words`, or the help or version that they ask for. Returns the exit code.
 pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Exit {
     let before_dashes = || words.iter().take_while(|word| *word != "--");
     let out = Out {
@@ -57,7 +57,7 @@ fn help(words: &[OsString]) -> StyledStr {
     page::page(&tree, &path, is_long).unwrap_or_default()
 }
 
-/// The failure of a line without a command, outside of a project.
+/// The failure of `fairway` without a command outside a project, where there is no status to show.
 pub(super) fn missing_command() -> Failure {
     failure(
         "usage",

@@ -85,7 +85,7 @@ impl SessionArgs {
     }
 }
 
-/// The status in a line, and under it a table of the facts.
+/// Formats the status as one line, followed by a table of the facts behind it.
 pub(super) fn facts(view: &ExplainView, width: Option<usize>) -> String {
     let mut table = Table::new(&["fact", "source", "age"]);
     for fact in &view.facts {

@@ -102,7 +102,8 @@ const HABITS: &[Habit] = &[
     ("guard", "logs", "list the guard decisions", "fairway guard log"),
 ];
 
-/// The hint for a word that is no command of the group; `after` is the word behind it.
+/// Suggests the command for a word that is no command of `group`, such as a name that other tools use. `after` is the next word
+/// on the line. Returns `None` when no suggestion is known.
 pub fn hint(group: &str, word: &str, after: Option<&str>) -> Option<String> {
     let two = after.map(|after| format!("{word} {after}"));
     let is_typed = |typed: &str| typed == word || two.as_deref() == Some(typed);
@@ -110,13 +111,13 @@ pub fn hint(group: &str, word: &str, after: Option<&str>) -> Option<String> {
     found.map(|(_, _, purpose, command)| format!("{purpose}: {command}"))
 }
 
-/// The name nearest to a typed one; `None` when none is near enough to be a typing error.
+/// Finds the name nearest to a typed one. Returns `None` when no name is near enough for a typing error.
 pub fn near<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let length = typed.chars().count();
     names
         .map(|name| (strsim::damerau_levenshtein(&typed, name), name))
-        // One error in three letters, and two in six.
+        // Allows one typing error in three letters, and two in six.
         .filter(|(distance, name)| *distance <= (length.min(name.chars().count()) / 3).min(2))
         .min()
         .map(|(_, name)| name)

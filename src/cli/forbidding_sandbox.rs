@@ -6,8 +6,9 @@ use crate::{
     wire::Failure,
 };
 
-/// The failure with its sandbox: of a program that an agent's command line has started, and of which the profile knows how
-/// its sandbox is given a directory. Any other failure stays as it is.
+/// Adds a hint to a `store_read_only` failure: the arguments that let the agent's sandbox write to the store's directory.
+/// Returns the failure unchanged when it has another code, when no agent started this process, or when the profile of the
+/// agent's provider has no such arguments.
 pub(super) fn with_sandbox(failure: Failure, env: &Env) -> Failure {
     if failure.code != "store_read_only" {
         return failure;

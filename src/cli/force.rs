@@ -15,7 +15,7 @@ pub struct ForceArgs {
 }
 
 impl ForceArgs {
-    /// The reason, of a call that overrides.
+    /// Returns `None` without `--force`.
     pub(in crate::cli) fn reason(self) -> Option<ForceReason> {
         self.reason.filter(|_| self.force).map(|reason| ForceReason { reason })
     }

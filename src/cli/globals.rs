@@ -23,7 +23,6 @@ pub enum Color {
 }
 
 impl Color {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -167,10 +167,10 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The settings that are meant.
+    /// The settings file that the flags select.
     ///
     /// # Errors
-    /// `no_project` for a project's where there is none.
+    /// `no_project` when they select a project's file outside a project.
     pub fn target(&self, ctx: &Context) -> Result<Target> {
         Ok(match &self.whose.file {
             Some(file) => Target::File(file.clone()),

@@ -1,6 +1,6 @@
 //! Texts that begin with a hyphen, as list items do: `fairway note "- done"`. A word that cannot be a flag, because its name
-//! would hold a space, is marked as a text, and the arguments that take a text or a path remove the mark. Everything else is parsed
-//! as ever.
+//! would hold a space, is marked as a text, and the arguments that take a text or a path remove the mark. Everything else is
+//! parsed as ever.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -10,10 +10,11 @@ use std::{
 
 use clap::builder::{OsStringValueParser, StringValueParser, TypedValueParser, ValueParser};
 
-/// No argument of a program can hold it.
+/// No argument of a program can contain a NUL.
 const MARK: char = '\0';
 
-/// The command line with its texts marked; `None` when there is none.
+/// Marks each word that begins with a hyphen but is a text, so that clap does not take it for a flag. Returns `None` when there
+/// is no such word.
 pub(super) fn marked(words: &[OsString]) -> Option<Vec<OsString>> {
     let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let is_text = |(at, word): (usize, &OsString)| at < own && is_text(&word.to_string_lossy());
@@ -31,7 +32,7 @@ fn is_text(word: &str) -> bool {
     word.starts_with('-') && word.split('=').next().is_some_and(|name| name.contains(char::is_whitespace))
 }
 
-/// The same commands, whose texts may be marked.
+/// Makes every argument that takes a text or a path accept marked words and remove the mark.
 pub(super) fn accepting(command: clap::Command) -> clap::Command {
     let accept = |arg: clap::Arg| match arg {
         arg if takes_text(&arg) => arg.value_parser(unmarked()),

@@ -179,15 +179,15 @@ impl Verb {
     }
 }
 
-/// The whole tree of commands, as the parser knows it.
+/// The tree of all commands, after `clap::Command::build`.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     command.build();
     command
 }
 
-/// The tree of commands below one word of the line alone, which is enough for its help and its errors; the whole tree when
-/// no command has this name. Nine tenths of the whole one are commands that nothing was asked about.
+/// Builds the tree with only the command `name`, which is enough for its help and its errors and takes a tenth of the work.
+/// Builds the whole tree when no command has this name.
 pub(super) fn command_with(name: &str) -> clap::Command {
     match Cli::command().find_subcommand(name) {
         Some(named) => {

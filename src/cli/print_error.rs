@@ -11,13 +11,13 @@ use crate::{
 /// The longest sentence, in characters: it may repeat a value of any length.
 const LONGEST_OF_ALL: usize = 1_000;
 
-/// Prints a failure. Returns its exit code.
+/// Prints a failure to stderr. Returns its exit code.
 pub(super) fn print_error(failure: &Failure, out: &Out) -> Exit {
     out.write_error(error_text(failure, out).trim_end_matches('\n'));
     failure.kind.exit_code()
 }
 
-/// A failure as it is printed, with the newline of its last line.
+/// Formats a failure for stderr, with a final newline: as a JSON document with `--json`, else as its message and its hints.
 pub(super) fn error_text(failure: &Failure, out: &Out) -> String {
     let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
     if out.json {
@@ -33,7 +33,7 @@ pub(super) fn error_text(failure: &Failure, out: &Out) -> String {
     text
 }
 
-/// A sentence of at most this many characters, with its middle left out.
+/// Shortens a sentence to about `longest` characters by leaving out its middle.
 pub(super) fn shortened(sentence: &str, longest: usize) -> String {
     if sentence.chars().nth(longest).is_none() {
         return sentence.to_owned();

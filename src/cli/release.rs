@@ -56,16 +56,16 @@ pub struct ForceArgs {
 }
 
 impl ForceArgs {
-    /// The force, when it is used.
+    /// Returns `None` without `--force`.
     pub fn force(&self) -> Option<ForceReason> {
         let reason = self.reason.clone().filter(|_| self.force)?;
         Some(ForceReason { reason })
     }
 
-    /// The reason of a verb of `fairway task` that cannot do without.
+    /// Returns the reason, which the verb of `fairway task` requires.
     ///
     /// # Errors
-    /// `usage`.
+    /// `usage` when `--reason` is missing; the hint repeats the command for `tasks`.
     pub fn needed(&self, verb: &str, tasks: &[TaskId]) -> Result<&str, Refusal> {
         self.reason.as_deref().ok_or_else(|| {
             let ids = tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ");

@@ -32,7 +32,6 @@ use crate::{
 /// The command that providers call, whose stderr they read.
 const HOOK: &str = "hook";
 
-/// Runs the command line of this process; answers with its exit code.
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
     let partly = partial_parser::of(&words).and_then(|parser| parse(parser, &words).ok());

@@ -7,7 +7,7 @@ use crate::{domain::refusal::SAME_COMMAND, wire::Failure};
 /// The longest command that a hint repeats, in characters.
 const MAX_REPEATED: usize = 200;
 
-/// A failure whose hints have the caller's own command, with the flags that they add to it.
+/// Completes hints that refer to "the same command": inserts the caller's command line, with the flags that the hint adds.
 pub(super) fn completed(failure: Failure, words: &[OsString]) -> Failure {
     let Some(hint) = failure.hint.as_deref().filter(|hint| hint.contains(SAME_COMMAND)) else { return failure };
     let lines: Vec<String> = hint.lines().map(|line| with_words(line, words).unwrap_or_else(|| line.into())).collect();

@@ -111,7 +111,7 @@ fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
     })
 }
 
-/// The receipt that the flags wait for.
+/// The receipt that the flags ask to wait for. Returns `None` when they ask for none.
 pub(super) fn awaited_receipt(
     app: &App,
     acknowledgement: Option<Duration>,

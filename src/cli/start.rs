@@ -140,7 +140,7 @@ impl Args {
     }
 }
 
-/// Attaching needs one session and a terminal.
+/// Refuses `--attach` for several sessions and without a terminal.
 ///
 /// # Errors
 /// `usage`.
@@ -154,7 +154,7 @@ pub(super) fn check_attach<T>(ctx: &Context, ids: &[T]) -> Result<()> {
     Err(Refusal::Usage { why: "no terminal to attach to; leave --attach away".into() }.into())
 }
 
-/// Attaches to a session that was launched, if any.
+/// Attaches to the launched session `id`. Returns `exit` when no session was launched.
 pub(super) fn attach_to(app: App, id: Option<String>, exit: Exit) -> Result<Exit> {
     let Some(id) = id else { return Ok(exit) };
     let attachable = attach::attach(&app, &SessionId::parse(&id)?)?;

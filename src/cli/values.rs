@@ -45,7 +45,7 @@ macro_rules! reader {
     };
 }
 
-/// An IP address, with a port or without; 0 stands for any free port.
+/// Parses an IP address with or without a port. Port 0 stands for any free port, and is the default.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let bare = || text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
     text.parse().or_else(|_| bare()).map_err(|_| format!("'{text}' is not an IP address with or without a port"))
@@ -59,12 +59,10 @@ reader!(question -> QuestionId);
 reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
 reader!(device -> DeviceName);
-reader!(
-    /// A sink of notifications.
-    notify_sink -> SinkName
-);
+reader!(notify_sink -> SinkName);
 
-/// The acting session. `inbox` also reads under a key that is no session's id; what is neither is refused as a session's id.
+/// Parses the acting session. `inbox` also accepts a routing key that is no session id. For a text that is neither, the error
+/// is that of a session id.
 pub fn acting_session(text: &str) -> Result<RoutingKey, Refusal> {
     RoutingKey::parse(text).or_else(|_| Ok(SessionId::parse(text)?.into()))
 }
@@ -78,41 +76,17 @@ macro_rules! word_reader {
     };
 }
 
-word_reader!(
-    /// A checkpoint's state.
-    checkpoint_state -> CheckpointState
-);
-word_reader!(
-    /// The decision of a person on an approval.
-    decision -> Decision
-);
-word_reader!(
-    /// The result that evidence shows.
-    evidence_result -> EvidenceResult
-);
-word_reader!(
-    /// The verdict of a reviewer.
-    verdict -> Verdict
-);
-word_reader!(
-    /// A message's priority.
-    priority -> Priority
-);
+word_reader!(checkpoint_state -> CheckpointState);
+word_reader!(decision -> Decision);
+word_reader!(evidence_result -> EvidenceResult);
+word_reader!(verdict -> Verdict);
+word_reader!(priority -> Priority);
 
-word_reader!(
-    /// A kind of a search's hits.
-    search_kind -> SearchKind
-);
-word_reader!(
-    /// How much `prime` tells.
-    mode -> Mode
-);
-word_reader!(
-    /// By what usage is added up.
-    usage_by -> UsageBy
-);
+word_reader!(search_kind -> SearchKind);
+word_reader!(mode -> Mode);
+word_reader!(usage_by -> UsageBy);
 
-/// A moment in the past: a date, a time, or how long ago.
+/// Parses a moment in the past: a date, a time, or a duration before `now`.
 pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
     if let Some(at) = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z"))) {
         return Ok(at);
@@ -126,7 +100,7 @@ pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
     }
 }
 
-/// A kind of event, or several by a `*`.
+/// Parses a kind of event, or a pattern such as `task.*` for several. The error names the most similar kind.
 pub fn event_kind(text: &str) -> Result<EventKindPattern, String> {
     EventKindPattern::parse(text).ok_or_else(|| {
         let near = EventKind::ALL.iter().map(|kind| kind.as_str());
@@ -135,28 +109,27 @@ pub fn event_kind(text: &str) -> Result<EventKindPattern, String> {
     })
 }
 
-/// A provider whose hooks are known.
+/// Accepts the providers that have hooks, and lists them in help and completions.
 pub fn hook_providers() -> impl TypedValueParser<Value = Provider> {
     PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.label()))
         .try_map(|name| Provider::parse(&name).ok_or("is none of them"))
 }
 
-/// A maximum number of rows; 0 stands for all.
+/// Parses a maximum number of rows; 0 means no limit.
 pub fn limit(text: &str) -> Result<u32, ParseIntError> {
     text.parse().map(|limit| if limit == 0 { u32::MAX } else { limit })
 }
 
-/// A signal by its name or number.
+/// Parses a signal's name or number.
 pub fn signal(text: &str) -> Result<Signal, String> {
     signals::parse(text).ok_or_else(|| format!("'{}' is no signal: name one as TERM, INT or 9", text.escape_debug()))
 }
 
-/// A span of time.
 pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)
 }
 
-/// How long a device stays paired.
+/// Parses how long a device stays paired: from one minute to the longest time for which browsers keep a key.
 pub fn device_lifetime(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text)?;
     let is_possible = (Duration::from_secs(60)..=MAX_DEVICE_LIFETIME).contains(&span);
@@ -167,22 +140,20 @@ pub fn device_lifetime(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A task's status.
 pub fn status(text: &str) -> Result<TaskStatus, String> {
     word(text, TaskStatus::parse(text), TaskStatus::ALL.iter().map(|status| status.as_str()))
 }
 
-/// The activity of a session.
 pub fn activity(text: &str) -> Result<Activity, String> {
     word(text, Activity::parse(text), Activity::ALL.iter().map(|activity| activity.as_str()))
 }
 
-/// A session's status that is not final.
+/// Parses a session's status, and refuses final ones.
 pub fn live_status(text: &str) -> Result<SessionStatus, String> {
     session_status(text, false)
 }
 
-/// A session's final status.
+/// Parses a session's status, and refuses those that are not final.
 pub fn final_status(text: &str) -> Result<SessionStatus, String> {
     session_status(text, true)
 }
@@ -193,30 +164,30 @@ fn session_status(text: &str, is_final: bool) -> Result<SessionStatus, String> {
     word(text, SessionStatus::parse(text).filter(fits), all)
 }
 
-/// How a provider says that a session stands, in any of the spellings of providers.
+/// Parses the state that a provider reports for a session, in any spelling that a provider uses.
 pub fn provider_state(text: &str) -> Result<ProviderState, String> {
     word(text, ProviderState::from_provider(text), ProviderState::ALL.iter().map(|state| state.as_str()))
 }
 
-/// A moment, RFC 3339.
+/// Parses an RFC 3339 time.
 pub fn time(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text)
         .ok_or_else(|| format!("'{}' is not a time such as 2026-01-31T12:00:00Z", text.escape_debug()))
 }
 
-/// A share of a whole, 0 to 1.
+/// Parses a fraction from 0 to 1.
 pub fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share: &f64| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("'{}' is not a number from 0 to 1", text.escape_debug()))
 }
 
-/// The id of a session run: a UUID.
+/// Accepts only a UUID.
 pub fn run_id(text: &str) -> Result<RunId, String> {
     let id = Some(RunId::parse(text)).filter(RunId::is_usable);
     id.ok_or_else(|| format!("'{}' is not a UUID", text.escape_debug()))
 }
 
-/// A request id: 1 to 128 printable ASCII characters.
+/// Accepts 1 to 128 printable ASCII characters without spaces.
 pub fn request_id(text: &str) -> Result<String, String> {
     if (1..=text_limits::MAX_REQUEST_ID_BYTES).contains(&text.len())
         && text.chars().all(|letter| letter.is_ascii_graphic())
@@ -227,12 +198,12 @@ pub fn request_id(text: &str) -> Result<String, String> {
     }
 }
 
-/// A word of a closed set, or a sentence that names them all.
+/// Returns the value in `found`. When there is none, the error lists all words that `text` may be.
 pub fn word<T>(text: &str, found: Option<T>, all: impl Iterator<Item = &'static str>) -> Result<T, String> {
     found.ok_or_else(|| format!("'{}' is none of {}", text.escape_debug(), all.collect::<Vec<_>>().join(", ")))
 }
 
-/// A commit: 7 to 64 hexadecimal digits, lower case.
+/// Accepts 7 to 64 hexadecimal digits, and returns them in lower case.
 pub fn commit(text: &str) -> Result<String, String> {
     if (7..=64).contains(&text.len()) && text.chars().all(|digit| digit.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())
@@ -241,7 +212,8 @@ pub fn commit(text: &str) -> Result<String, String> {
     }
 }
 
-/// An expression to look for and what a match is called, `REGEX=EVENT`. The last `=` is the one between.
+/// Parses `REGEX=EVENT`: the expression to look for, and the name of the event that a match becomes (`match` by default). The
+/// last `=` separates them.
 pub fn watcher(text: &str) -> Result<Watcher, String> {
     let (regex, event) = text.rsplit_once('=').unwrap_or((text, "match"));
     if regex.is_empty() {
@@ -251,12 +223,11 @@ pub fn watcher(text: &str) -> Result<Watcher, String> {
     Ok(Watcher { regex: regex.to_owned(), event, once: false, scope: WatchScope::Both })
 }
 
-/// The priority of a task.
 pub fn task_priority(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "must be a number from 0 (first) to 4 (last)".into())
 }
 
-/// A variable and its value, `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 pub fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
@@ -264,12 +235,10 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The class of a sandbox.
 pub(super) fn sandbox_class(text: &str) -> Result<SandboxClass, String> {
     SandboxClass::parse(text).ok_or_else(|| "must be off, namespace or command".to_owned())
 }
 
-/// The network of a sandbox.
 pub(super) fn sandbox_network(text: &str) -> Result<SandboxNetwork, String> {
     SandboxNetwork::parse(text).ok_or_else(|| "must be none, proxy or open".to_owned())
 }

@@ -1,4 +1,5 @@
-//! What canaries have proven about the agents of this host: one file for each agent, command and mode, outside of every project.
+//! The results of canaries, the test turns of `fairway doctor agents`, on this host: one file for each agent, command and mode,
+//! outside of every project.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,7 @@ const DIRECTORY: &str = "agent-proofs";
 /// The longest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// An agent as a launch starts it. A proof is about exactly this.
+/// An agent as a launch starts it. A proof is valid for exactly this setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentSetup {
     pub provider: String,
@@ -30,7 +31,7 @@ pub struct AgentSetup {
     pub version: Option<String>,
 }
 
-/// What a canary has shown.
+/// The result of a canary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentProof {
     pub provider: String,
@@ -39,13 +40,14 @@ pub struct AgentProof {
     /// The version that the files around the program record.
     pub version: Option<String>,
     pub mode: Option<String>,
-    /// Why it does not prove that the agent asks; `None` when it does.
+    /// Why the canary does not prove that the agent asks; `None` when it does.
     pub why: Option<String>,
     pub at_ms: i64,
 }
 
 impl AgentSetup {
-    /// The agent of a profile, whose program is searched for in `path`; its file is the second part.
+    /// Describes the agent of a profile. Its program is searched for in `path`, seen from `cwd`; the second value is the file of
+    /// the program, if there is one.
     pub fn new(
         provider: &str,
         command: &[String],
@@ -64,19 +66,19 @@ impl AgentSetup {
         (setup, file)
     }
 
-    /// The file of its proof. Of an agent of another version it is another one.
+    /// The file of the agent's proof. An agent of another version has another file.
     fn file(&self, env: &Env) -> Option<PathBuf> {
         let text = serde_json::to_string(self).ok()?;
         Some(env.state_dir()?.join(DIRECTORY).join(format!("{}.json", sha256_hex(text.as_bytes()))))
     }
 
-    /// What the newest canary of it has shown.
+    /// The result of the newest canary of this agent; `None` when none was run.
     pub fn proof(&self, env: &Env) -> Option<AgentProof> {
         read(&self.file(env)?)
     }
 
-    /// Stores what a canary of it has shown.
-    /// Fails without a home directory.
+    /// Stores the result of a canary of this agent.
+    /// Fails when there is no home directory.
     pub fn save(&self, env: &Env, proof: &AgentProof) -> io::Result<()> {
         let file = self.file(env).ok_or_else(|| io::Error::other("there is no home directory"))?;
         files::private_dir(file.parent().unwrap_or_else(|| Path::new("/")))?;
@@ -85,7 +87,7 @@ impl AgentSetup {
 }
 
 impl AgentProof {
-    /// Whether it proves that the agent asks.
+    /// Whether the canary has shown that the agent asks before it runs a tool.
     pub const fn is_proof(&self) -> bool {
         self.why.is_none()
     }
@@ -95,7 +97,8 @@ impl AgentProof {
     }
 }
 
-/// The newest proof that the agent of this provider, which gives itself this name and version, asks in this mode.
+/// The newest proof that an agent of this provider asks in this mode; `agent` is the name and version that the agent gives
+/// itself.
 pub fn newest_proof(env: &Env, provider: &str, agent: &str, mode: Option<&str>) -> Option<AgentProof> {
     let directory = env.state_dir()?.join(DIRECTORY);
     let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! The configuration in force: what the files say, or what was trusted of them while they say something else.
+//! The configuration in force: that of the files, or the trusted one while the files differ from it.
 
 use std::{path::Path, sync::Arc};
 
@@ -14,8 +14,8 @@ use crate::{
     guard::{Action, RoleEntry, Rules},
 };
 
-/// The layers and settings in force. A text that needed trust and has it stays in force until the files are trusted again, so that
-/// neither an agent nor a typing error changes a rule. Deny rules of the new texts count besides.
+/// Loads the layers and settings in force. A configuration that needed trust and has it stays in force until the changed files
+/// are trusted, so that neither an agent nor a typing error changes a rule. Deny rules of the changed files count at once.
 pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings), ConfigError> {
     let texts = read_texts(project);
     let files = texts.as_deref().unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
     Ok((layers, settings))
 }
 
-/// Checks a text as if it were in this file of the project.
+/// Checks a text as if it stood in this configuration file of the project; the other files are as they are.
 pub fn check_text(project: &Project, env: &Env, path: &Path, text: &str) -> Result<(), ConfigError> {
     let own = [project.root.join(CONFIG_FILE), local_file(project)];
     let texts = own.into_iter().map(|file| match file.canonicalize() {
@@ -73,7 +73,7 @@ fn kept_layers(project: &Project, env: &Env, record: &TrustContent) -> Option<(L
     Some((layers, settings))
 }
 
-/// The trusted rules with what the new ones deny.
+/// The trusted rules, and those of the new ones that deny.
 fn add_denials(trusted: Option<&Arc<Rules>>, new: Option<&Rules>) -> Option<Arc<Rules>> {
     let Some(new) = new else { return trusted.cloned() };
     let mut rules = trusted.map(|rules| (**rules).clone());

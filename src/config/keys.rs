@@ -1,5 +1,5 @@
-//! Every key of the configuration with its default and its purpose, as the sections declare them. The example file is generated from
-//! this table.
+//! Every key of the configuration with its default and its purpose, as the sections declare them. The example file is generated
+//! from this table.
 
 use std::fmt::Write;
 
@@ -78,7 +78,8 @@ pub static KEYS: [Key; COUNT] = {
     all
 };
 
-/// The place in [`KEYS`] of the key that a place in a file means, with names and list places as they stand there.
+/// The index in [`KEYS`] of the key that a path in a file names. Names that the user chose and elements of lists match the
+/// placeholders in the table.
 pub fn place_of(path: &str) -> Option<usize> {
     let (section, name) = path.rsplit_once('.')?;
     // Every command asks for each key of its files: most are told apart by the length of their name.
@@ -87,7 +88,7 @@ pub fn place_of(path: &str) -> Option<usize> {
     KEYS.iter().position(is_meant)
 }
 
-/// The key that a place in a file means.
+/// The key that a path in a file names; `None` when there is no such key.
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.get(place_of(path)?)
 }
@@ -103,7 +104,7 @@ fn matches_steps<'a>(mut pattern: impl Iterator<Item = &'a str>, path: &str) -> 
     }
 }
 
-/// The known name nearest to an unknown one below the same parent.
+/// The known name that is most similar to the last part of an unknown path, below the same parent.
 pub fn nearest(path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let depth = if parent.is_empty() { 0 } else { parent.split('.').count() };
@@ -119,7 +120,7 @@ pub fn nearest(path: &str) -> Option<String> {
         .map(|(_, known)| known.to_owned())
 }
 
-/// The example file: every key with its default and its purpose.
+/// Makes the example file: every key with its default and its purpose.
 pub fn example() -> String {
     let mut text = String::from(
         "#:schema .fairway/config.schema.json\n\

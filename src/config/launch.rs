@@ -101,7 +101,7 @@ layered_section! {
 }
 
 impl SetupSettings {
-    /// Every shell text that runs beside the program, with its key.
+    /// Every shell command that runs before or after the program's start, with its key.
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("pre_start", &self.pre_start), ("session_setup", &self.session_setup), ("session_live", &self.session_live)]
             .into_iter()

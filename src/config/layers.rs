@@ -52,13 +52,13 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Reads the files and the environment; a file that is not there is no layer. What they say is not compared with what was
-    /// trusted: [`super::load_in_force`] does that.
+    /// Reads the files and the environment; a file that does not exist is no layer. This does not compare the files with what
+    /// was trusted: [`super::load_in_force`] does.
     pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
         Self::from_texts(read_texts(project)?, env)
     }
 
-    /// The layers of these files, the lowest first, and of the environment.
+    /// The layers of these files, the lowest first, and above them those of the environment.
     pub(super) fn from_texts(files: Vec<(PathBuf, String)>, env: &Env) -> Result<Self, ConfigError> {
         let mut layers = Vec::new();
         for (path, text) in &files {
@@ -83,7 +83,7 @@ impl Layers {
         Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })
     }
 
-    /// These layers, with how their texts compare with those that were trusted.
+    /// Sets how the texts compare with those that were trusted.
     #[must_use]
     pub(super) fn with_text_trust(self, text_trust: TextTrust) -> Self {
         Self { text_trust, ..self }
@@ -102,7 +102,7 @@ impl Layers {
         }
     }
 
-    /// All layers as one table; what is not in it has its default.
+    /// Merges all layers into one table. A key that is missing in it has its default.
     pub fn merged(&self) -> Table {
         let mut merged = Table::new();
         for (_, table) in &self.sources {
@@ -111,17 +111,17 @@ impl Layers {
         merged
     }
 
-    /// The files that were read, each with its text: what is in force, whatever they say by now.
+    /// The files that were read, with the texts that are in force. The files may have changed since.
     pub fn files(&self) -> &[(PathBuf, String)] {
         &self.files
     }
 
-    /// Whether a file has something below one of these sections: text that names programs.
+    /// Whether a file, and not the environment, has something in one of these sections.
     pub fn has_any_section(&self, sections: &[&str]) -> bool {
         self.file_tables().any(|table| sections.iter().any(|section| table.contains_key(*section)))
     }
 
-    /// The text that a file sets for a key of a section; the highest file's.
+    /// The text that a file sets for a key of a section; the highest file's, when several set it.
     pub fn text_in_files(&self, section: &str, key: &str) -> Option<String> {
         let text = |table: &Table| table.get(section)?.get(key)?.as_str().map(str::to_owned);
         self.file_tables().filter_map(text).last()
@@ -153,7 +153,7 @@ impl Layers {
         shown
     }
 
-    /// Where a wrong value at this key, or below it, was written.
+    /// The file or variable with the value at this key or below it, for error messages.
     pub(super) fn location_of(&self, path: &str) -> String {
         let below =
             |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
@@ -173,7 +173,7 @@ impl Layers {
     }
 }
 
-/// A value as it is shown: an address without its password.
+/// A value for display: an address without its password.
 fn shown_value(key: &str, value: &Value) -> String {
     match value {
         Value::String(url) if key == URL_KEY => Value::String(store::masked_url(url)).to_string(),
@@ -181,7 +181,7 @@ fn shown_value(key: &str, value: &Value) -> String {
     }
 }
 
-/// The layer that is not committed.
+/// The path of the project's configuration file that is not committed.
 pub fn local_file(project: &Project) -> PathBuf {
     project.state.join("local.toml")
 }
@@ -202,7 +202,7 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The files that there are, the lowest first, each with its text.
+/// Reads the configuration files that exist, the lowest first.
 pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, ConfigError> {
     let mut files = Vec::new();
     for path in [project.root.join(CONFIG_FILE), local_file(project)] {
@@ -233,7 +233,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Table, ConfigError> {
     text.parse::<Table>().map_err(syntax)
 }
 
-/// A table that holds one value at a dotted path.
+/// A table with one value at a dotted path.
 fn nest(path: &str, value: Value) -> Table {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     let inner = match rest {
@@ -254,8 +254,8 @@ fn merge(below: &mut Table, above: &Table) {
     }
 }
 
-/// Every value of a table with its dotted path; a list of tables has `[]` behind its name, and a table that is a value
-/// (an environment) is not entered.
+/// Every value of a table with its dotted path. The name of a list of tables ends in `[]`, and a table that is a value (an
+/// environment) is not entered.
 fn leaves(table: &Table) -> Vec<(String, &Value)> {
     fn walk<'a>(table: &'a Table, above: &str, found: &mut Vec<(String, &'a Value)>) {
         for (name, value) in table {

@@ -114,7 +114,7 @@ pub struct SinkSettings<'a> {
 }
 
 impl NotifySettings {
-    /// The settings of a sink, whether or not it is one of `sinks`.
+    /// The settings of this sink, even if `sinks` does not name it.
     pub fn sink(&self, name: &SinkName) -> SinkSettings<'_> {
         let way = NotifySink::of(name);
         let own = self.per_sink.get(name.as_str());
@@ -141,7 +141,7 @@ impl NotifySettings {
         self.command.iter().map(|command| ("notify.command".to_owned(), command.as_str())).chain(own)
     }
 
-    /// Why the keys do not fit together, and which one is wrong.
+    /// Checks that the keys fit together; the error names the wrong key.
     pub(super) fn check(&self) -> Result<(), Wrong> {
         for (text, own) in &self.per_sink {
             let key = format!("notify.per_sink.{text}");
@@ -164,7 +164,7 @@ impl NotifySettings {
 }
 
 impl SinkSettings<'_> {
-    /// Whether items of this kind are sent.
+    /// Whether items of this kind are sent; every kind is when no kinds are set.
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
     }

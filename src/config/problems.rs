@@ -1,4 +1,5 @@
-//! Every problem of a configuration. Reading it stops at the first one, so each is taken out of the text that is read again.
+//! Finds every problem of a configuration. Reading stops at the first one, so each is removed from the text, which is read
+//! again.
 
 use std::path::PathBuf;
 
@@ -10,11 +11,11 @@ use super::{
 };
 use crate::env::Env;
 
-/// More than a person reads at once.
+/// The largest number of problems that is shown; a person does not read more at once.
 const MAX_PROBLEMS: usize = 50;
 
-/// The error with every problem of the files that can be found: those after a syntax error cannot. `first` is the one that reading
-/// has found.
+/// Collects every problem of the files that can be found; those after a syntax error cannot. `first` is the one that reading has
+/// found.
 pub fn all(first: ConfigError, project: &Project, env: &Env) -> ConfigError {
     let Ok(mut texts) = read_texts(project) else { return first };
     if matches!(first, ConfigError::Unreadable { .. }) {

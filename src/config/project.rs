@@ -18,16 +18,16 @@ pub const CONFIG_FILE: &str = ".fairway.toml";
 pub const STATE_DIR: &str = ".fairway";
 pub const STORE_FILE: &str = "fairway.db";
 
-/// The file name of the store of runs' output, beside the store.
+/// The file name of the store of jobs' output, beside the store.
 pub const OUTPUT_FILE: &str = "runs.db";
 
 /// The directory of the worktrees that Fairway makes, in the state directory.
 pub const WORKTREES_DIR: &str = "worktrees";
 
-/// The directory about stores, in the user's state directory.
+/// The directory of facts about stores, in the user's state directory.
 const KNOWN_STORES: &str = "stores";
 
-/// A project's places. All absolute.
+/// The paths of a project, all of them absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The directory that holds `.fairway.toml`.
@@ -35,12 +35,12 @@ pub struct Project {
     /// `.fairway` under the root.
     pub state: PathBuf,
     pub store: PathBuf,
-    /// The directory of what is kept about stores outside their trees; `None` without a home.
+    /// The directory for facts about stores outside of their trees; `None` without a home directory.
     known_stores: Option<PathBuf>,
 }
 
 impl Project {
-    /// A project at this root; `FAIRWAY_DB` moves its store.
+    /// The project at this root. `FAIRWAY_DB` may name another place for its store.
     pub fn at(root: PathBuf, env: &Env) -> Self {
         let state = root.join(STATE_DIR);
         let store = match env.var_os(vars::FAIRWAY_DB) {
@@ -50,15 +50,15 @@ impl Project {
         Self { root, state, store, known_stores: env.state_dir().map(|dir| dir.join(KNOWN_STORES)) }
     }
 
-    /// The directory of what is kept about this project's store outside its tree: how far it has come, and snapshots. It is
-    /// in the user's state directory, by the canonical path of the store; `None` without a home.
+    /// The directory for facts about this project's store outside of its tree: how far it has come, and snapshots. It is in the
+    /// user's state directory, by the canonical path of the store; `None` without a home directory.
     pub fn outside_dir(&self) -> Option<PathBuf> {
         let known = self.known_stores.as_ref()?;
         let name = sha256_hex(canonical_or_near(&self.store).as_os_str().as_bytes());
         Some(known.join(name.get(..16)?))
     }
 
-    /// Finds the project: `--root`, `FAIRWAY_ROOT`, then upwards from the working directory.
+    /// Finds the project by `--root`, else by `FAIRWAY_ROOT`, else upwards from the working directory.
     /// Fails with [`ConfigError::NoProject`] when there is none.
     pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
@@ -89,12 +89,14 @@ impl Project {
         }
     }
 
-    /// Where a project for the working directory is to be made: what was named, else this directory, and of a linked
-    /// worktree its counterpart in the main one, where every command will look for it.
+    /// The directory in which a new project is to be created: the named one, else the working directory. Inside a linked
+    /// worktree it is, in place of the working directory, the same directory of the main worktree, where every command will look
+    /// for it.
     ///
     /// # Errors
-    /// [`ConfigError::NoWorkingDir`] when neither is there; [`ConfigError::RootGone`] inside a session whose project is gone;
-    /// [`ConfigError::NotInRepository`] in a worktree of a bare repository without a `.git` beside it.
+    /// [`ConfigError::NoWorkingDir`] when no directory is named and the working directory is gone; [`ConfigError::RootGone`]
+    /// inside a session whose project is gone; [`ConfigError::NotInRepository`] in a worktree of a bare repository without a
+    /// `.git` beside it.
     pub fn init_root(env: &Env, root: Option<&Path>) -> Result<PathBuf, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         match (stated, &env.cwd_error) {
@@ -119,17 +121,17 @@ impl Project {
         }
     }
 
-    /// The nearest project around this one's root, whose commands see nothing of this one.
+    /// The nearest other project whose tree contains this one. Commands in this project do not use it.
     pub fn enclosing(&self) -> Option<&Path> {
         self.root.ancestors().skip(1).find(|dir| dir.join(CONFIG_FILE).is_file())
     }
 
-    /// The directory of background runs, one directory each.
+    /// The directory of background jobs, with one directory for each.
     pub fn jobs_dir(&self) -> PathBuf {
         self.state.join("runs")
     }
 
-    /// The file that says where their output lies, beside the store.
+    /// The store of jobs' output, a file beside the store: it tells where the bytes of the output are.
     pub fn output_file(&self) -> PathBuf {
         self.store.with_file_name(OUTPUT_FILE)
     }
@@ -146,8 +148,8 @@ impl Project {
         dirs
     }
 
-    /// The paths in [`Self::writable_dirs`] that no work in a linked worktree must write: git reads there of which repository the
-    /// worktree is, and which programs to run, also outside of a sandbox.
+    /// The paths in [`Self::writable_dirs`] that programs in a linked worktree must not write: there git reads to which
+    /// repository the worktree belongs, and which programs to run, also outside of a sandbox.
     pub fn protected_git_files(&self, worktree: &Path) -> Vec<PathBuf> {
         let linked = worktree.ancestors().find(|dir| dir.join(".git").exists()).and_then(linked_git_dirs);
         let files = |(own, common): (PathBuf, PathBuf)| {
@@ -157,30 +159,30 @@ impl Project {
         linked.into_iter().flat_map(files).collect()
     }
 
-    /// The directory of the hooks that launches bring, and of the signs that they run.
+    /// The directory with the hooks of launches, and with the files that show that those hooks run.
     pub fn launch_hooks_dir(&self) -> PathBuf {
         self.runtime_dir().join("hooks")
     }
 
-    /// The directories that no session's worktree includes, wherever it lies: the project's own state, the user's state
-    /// directory, and git's common directory. A session's own worktree may lie below the first.
+    /// The directories that must not be part of a session's worktree, wherever it is: the project's own state, the user's state
+    /// directory, and git's common directory. A session's own worktree may be inside the first one.
     pub fn protected_dirs(&self) -> Vec<PathBuf> {
         let user = self.known_stores.as_deref().and_then(Path::parent).map(Path::to_path_buf);
         let found = [Some(self.state.clone()), user, GitDir::around(&self.root).map(|git| git.common)];
         found.into_iter().flatten().map(|dir| dir.canonicalize().unwrap_or(dir)).collect()
     }
 
-    /// The directory of what the sandbox of a lane has of its own.
+    /// The directory for the files that only the sandbox of this lane has.
     pub fn sandbox_dir(&self, lane: &LaneName) -> PathBuf {
         self.state.join("sandbox").join(lane.as_str())
     }
 
-    /// The directory of what landings have of their own, with the checkouts for their checks.
+    /// The directory for the files of landings, with the checkouts for their checks.
     pub fn land_dir(&self) -> PathBuf {
         self.state.join("land")
     }
 
-    /// The directory of sockets, locks and wakes.
+    /// The directory of sockets and locks, and of the sockets by which waiting processes are woken.
     pub fn runtime_dir(&self) -> PathBuf {
         self.state.join("runtime")
     }
@@ -191,8 +193,8 @@ fn real(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
-/// The path of a configuration that is missing in one of these directories or above: beside a store, or of a root that this user
-/// trusted. A hook there must not behave as outside of every project.
+/// The path of a `.fairway.toml` that is missing in one of these directories or above, although a store beside it or the user's
+/// trust shows that it was there. A hook there must not behave as if it were outside of every project.
 pub fn missing_config<'a>(env: &Env, dirs: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
     let was_here = |dir: &Path| {
         let has_store = || dir.join(STATE_DIR).join(STORE_FILE).is_file();
@@ -205,13 +207,13 @@ pub fn missing_config<'a>(env: &Env, dirs: impl IntoIterator<Item = &'a Path>) -
     })
 }
 
-/// The failure of a search that began in this directory.
+/// The error of a search that began in this directory.
 fn no_project(env: &Env, from: PathBuf) -> ConfigError {
     let missing = missing_config(env, [from.as_path()]);
     ConfigError::NoProject { from, missing }
 }
 
-/// The failure of an environment that names a root without a project.
+/// The error for an environment that names a root without a project.
 fn root_gone(env: &Env, root: PathBuf) -> ConfigError {
     let has_store = |dir: &Path| dir.join(CONFIG_FILE).is_file() && dir.join(STATE_DIR).join(STORE_FILE).is_file();
     let here = env.cwd.ancestors().filter(|_| env.cwd_error.is_none());
@@ -241,7 +243,7 @@ fn main_counterpart(dir: &Path) -> Option<PathBuf> {
     Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
-/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry of git.
+/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry that git made.
 pub fn worktree_top(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| is_worktree_top(dir))?.canonicalize().ok()
 }
@@ -263,7 +265,7 @@ fn link_target(top: &Path) -> Option<PathBuf> {
     Some(normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?)))
 }
 
-/// The git directory of the worktree with this top; `None` when it is no top of a worktree.
+/// The git directory of the worktree with this top; `None` when the directory is not the top of a worktree.
 pub fn git_dir(top: &Path) -> Option<PathBuf> {
     is_worktree_top(top).then(|| link_target(top).unwrap_or_else(|| top.join(".git")))
 }
@@ -293,7 +295,6 @@ impl GitDir {
     }
 }
 
-/// Whether two worktrees belong to one repository.
 pub fn is_same_repository(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
@@ -302,8 +303,8 @@ pub fn is_same_repository(one: &Path, other: &Path) -> bool {
     main(one).is_some_and(|found| main(other) == Some(found))
 }
 
-/// Why a directory is no sound worktree of the repository around `root`; `None` when it is one, when that repository is unknown,
-/// and for one whose repository was moved. No git runs: an agent can write all of these files.
+/// Why a directory is not a sound worktree of the repository around `root`. Returns `None` when it is one, when that repository
+/// is unknown, and when the worktree's repository was moved. No git runs: an agent can write all of these files.
 pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
     let common = GitDir::around(root)?.common.canonicalize().ok()?;
     let entry = top.join(".git");
@@ -332,7 +333,7 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
     }
 }
 
-/// Where git's record of a worktree leads back to, by its file `gitdir`.
+/// The worktree to which git's record of a worktree leads, by its file `gitdir`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WayBack {
     Here,
@@ -341,7 +342,7 @@ pub enum WayBack {
     Gone,
 }
 
-/// Where the record leads back to, seen from the worktree at `top`.
+/// Compares the path in git's record of a worktree with the worktree at `top`.
 pub fn way_back(record: &Path, top: &Path) -> WayBack {
     let named = fs::read_to_string(record.join("gitdir")).ok();
     let named = named.and_then(|named| normalize(&record.join(named.trim_end())).canonicalize().ok());
@@ -352,7 +353,7 @@ pub fn way_back(record: &Path, top: &Path) -> WayBack {
     }
 }
 
-/// The record of the repository around `root` about the worktree at `top`: a directory below git's common one.
+/// The directory with git's record of the worktree at `top`, below the common directory of the repository around `root`.
 pub fn worktree_record(root: &Path, top: &Path) -> Option<PathBuf> {
     let common = GitDir::around(root)?.common.canonicalize().ok()?;
     let top = top.canonicalize().ok()?;
@@ -391,7 +392,7 @@ fn linked_git_dirs(top: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((own, common))
 }
 
-/// The canonical path of a file whose directory, or all of it, may be missing.
+/// The canonical path of a file that may be missing, alone or with its directory.
 pub fn canonical_or_near(path: &Path) -> PathBuf {
     let path = normalize(path);
     let found = path.ancestors().skip(1).find_map(|dir| Some((dir, dir.canonicalize().ok()?)));

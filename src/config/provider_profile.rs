@@ -114,7 +114,7 @@ layered_section! {
 }
 
 impl DialogProfile {
-    /// Its shape; `None` when it is not described.
+    /// The dialog's shape; `None` when the section does not describe it completely.
     pub fn shape(&self) -> Option<DialogShape<'_>> {
         let between = self.between.as_deref().unwrap_or_default();
         let subject = match (&self.behind, between) {
@@ -127,7 +127,8 @@ impl DialogProfile {
         Some(DialogShape { question, end: self.end.as_deref()?, subject })
     }
 
-    /// The keys that take the choice of a number. A number of two digits would be two keys.
+    /// The keys that take the choice of this number. Returns `None` for a number of two digits, which would be two keys, and
+    /// when no keys are known.
     pub fn keys_of(&self, number: usize) -> Option<Vec<String>> {
         let keys = self.keys.as_deref().filter(|keys| !keys.is_empty() && (1..10).contains(&number))?;
         Some(keys.iter().map(|key| key.replace("{number}", &number.to_string())).collect())

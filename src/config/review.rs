@@ -47,7 +47,6 @@ reader! {
     BTreeMap::new()
 }
 
-/// The rules that come with Fairway.
 pub fn built_in_consequences() -> Vec<ConsequenceRule> {
     // A test reads it, too.
     let file = toml::from_str(include_str!("consequences.toml"));

@@ -65,8 +65,8 @@ pub struct SandboxDefaults {
 }
 
 impl SandboxDefaults {
-    /// Whether programs of the person run or read a file of a lane at this path later: as settings of an editor, an agent, a shell or
-    /// git, or as a hook. One that a person starts on purpose is none.
+    /// Whether programs of the person run or read a file of a lane at this path later: as settings of an editor, an agent, a
+    /// shell or git, or as a hook. A program that a person starts on purpose does not count.
     pub fn runs_later(&self, path: &str) -> bool {
         let is_named = |part: &str| {
             let names = self.lane_directories.iter().chain(&self.lane_files).chain(&self.later_names);

@@ -58,7 +58,7 @@ fn insert(at: &mut Value, path: &[&str], key: &Key) {
     }
 }
 
-/// The member of an object, which is made when it is missing or says only that there is none.
+/// The member of an object; it is created when it is missing or is no object.
 fn entry<'a>(object: &'a mut Value, name: &str, make: impl FnOnce() -> Value) -> &'a mut Value {
     let member = &mut object[name];
     if !member.is_object() {

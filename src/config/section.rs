@@ -1,5 +1,5 @@
-//! A section of the configuration is written once: the type of each key, how it is read, its default, its variable and its purpose.
-//! The readers, the table of keys, the example file and the JSON Schema come from that.
+//! A section of the configuration is written once: the type of each key, how it is read, its default, its variable and its
+//! purpose. The readers, the table of keys, the example file and the JSON Schema come from that.
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -27,7 +27,7 @@ pub struct Key {
 /// The values of its TOML type that a key takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// All of them, or what its reader says.
+    /// Every value of the type that the reader accepts.
     Any,
     Words(fn() -> Vec<&'static str>),
     /// A span of time, or the word for none.
@@ -47,7 +47,6 @@ pub enum Form {
 }
 
 impl Key {
-    /// Its dotted path.
     pub fn path(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
@@ -56,13 +55,13 @@ impl Key {
         self.section.split('.').chain([self.name])
     }
 
-    /// Its default, else the sample.
+    /// The default; for a key without one, the sample.
     pub(super) fn shown(&self) -> &'static str {
         self.default.unwrap_or(self.sample)
     }
 }
 
-/// Why a value is wrong, and its key below the place that was read.
+/// Why a value is wrong, and the path of its key below the place that was read.
 #[derive(Debug)]
 pub(super) struct Wrong {
     pub(super) key: String,
@@ -74,7 +73,7 @@ impl Wrong {
         Self { key: key.into(), why: why.to_string() }
     }
 
-    /// This error, seen from one step above; the step of a list is `[]`.
+    /// Adds the step above to the key's path; the step of a list is `[]`.
     fn below(self, step: &str) -> Self {
         let joint = if self.key.is_empty() || self.key.starts_with('[') { "" } else { "." };
         Self { key: format!("{step}{joint}{}", self.key), why: self.why }
@@ -87,12 +86,12 @@ impl<E: Display> From<E> for Wrong {
     }
 }
 
-/// The value or the error of a reader, for the caller that knows the key.
+/// Converts the error of a reader for a caller that knows the key.
 pub(super) fn told<T, E: Into<Wrong>>(read: Result<T, E>) -> Result<T, Wrong> {
     read.map_err(Into::into)
 }
 
-/// How the value of a key, or a section, is read.
+/// Reads the value of a key, or a section.
 pub(super) trait Reader {
     type Value;
     /// The values of its TOML type that it takes.
@@ -100,7 +99,7 @@ pub(super) trait Reader {
 
     fn read(value: Value) -> Result<Self::Value, Wrong>;
 
-    /// The value of a key that is not set; `None`: it must be.
+    /// The value of a key that is not set; `None` when the key must be set.
     fn absent() -> Option<Self::Value> {
         None
     }
@@ -145,7 +144,7 @@ impl<T: Reader> Reader for BTreeMap<String, T> {
     }
 }
 
-/// A value of this TOML type.
+/// Deserializes a value. The error does not name the key.
 pub(super) fn plain<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
     T::deserialize(value).map_err(|error| Wrong::from(error.message()))
 }
@@ -154,7 +153,7 @@ fn take_value<R: Reader>(value: Value, name: &str) -> Result<R::Value, Wrong> {
     R::read(value).map_err(|wrong| wrong.below(name))
 }
 
-/// The value of one key of a table, else its default.
+/// Removes a key from a table and reads its value, else the default.
 pub(super) fn take<R: Reader>(table: &mut Table, name: &str, default: Option<Value>) -> Result<R::Value, Wrong> {
     match table.remove(name).or(default) {
         Some(value) => take_value::<R>(value, name),
@@ -162,11 +161,11 @@ pub(super) fn take<R: Reader>(table: &mut Table, name: &str, default: Option<Val
     }
 }
 
-/// A section: some keys beside each other.
+/// A section: the keys of one table.
 pub(super) trait Section: Sized {
     const KEYS: &'static [Key];
 
-    /// Reads its keys out of a table, which may have others.
+    /// Reads the keys of the section and removes them from the table, which may have others.
     fn take(table: &mut Table) -> Result<Self, Wrong>;
 }
 
@@ -280,7 +279,7 @@ macro_rules! layered_section {
         }
 
         impl $name {
-            /// Each key from these settings, else from `below`.
+            /// Takes each key that is not set here from `below`.
             #[must_use]
             pub fn with_fallback(self, below: Self) -> Self {
                 Self {

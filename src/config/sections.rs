@@ -125,7 +125,7 @@ reader! {
     |text: &String| if text == "off" { Ok(None) } else { parse_size(text).map(Some) }
 }
 
-/// Reads a number of bytes: `4096`, `64KiB`, `1GiB`.
+/// Parses a number of bytes: `4096`, `64KiB`, `1GiB`.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     const UNITS: &[(&str, u32)] =
         &[("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];

@@ -2,8 +2,8 @@
 
 use toml::{Table, Value};
 
-/// The text with `section.key` set to a value, or without it for `None`. `None` when the text is written in a form that a
-/// change of one line does not reach.
+/// Sets `section.key` in the text of a configuration file, or removes it when `value` is `None`. Returns `None` when the text is
+/// written in a form that cannot be changed in one line.
 pub fn set_key(text: &str, section: &str, key: &str, value: Option<&str>) -> Option<String> {
     let line = value.map(|value| format!("{key} = {}", Value::String(value.to_owned())));
     let heading = format!("[{section}]");

@@ -70,12 +70,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether the base of each lane is that of a remote: the store is on a server, for several hosts.
+    /// Whether lanes take their base from a remote: the store is on a server, for several hosts, and `land.shared` is set.
     pub const fn shares_base(&self) -> bool {
         self.store.is_on_server() && self.land.shared
     }
 
-    /// The settings that the layers of a project make.
     pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
         let mut settings = Self::from_table(layers.merged()).map_err(|Wrong { key, why }| ConfigError::Value {
             place: layers.location_of(&key),
@@ -89,7 +88,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings of this table, or the key and the reason of an invalid value.
+    /// Reads the settings from a table. The error has the key and the reason of an invalid value.
     fn from_table(mut table: Table) -> Result<Self, Wrong> {
         // A wrong list is told as a whole.
         let settings = Self::take(&mut table)
@@ -104,13 +103,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings of a file's text.
     #[cfg(test)]
     pub(super) fn parse(text: &str) -> Result<Self, (String, String)> {
         Self::from_table(text.parse().unwrap()).map_err(|wrong| (wrong.key, wrong.why))
     }
 
-    /// The gates of `done`.
     pub fn done_gates(&self) -> &[Gate] {
         &self.gates.done.require
     }

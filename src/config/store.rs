@@ -40,7 +40,8 @@ impl fmt::Debug for StoreSettings {
 }
 
 impl StoreSettings {
-    /// Whether the store is on a server. An address is enough; the engine without one is a store that cannot be found.
+    /// Whether the store is on a server: an address or the engine `postgres` is set. Without an address the store cannot be
+    /// found.
     pub const fn is_on_server(&self) -> bool {
         self.url.is_some() || matches!(self.engine, StoreEngine::Postgres)
     }
@@ -52,7 +53,7 @@ pub fn check_scheme(address: &str) -> Result<(), &'static str> {
     if is_server { Ok(()) } else { Err("it does not begin with postgres://") }
 }
 
-/// The parts of an address: up to its user, the user's password, and the rest with its `@`.
+/// The parts of an address: the text up to its user, the password, and the rest from the `@` on.
 fn split_password(url: &str) -> Option<(&str, &str, &str)> {
     let login = url.find("://")? + "://".len();
     // A password may hold any letter, also an `@` that was not encoded: the last one ends it.
@@ -66,12 +67,11 @@ fn is_password_parameter(parameter: &str) -> bool {
     form_urlencoded::parse(name.as_bytes()).any(|(name, _)| name.to_ascii_lowercase().contains("password"))
 }
 
-/// Whether an address holds a password.
 pub fn has_password(url: &str) -> bool {
     without_password(url) != url
 }
 
-/// An address without its password.
+/// Removes the password from an address, also when it is a parameter.
 pub fn without_password(url: &str) -> String {
     let url = without_password_parameters(url);
     match split_password(&url) {
@@ -80,7 +80,7 @@ pub fn without_password(url: &str) -> String {
     }
 }
 
-/// An address as it is shown: a mask stands in the place of its password.
+/// An address for display: a mask stands in the place of its password.
 pub fn masked_url(url: &str) -> String {
     let url = without_password_parameters(url);
     match split_password(&url) {

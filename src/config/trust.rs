@@ -1,5 +1,5 @@
-//! Whether the programs that a project's files name may be run here: nothing from a file is, until this path and content
-//! were trusted by this user. A cloned repository brings its own configuration.
+//! Whether the programs that a project's files name may be run here. A cloned repository brings its own configuration, so
+//! nothing from a file is run until this user has trusted this path and content.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ use crate::{
 /// The sections that name programs or their environment, or say what an agent may do.
 const SECTIONS: &[&str] = &["approvals", "backends", "guard", "identity", "providers", "roles", "sandbox"];
 
-/// Whether what the files name may be run.
+/// Whether the programs that the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// They name no program.
+    /// The files name no program.
     NotNeeded,
-    /// It was trusted as it is.
+    /// This user has trusted them as they are.
     Trusted,
-    /// It was not, and why that is so.
+    /// They are not trusted, for this reason.
     Untrusted(String),
 }
 
@@ -41,7 +41,7 @@ impl Trust {
         }
     }
 
-    /// Why it was not trusted.
+    /// Why the files are not trusted; `None` when they are, or need no trust.
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Untrusted(why) => Some(why),
@@ -65,7 +65,7 @@ pub fn is_needed(layers: &Layers) -> bool {
     layers.has_any_section(SECTIONS) || layers.file_tables().any(says_more)
 }
 
-/// The content that the files name now.
+/// The texts and scripts that the files name now, in the form in which they are recorded as trusted.
 pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<TrustContent> {
     let root = project.root.canonicalize()?;
     let files = layers.files().iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
@@ -110,7 +110,7 @@ fn text_trust(env: &Env, project: &Project, layers: &Layers) -> TextTrust {
     }
 }
 
-/// Whether what the files name was trusted by this user.
+/// Whether this user has trusted the programs and rules that the files name.
 pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> Trust {
     let known = text_trust(env, project, layers);
     if !matches!(known, TextTrust::Kept(_)) && !is_needed(layers) {
@@ -153,14 +153,14 @@ pub fn check_script(env: &Env, project: &Project, layers: &Layers, script: &Path
     }
 }
 
-/// Whether the guard rules that are in force may be gone by.
+/// Whether the guard may decide by the rules that are in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardTrust {
-    /// There are none, and none were trusted before.
+    /// There are no rules, and none were trusted before.
     Absent,
-    /// They are what was trusted.
+    /// The rules are the trusted ones.
     Trusted,
-    /// They are not, and why that is so.
+    /// The rules are not trusted, for this reason.
     Untrusted(String),
 }
 
@@ -203,7 +203,7 @@ pub fn record_digest(layers: &Layers) -> Option<String> {
     }
 }
 
-/// The file that remembers what of this root was trusted; `None` without a home directory.
+/// The path of the record of what was trusted of this project; `None` without a home directory.
 pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
     trust_record::record_path(env, &project.root).ok()
 }

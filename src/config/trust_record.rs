@@ -20,12 +20,12 @@ use crate::{
 pub struct TrustContent {
     pub root: PathBuf,
     pub files: BTreeMap<PathBuf, String>,
-    /// Each file with its text. Records of earlier versions have none.
+    /// The text of each file. Records of earlier versions have none.
     #[serde(default)]
     pub texts: BTreeMap<PathBuf, String>,
     /// Each script inside the root with its digest.
     pub scripts: BTreeMap<PathBuf, String>,
-    /// Whether the files say what agents may do: rules that go away are a change too.
+    /// Whether the files have guard rules: to remove all of them is a change too.
     #[serde(default)]
     pub guard: bool,
     /// The bytes of the record that this was read from.
@@ -33,25 +33,25 @@ pub struct TrustContent {
     pub source: Vec<u8>,
 }
 
-/// How texts compare with those that were trusted.
+/// The result of comparing texts with those that were trusted.
 #[derive(Debug, Clone, Default)]
 pub enum TextTrust {
     /// They were not compared.
     #[default]
     Unchecked,
-    /// None of this root was ever trusted.
+    /// Nothing of this root was ever trusted.
     Never,
     /// The record cannot be read, for this reason.
     Unreadable(String),
-    /// They are what was trusted.
+    /// The texts are the trusted ones.
     Same(Box<TrustContent>),
-    /// This file differs from what was trusted, and the texts are those of the files.
+    /// This file differs from the trusted one. The texts are those of the files.
     Changed(PathBuf, Box<TrustContent>),
-    /// A file differs from what was trusted, and the texts are the trusted ones.
+    /// A file differs from the trusted one. The texts are the trusted ones.
     Kept(KeptText),
 }
 
-/// Why the trusted texts are in force in place of the files'.
+/// Why the trusted texts are in force in place of the texts of the files.
 #[derive(Debug, Clone)]
 pub struct KeptText {
     pub path: PathBuf,
@@ -66,7 +66,7 @@ impl TrustContent {
         sha256_hex(&self.source)
     }
 
-    /// The first file that is not what was trusted.
+    /// The first file that is new, gone, or different from what was trusted.
     pub fn changed_file(&self, files: &[(PathBuf, String)]) -> Option<PathBuf> {
         let is_same = |path: &PathBuf, text: &String| match self.texts.get(path) {
             Some(trusted) => trusted == text,
@@ -77,7 +77,7 @@ impl TrustContent {
         changed.or_else(gone).cloned()
     }
 
-    /// The first script that is not what was trusted.
+    /// The first script that is new, gone, or different from what was trusted.
     pub fn changed_script(&self, scripts: &BTreeMap<PathBuf, String>) -> Option<PathBuf> {
         let changed = scripts.iter().find(|(path, digest)| self.scripts.get(*path) != Some(*digest));
         let gone = || self.scripts.keys().find(|path| !scripts.contains_key(*path));
@@ -85,7 +85,7 @@ impl TrustContent {
     }
 }
 
-/// Compares texts with those that were trusted of this root.
+/// Compares texts with those of this root that were trusted.
 pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> TextTrust {
     match load(env, root) {
         Ok(None) => TextTrust::Never,
@@ -97,13 +97,13 @@ pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> Te
     }
 }
 
-/// Whether anything of this root was trusted, also by a record that cannot be read.
+/// Whether there is a record of trust in this root, even one that cannot be read.
 pub(super) fn is_recorded(env: &Env, root: &Path) -> bool {
     record_path(env, root).is_ok_and(|path| path.symlink_metadata().is_ok())
 }
 
-/// The text of a file that this user trusted for this root. The outer `None`: nothing of the root was trusted. The inner one: the
-/// text is not kept.
+/// The text of a file of this root that this user has trusted. The outer `None` means that nothing of the root was trusted, the
+/// inner one that the text was not kept.
 pub fn trusted_text(env: &Env, root: &Path, name: &str) -> io::Result<Option<Option<String>>> {
     // Without a home directory nothing was ever trusted.
     if env.state_dir().is_none() {
@@ -122,8 +122,8 @@ pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     Ok(Some(TrustContent { source: bytes, ..content }).filter(|content| content.root == root))
 }
 
-/// The digest of the record of this root: a decision by another record is one by other rules. `None` without a record that can be
-/// read.
+/// The digest of the record of this root. A decision that names another digest was made by other rules. `None` when there is no
+/// record that can be read.
 pub fn digest(env: &Env, root: &Path) -> Option<String> {
     read(env, root).ok().flatten().map(|bytes| sha256_hex(&bytes))
 }
@@ -140,7 +140,7 @@ fn read(env: &Env, root: &Path) -> io::Result<Option<Vec<u8>>> {
     fs::read(&path).map(Some)
 }
 
-/// Remembers that this content is trusted, and nothing else of this root.
+/// Records this content as trusted in place of everything else of this root. Returns the path of the record.
 pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     let path = record_path(env, &content.root)?;
     private_parents(&path)?;
@@ -149,14 +149,14 @@ pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether a backend script was trusted or launched by this user for this root. The store alone names none: a restored store,
-/// or one that came with a repository, is another's.
+/// Whether this user has trusted or launched a backend script for this root. That the store names a script is not enough: the
+/// store may have been restored, or have come with a repository.
 pub fn is_known_script(env: &Env, root: &Path, script: &Path) -> bool {
     let found = script_mark(env, root, script).and_then(fs::symlink_metadata);
     found.is_ok_and(|found| found.is_file() && found.uid() == user::uid())
 }
 
-/// Remembers that this user has trusted or launched a backend script for this root.
+/// Records that this user has trusted or launched a backend script for this root.
 pub fn remember_script(env: &Env, root: &Path, script: &Path) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let mark = script_mark(env, root, script)?;
@@ -175,7 +175,7 @@ fn script_mark(env: &Env, root: &Path, script: &Path) -> io::Result<PathBuf> {
     Ok(record_path(env, root)?.with_extension("scripts").join(sha256_hex(script.as_os_str().as_bytes())))
 }
 
-/// Makes the two directories around a file of the trust record.
+/// Creates the two directories above a file of the trust record.
 fn private_parents(path: &Path) -> io::Result<()> {
     for dir in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
         files::private_dir(dir)?;
@@ -183,7 +183,8 @@ fn private_parents(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that remembers what of this root was trusted.
+/// The path of the record of what was trusted of this root.
+/// Fails when there is no home directory.
 pub(super) fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let none = || io::Error::other("there is no home directory to remember trust in; set HOME or XDG_STATE_HOME");

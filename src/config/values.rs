@@ -1,4 +1,5 @@
-//! Spans of time as people write them, and readers of values that several sections share. An error is the reason alone; the caller knows the key.
+//! Spans of time as people write them, and readers of values that several sections share. An error is the reason alone; the
+//! caller knows the key.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::domain::{
     need::NeedKind,
     rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, open_hosts::OpenHost},
 };
-/// Reads a span; at most a hundred years, so that adding it to a time cannot overflow.
+/// Parses a span of time. It may be a hundred years at most, so that adding it to a time cannot overflow.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
     match humantime::parse_duration(text) {
@@ -22,7 +23,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Shows a span the way it is written, to the second (shorter ones to the millisecond).
+/// Formats a span in the form in which it is parsed, to the second (shorter ones to the millisecond).
 pub fn show_duration(span: Duration) -> String {
     let rounded = if span >= Duration::from_secs(1) {
         Duration::from_secs(span.as_secs())
@@ -53,8 +54,8 @@ const NATURAL: Form = Form::Number { least: Some(0), most: None };
 
 plain!(String, Form::Any; bool, Form::Any; f64, Form::Any; i64, Form::Any; u32, NATURAL);
 
-/// A value that is read from another one by a function, which says why one is wrong. A name makes a reader of its own; without one,
-/// the type reads itself. A form that is not given is that of the other value.
+/// A value that is read from another one by a function, which says why one is wrong. A name makes a reader of its own; without
+/// one, the type reads itself. A form that is not given is that of the other value.
 macro_rules! reader {
     ($(#[$meta:meta])* $vis:vis $name:ident($from:ty) -> $value:ty $(, $form:expr)?; $read:expr $(; $absent:expr)?) => {
         $(#[$meta])*
@@ -106,7 +107,7 @@ reader! {
     }
 }
 
-/// A span of time; `None` for this word.
+/// Parses a span of time. Returns `None` when the text is the word that `none` holds, such as `off`.
 fn span_or(none: &str, text: &str) -> Result<Option<Duration>, String> {
     if text == none { Ok(None) } else { parse_duration(text).map(Some) }
 }
@@ -130,7 +131,6 @@ pub(super) trait Word: Copy + 'static {
     fn spelling(self) -> &'static str;
 }
 
-/// The spellings of a closed set.
 pub(super) fn spellings<T: Word>() -> Vec<&'static str> {
     T::MEMBERS.iter().map(|member| member.spelling()).collect()
 }
@@ -153,12 +153,12 @@ macro_rules! impl_word {
 impl_word!(Gate, LandOrder, LandStyle, NeedKind, PathPolicy, PromptDelivery);
 pub(super) use {impl_word, reader};
 
-/// The message for an unknown value, with every known one.
+/// The error message for an unknown word, with every known one.
 pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
     format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }
 
-/// A word of a closed set.
+/// Parses a word of a closed set. The error lists every word of it.
 pub(super) fn parse_word<T: Word>(text: &str) -> Result<T, String> {
     let found = T::MEMBERS.iter().find(|member| member.spelling() == text).copied();
     found.ok_or_else(|| unknown_value(text, &spellings::<T>()))

@@ -18,7 +18,7 @@ pub struct Actor {
     pub epoch: Option<i64>,
 }
 
-/// The number of letters behind a person's host.
+/// The length of the suffix that names a person's machine.
 const MACHINE_LETTERS: usize = 4;
 
 impl Actor {
@@ -27,8 +27,8 @@ impl Actor {
         is_same_claimant(&self.name, name)
     }
 
-    /// The actor as it is called in a store that machines share: a person's name ends in the first letters of `machine`, a
-    /// digest, so that one person on two machines of one name is two claimants.
+    /// Gives a person's name the suffix that is needed in a store which several machines share: `#` and the first letters of
+    /// `machine`, a digest. So one user name on two machines with the same host name is two claimants. Sessions keep their name.
     #[must_use]
     pub fn on_machine(self, machine: &str) -> Self {
         match (&self.session, machine.get(..MACHINE_LETTERS)) {
@@ -38,13 +38,13 @@ impl Actor {
     }
 }
 
-/// Whether two recorded names are of one claimant: the same name, or that of a person with and without the letters of the
+/// Whether two recorded names mean the same claimant: equal names, or one person's name with and without the suffix of the
 /// machine. A store that was moved to a server has claims of both forms.
 pub fn is_same_claimant(one: &str, other: &str) -> bool {
     one == other || without_machine(one) == Some(other) || without_machine(other) == Some(one)
 }
 
-/// The name of a person without the letters of the machine; `None` for one that has none.
+/// A person's name without the suffix of the machine; `None` when the name has no such suffix.
 fn without_machine(name: &str) -> Option<&str> {
     let (plain, letters) = name.rsplit_once('#')?;
     let is_machine = letters.len() == MACHINE_LETTERS && letters.chars().all(|letter| letter.is_ascii_hexdigit());

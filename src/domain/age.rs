@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A duration in its two largest units at most.
+/// Formats a duration in its two largest units at most: `1h 30m`.
 pub fn rough(span: Duration) -> String {
     let seconds = span.as_secs();
     let seconds = match seconds {

@@ -1,6 +1,6 @@
-//! The visible words of a program's output: without sequences that move, colour and name things.
+//! The visible text of a program's output: without the sequences that move the cursor, colour text or set titles.
 
-/// The words of some output, line by line; of a line that was written over, the last that was written.
+/// The visible text of a program's output, line by line. Of a line that the program overwrote, only the last version stays.
 pub fn visible_text(output: &str) -> String {
     let plain = strip_escapes(output);
     let line = |line: &str| {
@@ -10,7 +10,7 @@ pub fn visible_text(output: &str) -> String {
     plain.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Text without what moves, colours and names things; line ends and tabs stay.
+/// Removes escape sequences and control characters; line ends and tabs stay. A backspace removes the character before it.
 pub fn strip_escapes(output: &str) -> String {
     let mut chars = output.chars();
     let mut plain = String::with_capacity(output.len());
@@ -41,7 +41,7 @@ fn skip_csi(chars: &mut impl Iterator<Item = char>) {
     let _ = chars.find(|character| ('\u{40}'..='\u{7e}').contains(character));
 }
 
-/// Up to BEL or ESC and a backslash.
+/// Skips up to BEL, or to ESC and the character after it.
 fn skip_string(chars: &mut impl Iterator<Item = char>) {
     while let Some(character) = chars.next() {
         if character == '\u{7}' || character == '\u{9c}' {

@@ -13,11 +13,11 @@ use super::{
 };
 use crate::env::Timestamp;
 
-/// How long a token is valid, if its item is open so long.
+/// How long a token is valid, while its item is open.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// A token that has ended is known for so long, so that its refusal says why.
+/// How long an expired token stays known, so that its refusal can give the reason.
 const KNOWN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many tokens there are at most; the oldest are dropped.
+/// The largest number of tokens; beyond it the oldest are dropped.
 const MAX_TOKENS: usize = 512;
 
 string_enum! {
@@ -26,7 +26,7 @@ string_enum! {
 }
 
 impl AnswerAction {
-    /// The action of a command of an item; `None` for a command that no token does.
+    /// The action that a command of an item stands for; `None` when no token may run that command.
     pub fn of_command(item: &str, command: &str) -> Option<Self> {
         let words: Vec<&str> = command.split(' ').collect();
         match words[..] {
@@ -41,7 +41,7 @@ impl AnswerAction {
         }
     }
 
-    /// It on a button.
+    /// The text on the action's button.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Allow => "Allow",
@@ -51,31 +51,30 @@ impl AnswerAction {
     }
 }
 
-/// A token as it is stored.
+/// A token as it is stored: without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerToken {
     /// The digest of the token.
     key: String,
     pub item: String,
-    /// The digest of the item's line, which the person has read.
+    /// The digest of the item's text that the notification showed.
     shows: String,
-    /// The command that it does, as the board names it.
+    /// The command that the token runs, as the board names it.
     pub command: String,
-    /// When it ends.
     #[serde(with = "millis")]
     expires_at: Timestamp,
     /// Whether it, or another token of its item, was used.
     is_used: bool,
 }
 
-/// The tokens of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerTokens {
     tokens: Vec<AnswerToken>,
 }
 
 impl AnswerToken {
-    /// A token for a command of an item with this line.
+    /// Makes a token that runs `command` of an item. It is valid for [`TOKEN_LIFETIME`], while the item still has the text
+    /// `line`.
     pub fn new(token: &str, item: &str, line: &str, command: &str, now: Timestamp) -> Self {
         Self {
             key: digest(token),
@@ -87,12 +86,11 @@ impl AnswerToken {
         }
     }
 
-    /// Whether an item with this id and line is the one that the person has read.
+    /// Whether an item with this id and text is still the one that the notification showed to the person.
     pub fn is_of(&self, item: &str, line: &str) -> bool {
         self.item == item && self.shows == digest(line)
     }
 
-    /// What it does.
     pub fn action(&self) -> Option<AnswerAction> {
         AnswerAction::of_command(&self.item, &self.command)
     }
@@ -104,7 +102,7 @@ impl AnswerToken {
 }
 
 impl AnswerTokens {
-    /// Adds tokens, and drops those that are long over.
+    /// Adds tokens. Drops those that ended long ago, and beyond 512 tokens the oldest.
     pub fn add(&mut self, new: Vec<AnswerToken>, now: Timestamp) {
         self.tokens.retain(|token| token.expires_at.plus(KNOWN_FOR) > now);
         self.tokens.extend(new);
@@ -112,7 +110,7 @@ impl AnswerTokens {
         self.tokens.drain(..surplus);
     }
 
-    /// The valid token of this text.
+    /// Finds the valid token with this text.
     /// Fails with `token_unknown`, `token_used`, `token_expired`.
     pub fn find(&self, token: &str, now: Timestamp) -> Result<&AnswerToken, Refusal> {
         let key = digest(token);
@@ -129,7 +127,7 @@ impl AnswerTokens {
         Ok(found)
     }
 
-    /// Uses a valid token up, with every other token of its item.
+    /// Uses up a valid token and every other token of its item.
     ///
     /// # Errors
     /// As [`AnswerTokens::find`].

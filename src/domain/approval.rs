@@ -14,7 +14,6 @@ string_enum! {
 }
 
 impl Decision {
-    /// The status of the approval after this decision.
     pub const fn status(self) -> ApprovalStatus {
         match self {
             Self::Allow => ApprovalStatus::Allowed,
@@ -49,7 +48,8 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// Refuses one that is answered or has lapsed.
+    /// Refuses an approval that is answered or has lapsed.
+    /// Fails with `approval_lapsed`, `already_answered`.
     pub fn check_pending(&self) -> Result<(), Refusal> {
         match self.status {
             ApprovalStatus::Pending => Ok(()),
@@ -60,9 +60,9 @@ impl Approval {
         }
     }
 
-    /// Whether the session `by`, or a person, may answer with this. `Ok(false)`: it already has this answer.
-    /// Fails with `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks
-    /// answers itself.
+    /// Whether `by` (`None`: a person) may give this answer. Returns `Ok(false)` when the approval already has it.
+    /// Fails with `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks would
+    /// answer itself.
     pub fn answerable_by(&self, by: Option<&SessionId>, decision: Decision) -> Result<bool, Refusal> {
         if by == Some(&self.session) {
             return Err(Refusal::SelfApproval { id: self.id, session: self.session.clone() });

@@ -1,5 +1,5 @@
-//! Unmet conditions of `done` and merge, and why a task is not ready: its unfinished dependencies, and finished ones whose work is
-//! not here.
+//! Unmet conditions of `done` and merge, and why a task is not ready: its unfinished dependencies, and finished ones whose work
+//! is not here.
 
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub struct JudgedWork {
 }
 
 impl JudgedWork {
-    /// The work in a line: worktree, branch, commit and base.
+    /// Describes the work on one line: worktree, branch, commit and base.
     pub fn summary(&self) -> String {
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
         let short = |commit: &str| format!("commit {}", commit_id::short(commit));
@@ -57,7 +57,7 @@ pub struct GateReport {
 }
 
 impl GateReport {
-    /// The report of a task with these blockers.
+    /// Makes a report in which the task is ready when `blockers` is empty.
     pub const fn new(task: TaskId, judged: Option<Box<JudgedWork>>, blockers: Vec<Blocker>) -> Self {
         Self { task, ready: blockers.is_empty(), blockers, judged }
     }
@@ -66,17 +66,15 @@ impl GateReport {
         self.blockers.is_empty()
     }
 
-    /// The unmet gates.
     pub fn blockers(&self) -> &[Blocker] {
         &self.blockers
     }
 
-    /// The unmet gates, without the report.
     pub fn into_blockers(self) -> Vec<Blocker> {
         self.blockers
     }
 
-    /// This report with more blockers, before and behind its own.
+    /// Adds blockers before and after those of the report.
     #[must_use]
     pub fn with_blockers(self, before: Option<Blocker>, behind: Vec<Blocker>) -> Self {
         let blockers = before.into_iter().chain(self.blockers).chain(behind).collect();
@@ -101,7 +99,8 @@ pub struct NotReadyReason {
 }
 
 impl NotReadyReason {
-    /// The reason for a dependency of this status (`None`: absent from the store); `None` when it is done.
+    /// Why a task waits for a dependency with this status; without a status the store lacks the dependency. Returns `None` when
+    /// the dependency is done.
     pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
         let (code, message) = match status {
             Some(TaskStatus::Done) => return None,

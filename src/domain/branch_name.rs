@@ -4,7 +4,7 @@ use super::{Refusal, excerpt::excerpt};
 
 const MAX_NAME_BYTES: usize = 200;
 
-/// A branch's name by git's own rules, so that a wrong one is refused before git is asked.
+/// Checks a branch's name by git's own rules, so that a wrong name is refused before git is called.
 /// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
     let bad_char = |character: char| character.is_control() || character == ' ' || "~^:?*[\\".contains(character);

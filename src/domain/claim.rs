@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-/// An exclusive right to a task. Its epoch is a fencing token: it never falls and grows with every change of hands.
+/// An exclusive right to a task. Its epoch is a fencing token: it never falls, and grows whenever the claimant changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The session's id, else `user@host`.
@@ -16,7 +16,6 @@ pub struct Claim {
     pub role: Option<Role>,
     /// The fencing token.
     pub epoch: i64,
-    /// Since when.
     pub claimed_at: Timestamp,
     /// When the lease ends without a heartbeat; `None` for a claim without a lease.
     pub lease_until: Option<Timestamp>,
@@ -25,12 +24,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether another `claim` may take over. An expired lease frees nothing by itself.
+    /// Whether the lease is over, so that another `claim` may take the task. Until one does, the claim stays in force.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lease_until.is_some_and(|until| until <= now)
     }
 
-    /// When the lease ends. One that a clock which was ahead has written counts from now.
+    /// When the lease ends; `None` without a lease. An end that a fast clock wrote too far ahead counts from `now` instead.
     pub fn lease_end(&self, now: Timestamp) -> Option<Timestamp> {
         let counted = self.lease.map(|lease| now.plus(lease));
         self.lease_until.map(|until| counted.map_or(until, |counted| until.min(counted)))
@@ -56,7 +55,7 @@ string_enum! {
 pub enum Takeover {
     /// The task had no claimant.
     Fresh,
-    /// The lease of another, or one's own older one, had expired.
+    /// The lease of another claimant, or of an older claim of the same one, had expired.
     Expired {
         /// The previous claimant.
         from: String,
@@ -65,10 +64,10 @@ pub enum Takeover {
     Stolen {
         /// The previous claimant.
         from: String,
-        /// Why.
+        /// The reason that the new claimant gave.
         reason: String,
     },
-    /// The next session of the lane went on: the claimant's session is proven to be dead.
+    /// The next session of the lane continues: the claimant's session is proven to be dead.
     Continued {
         /// The previous claimant.
         from: String,

@@ -13,9 +13,9 @@ pub const PAIRING_LIFETIME: Duration = Duration::from_secs(5 * 60);
 pub const MAX_WRONG_CODES: u32 = 5;
 /// How long a device stays paired, if nothing else is asked for.
 pub const DEFAULT_DEVICE_LIFETIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// Browsers keep no cookie longer.
+/// The longest lifetime of a device: browsers keep no cookie longer.
 pub const MAX_DEVICE_LIFETIME: Duration = Duration::from_secs(400 * 24 * 60 * 60);
-/// How exactly the time of a device's last request is kept.
+/// The time of a device's last request is saved at most once in this interval.
 const SEEN_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// How many codes are open at most; the oldest is dropped.
 const MAX_PAIRINGS: usize = 8;
@@ -27,7 +27,7 @@ const CODE_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// The length of a typed code: 40 bits.
 const CODE_LENGTH: usize = 8;
 
-/// The refusal of a code that pairs no device.
+/// The refusal of a code that cannot pair a device.
 pub fn pairing_refused() -> Refusal {
     Refusal::PairingRefused { minutes: PAIRING_LIFETIME.as_secs() / 60 }
 }
@@ -71,7 +71,7 @@ pub struct Pairing {
     pub code: Option<String>,
     #[serde(with = "words")]
     pub access: DeviceAccess,
-    /// The device's name; `None` if the device itself says one.
+    /// The device's name; `None` when the device names itself.
     pub name: Option<String>,
     /// The device from which the code was made.
     pub paired_from: Option<String>,
@@ -89,7 +89,7 @@ pub struct Pairing {
 pub struct NewDevice<'a> {
     /// The name that the person wrote.
     pub name: Option<&'a DeviceName>,
-    /// The name of a device without another one.
+    /// A word for the kind of browser, which names a device without another name.
     pub kind: &'a str,
     /// The digest of its new key.
     pub key: String,
@@ -98,14 +98,15 @@ pub struct NewDevice<'a> {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairedDevices {
-    /// The name of the page's host on this machine: keys belong to it, so that it stays as long as there are devices.
+    /// The name of the page's host on this machine. The keys of devices are for this host, so it stays as long as there are
+    /// devices.
     pub host: Option<String>,
     pub devices: Vec<Device>,
     pub pairings: Vec<Pairing>,
 }
 
 impl PairedDevices {
-    /// Drops what has ended. True when there was something.
+    /// Removes expired devices and codes, and with the last of them the name of the page's host. Returns whether it removed any.
     pub fn prune(&mut self, now: Timestamp) -> bool {
         let before = (self.devices.len(), self.pairings.len());
         self.devices.retain(|device| device.expires_at > now);
@@ -121,7 +122,8 @@ impl PairedDevices {
         self.devices.is_empty() && self.pairings.is_empty()
     }
 
-    /// Adds a code. A device that is paired by a code of another one ends with that one at the latest.
+    /// Adds a pairing code; beyond 8 open codes the oldest is dropped. A device that is paired by another device's code ends no
+    /// later than that device.
     pub fn add_pairing(&mut self, mut pairing: Pairing, now: Timestamp) {
         self.prune(now);
         let parent = pairing.paired_from.as_deref().and_then(|name| self.find(name));
@@ -134,8 +136,8 @@ impl PairedDevices {
         self.pairings.push(pairing);
     }
 
-    /// Exchanges a code, from a link or typed, for a device. A code is valid once. A wrong one counts against every typed code that
-    /// is open. `None` for a code that is unknown, used, too old or tried too often, and when there are too many devices.
+    /// Exchanges a code, from a link or typed, for a device. Each code works once. A wrong code counts against every open typed
+    /// code. Returns `None` when the code is unknown, used, expired or was tried too often, and when there are too many devices.
     pub fn redeem(&mut self, code: &str, new: NewDevice<'_>, now: Timestamp) -> Option<Device> {
         self.prune(now);
         let (link, typed) = (digest(code.trim()), normalized(code).map(|code| digest(&code)));
@@ -176,19 +178,19 @@ impl PairedDevices {
         }
     }
 
-    /// The device of a key that came by this way; `None` for an unknown key and for a device that has ended.
+    /// Finds the device by the digest of its key. Returns `None` when there is none, when it was paired for another way, and
+    /// when it has ended.
     pub fn of_key(&self, key: &str, way: DeviceWay, now: Timestamp) -> Option<&Device> {
         let known = self.devices.iter().filter(|device| device.way == way && device.expires_at > now);
         known.fold(None, |found, device| if is_same(&device.key, key) { Some(device) } else { found })
     }
 
-    /// The device of a name.
     pub fn find(&self, name: &str) -> Option<&Device> {
         self.devices.iter().find(|device| device.name == name)
     }
 
-    /// Removes a device and those that were paired from it, with their open codes. Returns their names, the device's own first; none
-    /// for an unknown one.
+    /// Removes a device, the devices that were paired from it, and their open codes. Returns the names of the removed devices,
+    /// its own first; none when the device is unknown.
     pub fn revoke(&mut self, name: &str) -> Vec<String> {
         let mut gone: Vec<String> = self.find(name).map(|device| device.name.clone()).into_iter().collect();
         let mut at = 0;
@@ -203,13 +205,13 @@ impl PairedDevices {
         gone
     }
 
-    /// Notes that a device was here. True when that is worth being kept.
+    /// Records that a device has made a request. Returns whether the time changed by enough to be saved.
     pub fn see(&mut self, name: &str, now: Timestamp) -> bool {
         let device = self.devices.iter_mut().find(|device| device.name == name && device.is_seen_late(now));
         device.map(|device| device.seen_at = now).is_some()
     }
 
-    /// `wanted`, or with a number behind it if another device has that name.
+    /// `wanted`, with a number appended when another device has that name.
     fn free_name(&self, wanted: &str) -> String {
         let is_free = |name: &str| self.find(name).is_none();
         let numbered = (2..).map(|number| format!("{wanted}-{number}"));
@@ -218,7 +220,7 @@ impl PairedDevices {
 }
 
 impl Device {
-    /// Whether its last request is so long ago that the next one is worth being kept.
+    /// Whether the recorded time of the device's last request is old enough to be replaced.
     pub fn is_seen_late(&self, now: Timestamp) -> bool {
         now.since(self.seen_at) >= SEEN_INTERVAL
     }
@@ -228,7 +230,7 @@ impl Device {
     }
 }
 
-/// The digest under which a key or code is kept.
+/// The SHA-256 digest of a key or code, which is stored in its place.
 pub fn digest(secret: &str) -> String {
     crate::os::digest::sha256_hex(secret.as_bytes())
 }
@@ -237,7 +239,7 @@ fn is_same(known: &str, given: &str) -> bool {
     constant_time_eq(known.as_bytes(), given.as_bytes())
 }
 
-/// A typed code from random bytes.
+/// Makes a typed code from random bytes, one character for each byte.
 pub fn typed_code(random: [u8; CODE_LENGTH]) -> String {
     random
         .iter()
@@ -246,12 +248,13 @@ pub fn typed_code(random: [u8; CODE_LENGTH]) -> String {
         .collect()
 }
 
-/// A typed code as people read it, `K7PX-3M9Q`.
+/// Formats a typed code for people: `K7PX-3M9Q`.
 pub fn shown_code(code: &str) -> String {
     code.split_at_checked(CODE_LENGTH / 2).map_or_else(|| code.to_owned(), |(left, right)| format!("{left}-{right}"))
 }
 
-/// A typed code in the spelling under which it is kept; `None` for a text that is none.
+/// Brings a typed code into the spelling in which its digest is made: upper case, without blanks and hyphens, `O` as `0`, `I`
+/// and `L` as `1`. Returns `None` when the text cannot be such a code.
 pub fn normalized(code: &str) -> Option<String> {
     let letters = code.chars().filter(|letter| !letter.is_whitespace() && *letter != '-');
     let code: String = letters
@@ -283,7 +286,7 @@ pub fn kind_of(user_agent: &str) -> &'static str {
 }
 
 mod words {
-    //! A word of a closed set as text.
+    //! Serializes a word of a closed set as text.
 
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -323,7 +326,7 @@ mod words {
 }
 
 pub(super) mod millis {
-    //! A moment as milliseconds since 1970.
+    //! Serializes a moment as milliseconds since 1970.
 
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,4 +1,4 @@
-//! Everything that can have happened. The log is append-only; a state never changes without one of these.
+//! The kinds of events. The event log is append-only, and no state changes without an event.
 
 use super::{LaneName, RunId, SessionId, TaskId, string_enum::string_enum};
 
@@ -86,7 +86,7 @@ string_enum! {
 }
 
 impl EventKind {
-    /// Whether it says how a session stands.
+    /// Whether an event of this kind tells a session's new status.
     pub const fn is_status(self) -> bool {
         matches!(
             self,
@@ -99,7 +99,7 @@ impl EventKind {
         )
     }
 
-    /// Whether it moves a task from one state to another.
+    /// Whether an event of this kind moves a task from one state to another.
     pub const fn is_transition(self) -> bool {
         matches!(
             self,
@@ -122,14 +122,13 @@ impl EventKind {
 pub struct EventKindPattern(String);
 
 impl EventKindPattern {
-    /// Reads one; `None` if no kind fits, or it has more than one `*`.
+    /// Returns `None` when no kind of event matches, or when the pattern has more than one `*`.
     pub fn parse(text: &str) -> Option<Self> {
         let pattern = Self(text.to_owned());
         let fits_any = EventKind::ALL.iter().any(|kind| pattern.matches(kind.as_str()));
         (fits_any && text.matches('*').count() <= 1).then_some(pattern)
     }
 
-    /// Whether a kind fits.
     pub fn matches(&self, kind: &str) -> bool {
         match self.0.split_once('*') {
             Some((start, end)) => {
@@ -186,21 +185,21 @@ impl<T: Into<Self>> From<Option<T>> for EventValue {
     }
 }
 
-/// One thing that happened; the store adds number, time and actor.
+/// One event; the store adds its number, time and actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub kind: EventKind,
     pub task: Option<TaskId>,
-    /// The session it happened to; without one, the store adds the one that acts.
+    /// The session that the event is about; without one, the store adds the acting session.
     pub session: Option<SessionId>,
     pub run_id: Option<RunId>,
     pub lane: Option<LaneName>,
-    /// The particulars, in the order they were said.
+    /// The details, in the order in which they were added.
     pub data: Vec<(&'static str, EventValue)>,
 }
 
 impl Event {
-    /// An event of this kind, about nothing yet.
+    /// An event without a task, session, lane or data.
     pub const fn new(kind: EventKind) -> Self {
         Self { kind, task: None, session: None, run_id: None, lane: None, data: Vec::new() }
     }
@@ -224,7 +223,7 @@ impl Event {
         self
     }
 
-    /// With this particular.
+    /// Adds a value to the event's data. The values keep the order in which they are added.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<EventValue>) -> Self {
         self.data.push((key, value.into()));

@@ -3,7 +3,7 @@
 /// The most characters of a rejected value that a message shows.
 const MAX_CHARS: usize = 64;
 
-/// The first 64 characters of `text` with control characters escaped; `…` marks what was cut.
+/// The first 64 characters of `text` with control characters escaped; `…` marks a longer text.
 pub fn excerpt(text: &str) -> String {
     let shown = text.chars().take(MAX_CHARS).flat_map(char::escape_debug);
     shown.chain(text.chars().nth(MAX_CHARS).map(|_| '…')).collect()

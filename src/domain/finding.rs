@@ -11,25 +11,24 @@ string_enum! {
     }
 }
 
-/// One thing worth saying about a project.
+/// An observation about a project that a person should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub code: &'static str,
-    /// How much it matters.
     pub severity: Severity,
     /// A sentence.
     pub message: String,
-    /// The command that mends it, where there is one.
+    /// The command that solves the problem; `None` where there is none.
     pub fix: Option<String>,
 }
 
 impl Finding {
-    /// A finding that nothing mends by itself.
+    /// A finding without a command that solves the problem.
     pub const fn new(code: &'static str, severity: Severity, message: String) -> Self {
         Self { code, severity, message, fix: None }
     }
 
-    /// The finding with the command that mends it.
+    /// Adds the command that solves the problem.
     #[must_use]
     pub fn with_fix(mut self, command: impl Into<String>) -> Self {
         self.fix = Some(command.into());
@@ -37,7 +36,7 @@ impl Finding {
     }
 }
 
-/// Whether nothing is wrong: notes are no fault.
+/// Whether there are no findings other than notes.
 pub fn has_no_problems(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.severity == Severity::Note)
 }

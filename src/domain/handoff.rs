@@ -46,7 +46,7 @@ pub struct Handoff {
 }
 
 impl Handoff {
-    /// The role or lane that it is for, as in a sentence.
+    /// The receiver in the words of a sentence: `role reviewer`, `lane api`.
     pub fn recipient(&self) -> String {
         match (&self.to_role, &self.to_lane) {
             (Some(role), _) => format!("role {role}"),

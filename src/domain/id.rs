@@ -33,7 +33,6 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// Reads one.
             /// Fails with [`InvalidValue`] when the text is outside the alphabet or too long.
             pub fn parse(text: &str) -> Result<Self, InvalidValue> {
                 let rule: fn(&str) -> bool = $rule;
@@ -65,7 +64,7 @@ macro_rules! id {
     };
 }
 
-/// A document has the text.
+/// Gives a type whose JSON form is a text the schema of a text.
 macro_rules! text_in_documents {
     ($name:ident) => {
         impl Serialize for $name {
@@ -95,7 +94,7 @@ id!(
     "must start with a-z or A-Z and contain only a-z, A-Z, 0-9, '.', '_' and '-', at most 64 characters"
 );
 impl TaskId {
-    /// Whether a text can be told from a word of a title: it is an id with a hyphen and a digit, as `T-7`.
+    /// Whether a text is a task's id that cannot be mistaken for a word of a title: it has a hyphen and a digit, as `T-7`.
     pub fn is_distinct(text: &str) -> bool {
         text.contains('-') && text.contains(|character: char| character.is_ascii_digit()) && Self::parse(text).is_ok()
     }
@@ -163,19 +162,19 @@ id!(
     "must start with a-z, A-Z, 0-9 or '_' and contain only these, '.' and '-', at most 64 characters"
 );
 impl PersonName {
-    /// The person of an actor's name, `ann` of `ann@host`; `None` for a session, whose name has no `@`.
+    /// The person in an actor's name: `ann` of `ann@host`. Returns `None` for a session, whose name has no `@`.
     pub fn of_actor(name: &str) -> Option<Self> {
         name.rsplit_once('@').and_then(|(user, _)| Self::parse(user).ok())
     }
 }
 
-/// The id of a session run, which is a session from its launch to its exit. Fairway gives out UUIDs; a row of an earlier version may
-/// hold another text, so any text is an id.
+/// The id of a session run, which is a session from its launch to its exit. Fairway gives out UUIDs; a row of an earlier version
+/// may hold another text, so any text is an id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);
 
 impl RunId {
-    /// The id that a caller gives; a UUID of any spelling becomes the usual one, in which it is stored.
+    /// Accepts any text as an id. A UUID in any spelling becomes the canonical one, in which it is stored.
     pub fn parse(text: &str) -> Self {
         uuid::Uuid::parse_str(text).map_or_else(|_| Self(text.to_owned()), Self::from)
     }
@@ -184,7 +183,7 @@ impl RunId {
         &self.0
     }
 
-    /// Whether a new session run may have it: a UUID other than zero.
+    /// Whether a new session run may get this id: a UUID other than zero.
     pub fn is_usable(&self) -> bool {
         uuid::Uuid::parse_str(&self.0).is_ok_and(|run| !run.is_nil())
     }
@@ -204,7 +203,7 @@ impl<'de> Deserialize<'de> for RunId {
     }
 }
 
-/// A text that stands in the store or in a process's environment, unchanged.
+/// Takes a text from the store or from a process's environment unchanged.
 impl From<String> for RunId {
     fn from(text: String) -> Self {
         Self(text)
@@ -223,7 +222,6 @@ impl fmt::Display for RunId {
 pub struct RoutingKey(String);
 
 impl RoutingKey {
-    /// Reads one.
     /// Fails with [`InvalidValue`] when the text is outside the alphabet or too long.
     pub fn parse(text: &str) -> Result<Self, InvalidValue> {
         let label: String = text.chars().map(|each| if matches!(each, ':' | '/') { '-' } else { each }).collect();
@@ -239,7 +237,7 @@ impl RoutingKey {
         &self.0
     }
 
-    /// The session that it may name; `None` for a key that can be no session's id.
+    /// The session that the key may name; `None` when the key cannot be a session's id.
     pub fn session_id(&self) -> Option<SessionId> {
         SessionId::parse(&self.0).ok()
     }

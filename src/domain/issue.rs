@@ -1,4 +1,4 @@
-//! Issues of a tracker on their way into tasks: their address, their text, and which of their changes a task follows.
+//! Issues of a tracker that are imported as tasks: their address, their text, and which of their changes a task follows.
 
 use super::{Refusal, excerpt::excerpt};
 
@@ -13,8 +13,8 @@ const BACKLINK: &str = "Issue: ";
 pub struct IssueUrl(String);
 
 impl IssueUrl {
-    /// Reads the address of the issue with this number.
-    /// Fails with [`Refusal::Invalid`] for another shape or another number.
+    /// Parses the address of the issue with this number.
+    /// Fails with [`Refusal::Invalid`] when the text is no such address, or that of an issue with another number.
     pub fn parse(text: &str, number: u64) -> Result<Self, Refusal> {
         let is_name = |part: &str| {
             let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
@@ -41,13 +41,14 @@ impl IssueUrl {
         &self.0
     }
 
-    /// The text by which addresses of one issue are equal: hosts, owners and repositories have no upper case.
+    /// The address in lower case. Addresses of the same issue have equal keys, because hosts, owners and repositories ignore
+    /// case.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
 
-/// A task's body: the issue's text, and its address in the last line. A text that is too long is cut.
+/// Makes a task's body from an issue: its text, cut so that the body fits `max_bytes`, and its address on the last line.
 pub fn body_with_backlink(text: &str, url: &IssueUrl, max_bytes: usize) -> String {
     let backlink = format!("{BACKLINK}{}", url.key());
     let text = text.trim_end();
@@ -59,13 +60,13 @@ pub fn body_with_backlink(text: &str, url: &IssueUrl, max_bytes: usize) -> Strin
     format!("{}\n\n{backlink}", text.get(..end).unwrap_or_default())
 }
 
-/// The key of the issue that the last line of a body names.
+/// The key of the issue that the last line of a task's body names; `None` when the line names none.
 pub fn backlink_key(body: &str) -> Option<String> {
     body.lines().next_back()?.strip_prefix(BACKLINK).map(str::to_ascii_lowercase)
 }
 
-/// A text without control characters, which tasks do not have: line ends are newlines, others become U+FFFD. Returns whether
-/// one was replaced.
+/// Replaces the control characters of a text, which tasks must not have: a line end becomes a newline, or a blank when
+/// `is_line`; others become U+FFFD. Returns the text, and whether it now contains a new U+FFFD.
 pub fn without_controls(text: &str, is_line: bool) -> (String, bool) {
     let mut replaced = false;
     let text = text.replace("\r\n", "\n");
@@ -93,7 +94,8 @@ pub enum FieldImport {
     Keep,
 }
 
-/// Compares the value of the last import, if it is known, with the issue's value and the task's value.
+/// Decides what the import does to a field: compares the value of the last import (`None`: unknown), the issue's value and the
+/// task's value.
 pub fn import_field(imported: Option<&str>, issue: &str, task: &str) -> FieldImport {
     if issue == task || imported == Some(issue) {
         FieldImport::Unchanged

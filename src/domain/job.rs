@@ -7,7 +7,7 @@ use super::{Refusal, RoutingKey, excerpt::excerpt, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// The fate of a job whose supervisor died: it runs again, or never a second time.
+    /// The treatment of a job whose supervisor died: it runs again, or never a second time.
     RecoveryPolicy { Requeue => "requeue", Lost => "lost" }
 }
 
@@ -16,7 +16,7 @@ string_enum! {
     ItemType { Stdout => "stdout", Stderr => "stderr", Event => "event" }
 }
 
-/// How often a run is begun at most.
+/// How often a job is started at most.
 pub const MAX_ATTEMPTS: i64 = 3;
 
 /// How much of a job's output is kept by default, in bytes.
@@ -27,25 +27,22 @@ pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
 pub struct JobId(uuid::Uuid);
 
 impl JobId {
-    /// An id that was just made.
     pub const fn new(id: uuid::Uuid) -> Self {
         Self(id)
     }
 
-    /// Reads a whole one.
-    /// Fails with [`Refusal::Invalid`] when it is not a UUID.
+    /// Fails with [`Refusal::Invalid`] when the text is not a UUID.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         uuid::Uuid::parse_str(text)
             .map(Self)
             .map_err(|_| Refusal::invalid("job id", format!("'{}' is not a UUID", excerpt(text))))
     }
 
-    /// Its sixteen bytes.
     pub const fn bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The short form that people type: its last eight digits, which are random.
+    /// The short form that people type: the last eight digits, which are random.
     pub fn short(&self) -> String {
         let text = self.to_string();
         text.get(text.len().saturating_sub(8)..).unwrap_or_default().to_owned()
@@ -68,10 +65,10 @@ pub const DEFAULT_TERMINAL_SIZE: TerminalSize = TerminalSize { rows: 24, cols: 8
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// Its place in the order of asking.
+    /// Its place in the order in which jobs were requested.
     pub seq: i64,
     pub id: JobId,
-    /// Under which key its messages wait; need not be a session that Fairway knows.
+    /// The key under which its messages wait; the session need not be known to Fairway.
     pub session: Option<RoutingKey>,
     /// Jobs of one queue run one after another; a job without a queue starts at once.
     pub queue: Option<String>,
@@ -86,28 +83,28 @@ pub struct Job {
     pub timeout_ms: Option<i64>,
     /// How much of its output is kept, in bytes.
     pub max_output_bytes: i64,
-    /// Its fate when its supervisor dies.
+    /// The treatment of the job when its supervisor dies.
     pub recovery: RecoveryPolicy,
-    /// Which beginning this is, from 1.
+    /// The number of this start, from 1.
     pub attempt: i64,
-    /// The host and pid namespace that its numbers belong to.
+    /// The host and pid namespace that its process ids belong to.
     pub host: String,
     /// The id of that host; `None` in a row of an earlier version, which matches by name.
     pub host_id: Option<String>,
-    /// The boot that its numbers belong to.
+    /// The boot that its process ids belong to.
     pub boot_id: String,
     /// The process that is responsible for it: the supervisor, or the process that creates it.
     pub supervisor_pid: Option<i64>,
-    /// That process's start time, in the kernel's ticks since boot.
+    /// The start time of that process, in the kernel's ticks since boot.
     pub supervisor_started: Option<i64>,
     /// Its root process.
     pub pid: Option<i64>,
-    /// That process's start time, likewise.
+    /// The start time of the root process, in the kernel's ticks since boot.
     pub pid_started: Option<i64>,
     pub exit_code: Option<i64>,
     /// The signal that ended it.
     pub signal: Option<i64>,
-    /// How much it printed, in bytes; of a run that goes on, what the output store says counts.
+    /// How much it printed, in bytes. While it runs, the number in the output store is the right one.
     pub output_bytes: i64,
     /// Whether something of its output was left out.
     pub truncated: bool,
@@ -120,7 +117,7 @@ pub struct Job {
     pub updated_at: Timestamp,
 }
 
-/// How a run came to its end.
+/// The end of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobResult {
     /// A final status.
@@ -129,12 +126,12 @@ pub struct JobResult {
     pub exit_code: Option<i64>,
     /// The signal that ended it.
     pub signal: Option<i64>,
-    /// Why, when that is no plain exit code.
+    /// The reason, when the job did not simply exit with a code.
     pub error_message: Option<String>,
 }
 
 impl JobResult {
-    /// The result of a job that has no exit code and no signal, with the reason.
+    /// A result without an exit code and a signal; `reason` becomes its error message.
     pub fn without_exit(status: JobStatus, reason: impl Into<String>) -> Self {
         Self { status, exit_code: None, signal: None, error_message: Some(reason.into()) }
     }

@@ -1,4 +1,4 @@
-//! The output of a job, the watchers of it and the events in it, on their way into the store and out of it.
+//! The output of a job, its watchers, and the events in the output, as they are written to the store and read from it.
 
 use super::{
     id::Label,
@@ -9,27 +9,27 @@ use crate::env::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewItem {
-    /// Bytes that lie in the segment files of a stream by now.
+    /// Bytes that are already in the segment files of a stream.
     Output {
-        /// Its place in the order of all items of the run, from 1.
+        /// Its number among all items of the job, from 1.
         seq: i64,
         /// stdout or stderr.
         stream: ItemType,
-        /// Which segment file of that stream.
+        /// The number of the segment file of that stream.
         segment: i64,
-        /// Where in that file, in bytes.
+        /// The place in that file, in bytes.
         start: i64,
         length: i64,
         /// How many bytes of its stream were printed before it.
         origin: i64,
     },
-    /// Something that was noticed.
+    /// An event, such as the match of a watcher.
     Event {
-        /// Its place, likewise.
+        /// Its number among all items of the job, from 1.
         seq: i64,
         /// Its text: for a match, the line; masked and of limited length.
         payload: String,
-        /// Particulars, as the text of a JSON object with at least `event`.
+        /// The details: the text of a JSON object with at least `event`.
         meta: String,
         /// The key of the notification that is pending for the job's session.
         notification_key: Option<String>,
@@ -43,30 +43,30 @@ pub struct WatcherHit {
     pub count: i64,
 }
 
-/// The gap between head and tail: output items from `first_seq` to `through_seq` go, an item that says so takes the place of
-/// the last one. Events in between stay.
+/// The gap between the kept beginning and the kept end of the output: the output items from `first_seq` to `through_seq` are
+/// removed, and an item about the gap takes the place of the last one. Events in between stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// The first item that is gone.
+    /// The first item that is removed.
     pub first_seq: i64,
-    /// The last item that is gone; the gap's own item gets its place.
+    /// The last item that is removed; the item about the gap gets its number.
     pub through_seq: i64,
-    /// All bytes that were left out since the run began.
+    /// All bytes that were left out since the job started.
     pub dropped_bytes: i64,
 }
 
-/// The items of one transaction, after their bytes lie in the files.
+/// The items of one transaction; their bytes are in the files already.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     pub items: Vec<NewItem>,
     pub hits: Vec<WatcherHit>,
-    /// The gap as it is now, when it has grown.
+    /// The gap after this batch; `None` when it has not grown.
     pub gap: Option<Gap>,
     /// The number that the next item will have.
     pub next_seq: i64,
-    /// All that stdout has brought so far, in bytes, kept or not.
+    /// All bytes that stdout has printed so far, kept or not.
     pub stdout_bytes: i64,
-    /// All that stderr has brought so far.
+    /// All bytes that stderr has printed so far, kept or not.
     pub stderr_bytes: i64,
 }
 
@@ -75,41 +75,42 @@ pub struct Batch {
 pub enum Content {
     /// Bytes in the segment files of a stream.
     Output {
-        /// Which segment file of that stream.
+        /// The number of the segment file of that stream.
         segment: i64,
-        /// Where in that file, in bytes.
+        /// The place in that file, in bytes.
         start: i64,
         length: i64,
-        /// How many bytes of its stream were printed before it: the item before follows on without a hole when it ends there.
+        /// How many bytes of its stream were printed before it. If the item before ends there, nothing is missing between the
+        /// two.
         origin: i64,
     },
-    /// Something that was noticed: its text, and its particulars as JSON text.
+    /// An event with its text, and with its details as JSON text.
     Event {
         payload: String,
-        /// Particulars, as the text of a JSON object.
+        /// The details: the text of a JSON object.
         meta: String,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Its place in the order of all items of the run, from 1. Never given twice.
+    /// Its number among all items of the job, from 1. A number is never used again.
     pub seq: i64,
     pub kind: ItemType,
     pub content: Content,
     pub created_at: Timestamp,
 }
 
-/// How much a run has printed.
+/// How much a job has printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     /// The number that the next item will have.
     pub next_seq: i64,
-    /// All that stdout has brought, in bytes.
+    /// All bytes that stdout has printed.
     pub stdout_bytes: i64,
-    /// All that stderr has brought.
+    /// All bytes that stderr has printed.
     pub stderr_bytes: i64,
-    /// The bytes of both streams that are missing between head and tail.
+    /// The bytes of both streams that are missing between the kept beginning and the kept end.
     pub dropped_bytes: i64,
 }
 
@@ -119,7 +120,7 @@ impl Default for Totals {
     }
 }
 
-/// A watcher as it stands: how often it has matched.
+/// A watcher with the number of its matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatcherState {
     /// The condition that it looks for.
@@ -131,11 +132,11 @@ pub struct WatcherState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingNotification {
     pub job: JobId,
-    /// The event's place in it.
+    /// The event's number among the items of its job.
     pub seq: i64,
     pub key: String,
     pub payload: String,
-    /// Its particulars, as the text of a JSON object.
+    /// The details: the text of a JSON object.
     pub meta: String,
 }
 
@@ -144,17 +145,17 @@ string_enum! {
     WatchScope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
 }
 
-/// How many watchers a run has at most.
+/// How many watchers a job has at most.
 pub const MAX_WATCHERS: usize = 16;
 /// How long a watcher's expression is at most, in bytes.
 pub const MAX_REGEX_BYTES: usize = 256;
 
-/// Something to look for in each line.
+/// A condition that is looked for in each line of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watcher {
     pub regex: String,
     pub event: Label,
-    /// Whether the first match is the last one that counts.
+    /// Whether only the first match counts.
     pub once: bool,
     /// The stream that is watched.
     pub scope: WatchScope,

@@ -53,7 +53,7 @@ pub struct Landing {
     pub commit: String,
     pub style: LandStyle,
     pub base: String,
-    /// The commit of the base before.
+    /// The commit of the base before the landing.
     pub base_before: String,
     /// The commit that the base gets; `None` before it is made.
     pub candidate: Option<String>,
@@ -75,17 +75,17 @@ pub struct Landing {
 pub const REF_PREFIX: &str = "refs/fairway/land/";
 
 impl Landing {
-    /// Whether it only brings the base to its upstream, and no work.
+    /// Whether the landing only brings the base to its upstream, without any lane's or task's work.
     pub fn is_base_alone(&self) -> bool {
         self.lane.is_none() && self.tasks.is_empty()
     }
 
-    /// Whether its candidate may be at the remote, whatever the base has.
+    /// Whether the remote may already have the candidate, even if the local base does not.
     pub fn may_be_pushed(&self) -> bool {
         self.state == LandingState::Moving && self.push_to.is_some()
     }
 
-    /// The ref that holds the candidate.
+    /// The name of the git ref that holds the candidate.
     pub fn ref_name(&self) -> String {
         format!("{REF_PREFIX}{}", self.id)
     }
@@ -103,7 +103,7 @@ pub struct FailedLandCheck {
     /// The name of the check, else its command.
     pub check: String,
     pub how: String,
-    /// The work that landed since the lane last had the base.
+    /// The work that landed since the lane last had the base's newest commit.
     pub with: Vec<String>,
     pub fails_with: FailsWith,
     /// The number of its evidence, if a task has it.
@@ -114,13 +114,13 @@ pub struct FailedLandCheck {
     pub is_behind: bool,
 }
 
-/// What of the work that landed meanwhile a check fails with.
+/// The work, landed meanwhile, with which a check fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum FailsWith {
-    /// It was not looked for, or not found.
+    /// The search was not made, or found nothing.
     Unknown,
-    /// Nothing: it fails without any of it.
+    /// None of it: the check fails without it too.
     Nothing,
     /// This work. The check passes on each of the two without the other.
     Other {
@@ -147,7 +147,7 @@ impl fmt::Display for FailedLandCheck {
     }
 }
 
-/// What kept work from landing that is not the work itself.
+/// A cause, other than the work itself, that kept work from landing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
     /// The base alone fails a check.
@@ -196,7 +196,7 @@ impl fmt::Display for StoppedLanding {
     }
 }
 
-/// The names of the work that landed since a lane last had the base.
+/// A clause with the names of up to three pieces of work that landed since the lane last had the base; empty for none.
 pub(super) fn landed_with(with: &[String]) -> String {
     const MAX_LISTED: usize = 3;
     let listed = with.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");

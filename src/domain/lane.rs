@@ -22,9 +22,9 @@ pub struct Lane {
     pub worktree: Option<String>,
     /// The name of the host that the worktree is on, for people; `None` without a worktree, and in a lane of an earlier version.
     pub host: Option<String>,
-    /// The id of that host, which is compared.
+    /// The id of that host, by which hosts are compared.
     pub host_id: Option<String>,
-    /// Whether Fairway made branch and worktree, and so takes them away again.
+    /// Whether Fairway made the branch and the worktree, and so may remove them.
     pub owns_worktree: bool,
     /// How many tasks may be held in it at once; `None` is no limit.
     pub wip_limit: Option<i64>,
@@ -38,7 +38,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// The lane with its worktree on this host; one without a worktree is on none.
+    /// Records that the lane's worktree is on this host. A lane without a worktree gets no host.
     #[must_use]
     pub fn on_host(self, name: String, id: Option<String>) -> Self {
         // Without an id nothing can be compared, and the lane is local everywhere.

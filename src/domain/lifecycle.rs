@@ -1,4 +1,4 @@
-//! A runtime's reports about its own life, and how late reports are told from news.
+//! A runtime's reports about its own life, and the rule that ignores reports that come too late.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ string_enum! {
 }
 
 impl LifecycleEvent {
-    /// The activity of the session from then on; `None` when it is over. Of one that has just started nothing is known yet.
+    /// The session's activity after this event: unknown when the program has just started, `None` when it has stopped.
     pub const fn activity(self) -> Option<Activity> {
         match self {
             Self::Started => Some(Activity::Unknown),
@@ -29,8 +29,8 @@ impl LifecycleEvent {
         }
     }
 
-    /// Whether a report of this moment is news, when the newest one so far was of that moment. An end is news whenever it
-    /// is reported: nothing of the same session run can follow it.
+    /// Whether a report about the time `at` is still news when the newest report so far was about `newest`. `Stopped` is always
+    /// news: nothing of the session run can follow it.
     pub fn is_newer(self, at: Timestamp, newest: Option<Timestamp>) -> bool {
         self == Self::Stopped || newest.is_none_or(|newest| at >= newest)
     }
@@ -39,8 +39,8 @@ impl LifecycleEvent {
 /// How far ahead of ours a runtime's clock may be.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
-/// The moment that a report is of. Without one, or with one that lies far ahead, it is now: else a clock that goes wrong
-/// once would make everything after it old news.
+/// The time that a report counts for: the time `told` in it, or `now` when it has none or one more than five minutes ahead.
+/// Otherwise one report of a wrong clock would make all later ones look old.
 pub fn event_time(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
     told.filter(|at| *at <= now.plus(MAX_CLOCK_SKEW)).unwrap_or(now)
 }

@@ -10,7 +10,7 @@ string_enum! {
 }
 
 impl Priority {
-    /// Its place when messages are read: first comes what may interrupt most.
+    /// The order of reading: lower ranks are read first.
     pub const fn rank(self) -> u8 {
         match self {
             Self::System => 0,
@@ -46,29 +46,29 @@ string_enum! {
 }
 
 impl Channel {
-    /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
-    /// message is pushed, and the channel reports the delivery.
+    /// Whether the reader fetches its messages by this channel; its next request then acknowledges the previous ones. By the
+    /// other channels a message is pushed, and the channel reports the delivery.
     pub const fn is_pull(self) -> bool {
         matches!(self, Self::Inbox | Self::Checkpoint)
     }
 }
 
-/// How long a message is offered before it counts as not taken, in seconds.
+/// After how many seconds an offer counts as not taken.
 pub const OFFER_TIMEOUT_SECS: u64 = 60;
 /// The longest time of an offer that ends: that of a prompt which is being typed.
 pub const LONGEST_OFFER: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SECS);
 
-/// How long text that was typed stays offered: until an event of its session confirms it, whenever that comes. The end of
-/// the year 9999.
+/// Until when a typed text stays offered: until an event of its session confirms it, whenever that is. It is the end of the year
+/// 9999.
 pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
-/// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
+/// The sources of messages that people write. A message with another source, or from a session, is a program's text.
 pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
-/// The key in the metadata under which a caller's own word for the sender is kept.
+/// The metadata key of the sender's name as the caller gave it.
 pub const SAYS_FROM: &str = "says_from";
 
-/// The key in the metadata of a message that does not wait for the session's state to be known.
+/// The metadata key of a message that is delivered even while the session's state is unknown.
 pub const GOES_NOW: &str = "now";
 
 /// The reason of a turn that ended with an error.
@@ -88,11 +88,11 @@ pub enum Recipient {
     Person(PersonName),
 }
 
-/// Before a person's name in a key. No session's id has a colon.
+/// The prefix of a person's name in a key. No session's id has a colon.
 const PERSON_PREFIX: &str = "person:";
 
 impl Recipient {
-    /// The person whom a key names, as `person:ann`.
+    /// The person whom a key such as `person:ann` names; `None` for another key.
     pub fn person_of_key(key: &str) -> Option<Self> {
         PersonName::parse(key.strip_prefix(PERSON_PREFIX)?).ok().map(Self::Person)
     }
@@ -117,54 +117,53 @@ pub struct Message {
     /// Where it came from: a person's mail, a watcher, Fairway itself.
     pub source: String,
     pub content: String,
-    /// Particulars, as JSON text.
+    /// Details, as JSON text.
     pub metadata: Option<String>,
     pub status: MessageStatus,
     pub offered_to: Option<String>,
     pub offered_until: Option<Timestamp>,
-    /// By which way it was offered last.
+    /// The channel by which it was offered last.
     pub channel: Option<Channel>,
-    /// The key that makes repeats one message.
+    /// The key by which repeated messages are recognized as one.
     pub dedup: Option<String>,
     /// How often it was sent under its dedup key.
     pub count: i64,
-    /// The sessions that were told that it is too long for the way to them, with a space between.
+    /// The sessions that were told that the message is too long for their channel, separated by spaces.
     pub announced_to: Option<String>,
-    /// When it is too late to read it.
+    /// When the message expires.
     pub expires_at: Option<Timestamp>,
     pub created_at: Timestamp,
-    /// When the turn that has taken it ended, where the agent reports that.
+    /// When the turn that took the message ended, if the agent reports that.
     pub answered_at: Option<Timestamp>,
     /// Why that turn ended: `end_turn`, `cancelled`, `failed` or another word of the agent.
     pub stop_reason: Option<String>,
 }
 
 impl Message {
-    /// Whether an offer is open: a reader got it and may still acknowledge it.
+    /// Whether an offer of the message is open: a reader got the message and may still acknowledge it.
     pub fn is_offered(&self, now: Timestamp) -> bool {
         // An offer that would last for longer was made by a clock that was ahead.
         let is_open = |until: Timestamp| until > now && (until <= now.plus(LONGEST_OFFER) || until == NEVER_EXPIRES);
         self.status == MessageStatus::Offered && self.offered_until.is_some_and(is_open)
     }
 
-    /// Whether it was typed into a session that has not confirmed it yet.
+    /// Whether the message was typed into a session's terminal and no report has confirmed it yet.
     pub fn is_typed(&self) -> bool {
         self.status == MessageStatus::Offered && self.offered_until == Some(NEVER_EXPIRES)
     }
 
-    /// Whether its sender does not wait for the session's state to be known. Its metadata says so.
+    /// Whether the message may be delivered while the session's state is unknown. Its sender asks for that in the metadata.
     pub fn goes_now(&self) -> bool {
         let metadata = self.metadata.as_deref().filter(|text| text.contains(GOES_NOW));
         let metadata = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
         metadata.is_some_and(|metadata| metadata.get(GOES_NOW) == Some(&true.into()))
     }
 
-    /// Whether it is too late to read it.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether this session was told that it is too long.
+    /// Whether this session was told that the message is too long for its channel.
     pub fn is_announced_to(&self, session: &SessionId) -> bool {
         self.announced_to.as_deref().unwrap_or_default().split(' ').any(|told| told == session.as_str())
     }
@@ -198,7 +197,7 @@ pub struct PromptWait {
 }
 
 impl PromptWait {
-    /// The reason with the command, as one sentence.
+    /// The reason and the hint as one sentence.
     pub fn sentence(&self) -> String {
         let hint = self.hint.iter().map(|hint| format!("; {hint}"));
         std::iter::once(self.text.clone()).chain(hint).collect()

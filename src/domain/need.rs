@@ -51,7 +51,7 @@ string_enum! {
 }
 
 impl NeedKind {
-    /// Its place among the kinds; 0 comes first.
+    /// The place of the kind on the board; 0 comes first.
     pub fn rank(self) -> usize {
         Self::ALL.iter().position(|kind| *kind == self).unwrap_or(usize::MAX)
     }

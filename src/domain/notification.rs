@@ -18,12 +18,12 @@ string_enum! {
 }
 
 impl NotifySink {
-    /// The way of a sink: that of a built-in one, else the program of the configuration.
+    /// The built-in way of this name; any other name stands for a program of the configuration.
     pub fn of(name: &SinkName) -> Self {
         Self::parse(name.as_str()).unwrap_or(Self::Command)
     }
 
-    /// Whether it is the terminal of the sender.
+    /// Whether the sink is the sender's terminal.
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Bell | Self::Osc)
     }
@@ -72,7 +72,7 @@ pub struct QuietWindow {
 }
 
 impl QuietWindow {
-    /// Reads `22:00-07:00`.
+    /// Parses a window such as `22:00-07:00`. The error is a sentence about the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let expected = || format!("'{}' is not two times of day such as 22:00-07:00", text.escape_debug());
         let (start, end) = text.split_once('-').ok_or_else(expected)?;
@@ -83,7 +83,7 @@ impl QuietWindow {
         Ok(Self { start, end })
     }
 
-    /// Whether a minute of the day is in it.
+    /// Whether a minute of the day lies in the window.
     pub const fn contains(self, minute: u32) -> bool {
         if self.start < self.end {
             self.start <= minute && minute < self.end
@@ -100,7 +100,7 @@ impl std::fmt::Display for QuietWindow {
     }
 }
 
-/// The minute of the day of `HH:MM`.
+/// The minute of the day for a time as `HH:MM`.
 fn minute(text: &str) -> Option<u32> {
     let (hours, minutes) = text.trim().split_once(':')?;
     let number = |text: &str, limit: u32| {

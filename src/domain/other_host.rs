@@ -2,9 +2,9 @@
 
 use super::excerpt::excerpt;
 
-/// The place of a name that cannot be an address.
+/// The placeholder for a host name that cannot be an address.
 const UNKNOWN_ADDRESS: &str = "HOST";
-/// The place of a directory that cannot be typed.
+/// The placeholder for a directory that cannot be typed.
 const UNKNOWN_ROOT: &str = "DIR";
 /// The longest name of a host, in bytes.
 const MAX_ADDRESS_BYTES: usize = 253;
@@ -14,15 +14,15 @@ const MAX_ADDRESS_BYTES: usize = 253;
 pub struct OtherHost {
     /// Its name for people: with the pid namespace where the local host has the same name.
     pub name: String,
-    /// The name to connect to; `None` for one that no host can have, and for that of the local host.
+    /// The name to connect to; `None` when no host can have the name, and when the local host has it.
     address: Option<String>,
     /// The root of its checkout; `None` when it is unknown.
     root: Option<String>,
 }
 
 impl OtherHost {
-    /// The host of a row. `recorded`: its name and pid namespace; `local`: the name of the local host. Both the name and the
-    /// root are data: a message shows them escaped, and a command holds only what is harmless to paste.
+    /// `recorded` is the host's name and pid namespace from the store, `local` the name of the local host. The stored name and
+    /// root are not trusted: messages show them escaped, and commands contain only what is safe to paste.
     pub fn new(recorded: &str, local: &str, root: Option<String>) -> Self {
         let machine = recorded.rsplit_once('/').map_or(recorded, |(machine, _)| machine);
         let is_same_name = machine == local;
@@ -31,7 +31,8 @@ impl OtherHost {
         Self { name, address, root }
     }
 
-    /// A command for a session of this host as it is typed on the local one. A command that needs only the store stays.
+    /// Rewrites a command for a session of this host so that it can be typed on the local host. A command that needs only the
+    /// store is returned unchanged.
     pub fn from_here(&self, command: &str) -> String {
         let words = shell_words::split(command).unwrap_or_default();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -48,7 +49,7 @@ impl OtherHost {
         }
     }
 
-    /// The command that runs these words of `fairway` there, as it is typed in a shell of the local host.
+    /// The command that runs `fairway` with these words on this host, for a shell of the local host.
     pub fn command(&self, words: &[&str]) -> String {
         let root = match self.root.as_deref() {
             Some(root) if root.chars().any(char::is_control) => Some(UNKNOWN_ROOT),

@@ -1,4 +1,4 @@
-//! Overlap: which pairs of lanes change the same files, where, and how surely.
+//! Overlap: which pairs of lanes change the same files, where, and how certain a collision is.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{LaneName, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// How surely two lanes collide, and in which way.
+    /// How certain it is that two lanes collide, and in which way.
     OverlapLevel {
         /// Git's merge of the two conflicts.
         Conflict => "conflict",
@@ -24,12 +24,12 @@ string_enum! {
 }
 
 impl OverlapLevel {
-    /// Whether sessions are told about it.
+    /// Whether sessions are told about an overlap of this level.
     pub const fn is_told(self) -> bool {
         matches!(self, Self::Conflict | Self::Rebase | Self::Adjacent)
     }
 
-    /// Its place: the most serious comes first.
+    /// The order of severity: 0 is the most serious.
     pub fn rank(self) -> usize {
         Self::ALL.iter().position(|level| *level == self).unwrap_or(usize::MAX)
     }
@@ -45,7 +45,7 @@ pub struct LineRange {
     pub end: u64,
     /// The digest of the change.
     pub digest: String,
-    /// Whether all changed lines are entries of a list that sorts or registers.
+    /// Whether every changed line is an entry of a list: it registers something, or ends as an element does.
     pub is_list: bool,
 }
 
@@ -75,19 +75,19 @@ pub struct LaneSnapshot {
     /// The digest of everything that a merge depends on.
     pub digest: String,
     pub commit: Option<String>,
-    /// The changed paths, by name.
+    /// The changed paths, ordered by name.
     pub paths: Vec<SnapshotPath>,
     pub added: u64,
     pub deleted: u64,
     pub taken_at: Timestamp,
     /// Why the worktree could not be judged.
     pub unknown: Option<String>,
-    /// The digest with which it was judged against every other lane.
+    /// The digest at the time when the snapshot was compared with every other lane's.
     pub judged: Option<String>,
 }
 
 impl LaneSnapshot {
-    /// Whether it must still be judged against other lanes.
+    /// Whether the snapshot must still be compared with those of the other lanes.
     pub fn is_pending(&self) -> bool {
         self.judged.as_ref() != Some(&self.digest)
     }
@@ -99,7 +99,7 @@ pub struct OverlapFile {
     pub level: OverlapLevel,
     /// The lines that both change, as first and last line; empty where they are not known.
     pub lines: Vec<(u64, u64)>,
-    /// Whether the lines are adjacent in a list that sorts or registers only, of which sessions are not told.
+    /// Whether the lines are adjacent only as entries of a list; sessions are not told of such a file.
     pub in_list: bool,
 }
 
@@ -109,23 +109,22 @@ pub type ToldFiles = BTreeMap<String, OverlapLevel>;
 /// Two lanes that collide, or a lane that collides with its base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneOverlap {
-    /// The lane; of two the first by name.
+    /// The lane; of two lanes the one whose name is first.
     pub lane: LaneName,
     /// The other lane; `None` for the base.
     pub other: Option<LaneName>,
     /// The most serious level of its files.
     pub level: OverlapLevel,
-    /// The files, by path.
+    /// The files, ordered by path.
     pub files: Vec<OverlapFile>,
     /// Why it cannot be judged.
     pub why: Option<String>,
     pub since: Timestamp,
-    /// The files of which sessions were told.
     pub told: ToldFiles,
 }
 
 impl LaneOverlap {
-    /// The files of which the sessions have not been told at their level.
+    /// The files that the sessions must still be told about, because they were not told or the level has become more serious.
     pub fn untold(&self) -> Vec<&OverlapFile> {
         let is_new = |file: &&OverlapFile| {
             file.level.is_told()
@@ -135,17 +134,16 @@ impl LaneOverlap {
         self.files.iter().filter(is_new).collect()
     }
 
-    /// Whether sessions are told of one of its files.
+    /// Whether sessions are told about at least one of the files.
     pub fn is_told(&self) -> bool {
         self.level.is_told() && self.files.iter().any(|file| !file.in_list)
     }
 
-    /// Whether a lane is one of the two.
     pub fn involves(&self, lane: &LaneName) -> bool {
         self.lane == *lane || self.other.as_ref() == Some(lane)
     }
 
-    /// The other one of the two; `None` for the base.
+    /// The other lane of the pair; `None` when it is the base.
     pub fn counterpart(&self, lane: &LaneName) -> Option<&LaneName> {
         if self.lane == *lane { self.other.as_ref() } else { Some(&self.lane) }
     }

@@ -1,8 +1,8 @@
-//! Nouns with a number before them.
+//! Nouns with a number before them, in the singular or plural.
 
 use std::fmt::Display;
 
-/// `1 task`, `0 tasks`, `3 tasks`.
+/// A number with its noun, in the plural where needed: `1 task`, `0 tasks`, `3 tasks`.
 pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let s = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{s}")

@@ -6,11 +6,11 @@ use super::{
     string_enum::string_enum,
 };
 
-/// The longest word that is looked at, in bytes.
+/// The longest word that is accepted, in bytes.
 const MAX_STATE_BYTES: usize = 64;
 
 string_enum! {
-    /// How a provider says that a session stands.
+    /// The state of a session as its provider reports it.
     ProviderState {
         Started => "started",
         Running => "running",
@@ -25,11 +25,11 @@ string_enum! {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEffect {
-    /// It lives: a suspicion is lifted.
+    /// The session is alive; if it was stale, it is not any more.
     Running,
-    /// It is suspected to be gone.
+    /// The session may be dead.
     Stale,
-    /// It is over, with this final status.
+    /// The session has ended, with this final status.
     Finished(SessionStatus),
 }
 
@@ -39,18 +39,18 @@ pub struct Effect {
     pub session: SessionEffect,
     /// The session's activity; `None` leaves it as it was.
     pub activity: Option<Activity>,
-    /// The reason of its wait, in one word, when it waits.
+    /// The reason, in one word, why the session waits; `None` when it does not wait.
     pub waiting_for: Option<&'static str>,
     /// The checkpoint on the session's task; `None` for none.
     pub checkpoint: Option<CheckpointState>,
-    /// The words of the checkpoint when the provider gave none.
+    /// The summary of the checkpoint when the provider gave none.
     pub default_summary: &'static str,
 }
 
 impl ProviderState {
-    /// The state that a provider means: in `snake_case`, `camelCase` or with dashes, and under the names that providers give
-    /// to the same thing (`active` and `in_progress` are `running`, `waiting_on_user_input` is `waiting_on_input`,
-    /// `system_error` is `failed`).
+    /// Parses a state as a provider spells it: in `snake_case`, `camelCase` or with hyphens, and under the names that providers
+    /// give to one state (`active` and `in_progress` are `running`, `waiting_on_user_input` is `waiting_on_input`,
+    /// `system_error` is `failed`). Returns `None` for any other word.
     pub fn from_provider(text: &str) -> Option<Self> {
         if text.len() > MAX_STATE_BYTES {
             return None;
@@ -70,7 +70,6 @@ impl ProviderState {
         })
     }
 
-    /// The consequences of this state.
     pub const fn effect(self) -> Effect {
         let runs = Effect {
             session: SessionEffect::Running,

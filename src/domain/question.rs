@@ -25,7 +25,7 @@ pub enum QuestionNumber {
 }
 
 impl QuestionId {
-    /// The question that a session asks by its activity.
+    /// The question number `count` of those that the session asked by its activity.
     pub const fn activity(session: SessionId, count: i64) -> Self {
         Self { session, number: QuestionNumber::Activity(count) }
     }
@@ -34,7 +34,7 @@ impl QuestionId {
         Self { session, number: QuestionNumber::Checkpoint(checkpoint) }
     }
 
-    /// Reads the id of an item of the board.
+    /// Parses a question's id. The error for a permission request names the command that answers it.
     pub fn parse(text: &str) -> Result<Self, InvalidValue> {
         let invalid = |why: String| InvalidValue { what: WHAT, why: format!("'{}' {why}", excerpt(text)) };
         if let Some(approval) = text.strip_prefix("approval:").and_then(|number| number.parse::<i64>().ok()) {
@@ -55,7 +55,7 @@ impl QuestionId {
         Ok(if is_checkpoint { Self::checkpoint(session, number) } else { Self::activity(session, number) })
     }
 
-    /// The id without its kind.
+    /// The id without the prefix `question:`.
     pub fn key(&self) -> String {
         match self.number {
             QuestionNumber::Activity(count) => format!("{}:{count}", self.session),

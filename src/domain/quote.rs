@@ -16,7 +16,8 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// The mark of a text by this author. A person's name holds an '@', a session's id never does.
+    /// The mark for a text by this author: [`Mark::Work`] for a person, whose name contains an `@`, and [`Mark::Data`] for a
+    /// session.
     pub fn of_author(author: &str) -> Self {
         if author.contains('@') { Self::Work } else { Self::Data }
     }
@@ -29,8 +30,8 @@ impl Mark {
     }
 }
 
-/// The text with the mark before each line, and with its hidden characters written out. Every character that a reader may
-/// take for the end of a line begins a marked line.
+/// Puts the mark before each line and writes hidden characters out. Every character that a reader may take for the end of a line
+/// starts a new marked line.
 pub fn quote(text: &str, mark: Mark) -> String {
     let text = reveal_hidden(text).replace("\r\n", "\n");
     let mut quoted = String::with_capacity(text.len() + 16);
@@ -52,8 +53,8 @@ const fn is_line_end(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a character has no width and carries a text of its own or none. The joiners U+200C and U+200D and the variation
-/// selectors up to U+FE0F are not among them: scripts and emoji need them.
+/// Whether a character is invisible and could hide text from a person. The joiners U+200C and U+200D and the variation selectors
+/// up to U+FE0F do not count: scripts and emoji need them.
 pub const fn is_hidden(character: char) -> bool {
     matches!(
         character,
@@ -61,7 +62,7 @@ pub const fn is_hidden(character: char) -> bool {
     )
 }
 
-/// A text with its hidden characters written as `\u{…}`.
+/// Writes the hidden characters of a text as `\u{…}`.
 pub fn reveal_hidden(text: &str) -> String {
     let mut revealed = String::with_capacity(text.len());
     for character in text.chars() {

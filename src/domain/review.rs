@@ -17,22 +17,20 @@ string_enum! {
 pub struct Review {
     pub id: i64,
     pub task: TaskId,
-    /// The domain it speaks for.
     pub domain: Label,
     /// The verdict; `None` while the review is only requested.
     pub verdict: Option<Verdict>,
     pub commit: Option<String>,
-    /// The reviewer: requested, or who gave the verdict.
+    /// The requested reviewer, or the one who gave the verdict.
     pub reviewer: Option<String>,
     /// The actor that recorded it: a session's id or `user@host`.
     pub actor: String,
     pub notes: Option<String>,
-    /// When it was asked for, or given.
+    /// When the review was requested, or the verdict given.
     pub created_at: Timestamp,
 }
 
 impl Review {
-    /// Whether it was answered.
     pub const fn status(&self) -> ReviewStatus {
         if self.verdict.is_some() { ReviewStatus::Recorded } else { ReviewStatus::Requested }
     }
@@ -50,7 +48,7 @@ pub struct OpenReview {
 /// The most open reviews that a summary names.
 const MAX_NAMED: usize = 5;
 
-/// The open reviews and for whom they wait, in a line.
+/// One line with up to five open reviews and the reviewers that each waits for.
 pub fn summary(open: &[OpenReview]) -> String {
     let one = |review: &OpenReview| match review.waits_for.as_slice() {
         [] => review.task.to_string(),
@@ -82,7 +80,7 @@ pub struct LinePlace {
 }
 
 impl LinePlace {
-    /// Reads `FILE:LINE`. A file may have a colon in its name.
+    /// Parses `FILE:LINE`. The file's name may contain a colon. Returns `None` for another form, and for line 0.
     pub fn parse(text: &str) -> Option<Self> {
         let (path, line) = text.rsplit_once(':')?;
         let line = line.parse().ok().filter(|line| *line > 0)?;

@@ -1,4 +1,5 @@
-//! A sandbox: what the programs of a session can reach. Which one there is, is chosen; nothing here depends on what they do.
+//! A sandbox: the limits of what the programs of a session can reach. Its class is chosen by people; it does not depend on what
+//! the programs do.
 
 use super::string_enum::string_enum;
 
@@ -10,13 +11,13 @@ string_enum! {
 }
 
 impl SandboxClass {
-    /// Whether a program with this one also has the `least` that is demanded: two classes promise different things, so that only
-    /// none demands nothing.
+    /// Whether a program with this class has what `least` demands. The classes promise different things, so each satisfies only
+    /// itself; `Off` demands nothing.
     pub fn satisfies(self, least: Self) -> bool {
         least == Self::Off || self == least
     }
 
-    /// The one for work of both: that with the most exact promise where they differ.
+    /// The class for work that needs both. Of two different classes it is `Namespace`, whose promise is the more exact one.
     #[must_use]
     pub fn for_both(self, other: Self) -> Self {
         match (self, other) {
@@ -26,7 +27,7 @@ impl SandboxClass {
         }
     }
 
-    /// This one, unless it is less than what is demanded.
+    /// This class, or `least` when this one does not satisfy it.
     #[must_use]
     pub fn at_least(self, least: Self) -> Self {
         if self.satisfies(least) { self } else { least }

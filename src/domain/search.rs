@@ -43,11 +43,11 @@ pub struct MatchExcerpt {
 }
 
 impl TextMatcher {
-    /// A comparison with a text, or with a regular expression. The case of letters counts only when the text has an upper-case
+    /// Compares with a text, or with a regular expression. Upper and lower case differ only when the text has an upper-case
     /// letter.
     ///
     /// # Errors
-    /// A sentence that says why it is not a text or regular expression to search for.
+    /// A sentence that says why the text cannot be searched for.
     pub fn new(text: &str, is_regex: bool) -> Result<Self, String> {
         if text.is_empty() {
             return Err("must not be empty".to_owned());
@@ -67,12 +67,12 @@ impl TextMatcher {
         Ok(Self { regex, is_plain: !is_regex && text.chars().all(is_same_in_json) })
     }
 
-    /// Whether a JSON document may have a match in one of its strings.
+    /// Whether a match in one of the strings of a JSON document is possible. `false` is certain; `true` may be wrong.
     pub fn may_match_json(&self, document: &str) -> bool {
         !self.is_plain || self.regex.is_match(document)
     }
 
-    /// The first match in a text, without secrets. A secret cannot be found by its characters.
+    /// The first match in a text whose secrets are masked first: a secret cannot be found by its characters.
     pub fn find(&self, text: &str) -> Option<MatchExcerpt> {
         if !self.regex.is_match(text) {
             return None;
@@ -83,7 +83,7 @@ impl TextMatcher {
     }
 }
 
-/// Whether a text has an upper-case letter; of an escape sequence of a regular expression the letter does not count.
+/// Whether a text has an upper-case letter. The letter of an escape sequence, such as `\W`, does not count in an expression.
 fn has_upper_case(text: &str, is_regex: bool) -> bool {
     let mut chars = text.chars();
     while let Some(character) = chars.next() {
@@ -96,7 +96,7 @@ fn has_upper_case(text: &str, is_regex: bool) -> bool {
     false
 }
 
-/// The last line of a message of the parser: its other lines show the expression.
+/// The last line of the parser's message: the lines before it show the expression.
 fn reason(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()

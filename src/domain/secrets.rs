@@ -1,9 +1,9 @@
-//! Secrets: their comparison, and the masking of text that looks like one. The mask is a courtesy to eyes and logs, not a vault: a secret that looks like nothing
-//! known passes.
+//! Secrets: their comparison, and the masking of text that looks like one. The mask keeps secrets from eyes and logs, but it is
+//! no guarantee: a secret that looks like nothing known passes.
 /// The text in a secret's place.
 pub const MASK: &str = "•••";
 
-/// Parts of a variable's name that say what its value is.
+/// Parts of a variable's name that show that its value is a secret.
 const SECRET_NAME_PARTS: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
 /// Words that name a secret only at the end of a name: `API_KEY` and not `KEYBOARD`.
@@ -34,10 +34,9 @@ const TOKEN_PREFIXES: &[&str] = &[
     "pypi-",
     "eyJ",
 ];
-/// How long what follows such a beginning must be.
+/// The shortest text that must follow such a beginning.
 const MIN_TOKEN_TAIL: usize = 12;
 
-/// Whether a variable of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     // The shell's own.
@@ -48,7 +47,7 @@ pub fn is_secret_name(name: &str) -> bool {
         || name.rsplit('_').next().is_some_and(|last| SECRET_NAME_SUFFIXES.contains(&last))
 }
 
-/// A variable's value as it may be shown.
+/// A variable's value with secrets masked; masked as a whole when the variable's name says that it is a secret.
 pub fn mask_value(name: &str, value: &str) -> String {
     if !value.is_empty() && is_secret_name(name) { MASK.to_owned() } else { mask(value) }
 }
@@ -79,7 +78,7 @@ pub fn mask(text: &str) -> String {
     shown
 }
 
-/// The word as it may be shown, and what follows it and was not used up with it.
+/// The word with its secret masked, and the rest of the text after what was masked with it.
 fn mask_token<'a>(word: &str, after: &'a str) -> (String, &'a str) {
     let ends = |character: char| {
         character.is_whitespace() || character.is_control() || matches!(character, '"' | '\'' | ',' | ';')

@@ -6,11 +6,11 @@ use crate::env::Timestamp;
 /// The prefix of the refs that keep the commits that were seen.
 pub const REF_PREFIX: &str = "refs/fairway/seen/";
 
-/// A commit that was seen, as a whole: with everything that it changes since `fork`.
+/// A commit that a reviewer has seen as a whole: with all changes since `fork`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenCommit {
     pub commit: String,
-    /// The commit where it left its base.
+    /// The commit where the work left its base.
     pub fork: String,
 }
 
@@ -23,22 +23,22 @@ pub struct SeenWork {
     pub lane: Option<LaneName>,
     /// The newest commit that was seen.
     pub newest: Option<SeenCommit>,
-    /// The one before it.
+    /// The commit that was seen before the newest.
     pub earlier: Option<SeenCommit>,
-    /// When the newest was seen for the first time.
+    /// When the newest commit was seen for the first time.
     pub seen_at: Option<Timestamp>,
     /// When the reviewer put the task off.
     pub deferred_at: Option<Timestamp>,
 }
 
 impl SeenWork {
-    /// A task of which a reviewer has seen nothing.
+    /// The record of a reviewer who has seen nothing of the task.
     pub const fn nothing(task: TaskId, reviewer: String) -> Self {
         let (newest, earlier, seen_at, deferred_at) = (None, None, None, None);
         Self { id: 0, task, reviewer, lane: None, newest, earlier, seen_at, deferred_at }
     }
 
-    /// It, once another commit was seen. The same one again changes nothing.
+    /// Records that the reviewer has seen a commit. Seeing the newest one again changes nothing.
     #[must_use]
     pub fn with(self, seen: SeenCommit, lane: Option<LaneName>, now: Timestamp) -> Self {
         if self.newest.as_ref().is_some_and(|newest| newest.commit == seen.commit) {
@@ -47,7 +47,7 @@ impl SeenWork {
         Self { earlier: self.newest.clone(), newest: Some(seen), lane, seen_at: Some(now), ..self }
     }
 
-    /// The refs that keep its commits, each with its commit.
+    /// The git refs that keep the seen commits, each with its commit.
     pub fn refs(&self) -> Vec<(String, &str)> {
         let name = |which: &str| format!("{REF_PREFIX}{}/{which}", self.id);
         let newest = self.newest.as_ref().map(|seen| (name("newest"), seen.commit.as_str()));
@@ -56,13 +56,13 @@ impl SeenWork {
     }
 }
 
-/// The ref that keeps a commit on which the reviewer of this row has commented.
+/// The git ref that keeps a commit on which the reviewer of the row `id` has commented.
 pub fn commented_ref(id: i64, commit: &str) -> String {
     format!("{REF_PREFIX}{id}/commented/{commit}")
 }
 
-/// The commits that `reviewer` had seen of a task's work, or of other work in its lane, before it sees `commit`, newest first. Looking
-/// at one commit again shows the same.
+/// The commits that `reviewer` had seen of the task's work, or of other work in its lane, before seeing `commit`. Looking at the
+/// same commit again gives the same answer.
 pub fn seen_before<'a>(
     all: &'a [SeenWork],
     (task, lane): (&TaskId, Option<&LaneName>),

@@ -7,7 +7,7 @@ use super::{
 use crate::env::Timestamp;
 
 string_enum! {
-    /// The activity, as reported; never guessed.
+    /// The activity as it was reported; Fairway never guesses it.
     Activity {
         Unknown => "unknown",
         Idle => "idle",
@@ -42,15 +42,15 @@ pub const GIVEN_UP_REASON: &str = "given up by ";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its short id, and its name in the backend.
+    /// Its short id, which is also its name in the backend unless `session_name` is set.
     pub id: SessionId,
-    /// Its run, from launch to exit.
+    /// The id of its run, which lasts from launch to exit.
     pub run_id: RunId,
     pub role: Role,
     pub lane: Option<LaneName>,
     pub task: Option<TaskId>,
     pub provider: Option<Label>,
-    /// The backend: a built-in's or configured one's name, or `exec:/path`.
+    /// The name of a built-in or configured backend, or `exec:/path`.
     pub backend: Option<String>,
     /// Its name in the backend, when that is not its id.
     pub session_name: Option<String>,
@@ -60,7 +60,7 @@ pub struct Session {
     pub activity: Activity,
     /// The input that it waits for, when it requires action.
     pub waiting_for: Option<String>,
-    /// Where the activity was reported from.
+    /// The source that reported the activity.
     pub activity_source: Option<String>,
     /// Since when it has this activity, as reported.
     pub activity_at: Option<Timestamp>,
@@ -76,16 +76,16 @@ pub struct Session {
     pub boot_id: Option<String>,
     pub socket: Option<String>,
     pub pane: Option<String>,
-    /// The server that the pane belongs to: one that is started anew gives out the same ids again.
+    /// The server that the pane belongs to: a server that is started again gives out the same pane ids again.
     pub server_pid: Option<i64>,
-    /// That server's start time, like `pid_started`.
+    /// The start time of that server, in the kernel's ticks since boot.
     pub server_started: Option<i64>,
     pub transcript: Option<String>,
     pub worktree: Option<String>,
     pub branch: Option<String>,
-    /// The adapter script that started it, with which every later call is made.
+    /// The backend script that started it; every later call uses the same script.
     pub adapter_script: Option<String>,
-    /// The adapter's state directory, likewise.
+    /// The state directory that the script was started with; every later call uses it.
     pub adapter_state: Option<String>,
     pub started_at: Timestamp,
     pub last_heartbeat_at: Option<Timestamp>,
@@ -97,7 +97,7 @@ pub struct Session {
     pub reason: Option<String>,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
-    /// The session whose work this one goes on with.
+    /// The session whose work this one continues.
     pub relaunch_of: Option<SessionId>,
     /// The message with its first prompt.
     pub first_prompt: Option<i64>,
@@ -105,12 +105,12 @@ pub struct Session {
     pub questions: i64,
     /// The sandbox around its program; `None` for one that Fairway did not launch.
     pub sandbox: Option<SandboxClass>,
-    /// Grows with every change; a mark made from an older look fails.
+    /// The version of the row, which grows with every change. An update from an older version fails.
     pub version: i64,
 }
 
 impl Session {
-    /// A session of which nothing more is known than what every one has.
+    /// A session without the optional facts.
     pub const fn new(id: SessionId, run_id: RunId, role: Role, status: SessionStatus, at: Timestamp) -> Self {
         Self {
             id,
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// The time of the last heartbeat, else of the start.
+    /// The time of the last heartbeat; without one, the start.
     pub fn last_seen(&self) -> Timestamp {
         self.last_heartbeat_at.unwrap_or(self.started_at)
     }
@@ -165,7 +165,7 @@ impl Session {
         self.session_name.as_deref().unwrap_or(self.id.as_str())
     }
 
-    /// Whether anything of it may still change.
+    /// Checks that the session has not ended.
     /// Fails with `session_final`.
     pub fn check_open(&self) -> Result<(), Refusal> {
         if self.status.is_final() {
@@ -174,8 +174,9 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a report with this session run belongs to this session.
-    /// Fails with `session_mismatch` when it is another run's: an old process must not speak for a new one.
+    /// Checks that a report with this session run belongs to this session; a report without one does. An old process must not
+    /// speak for a new one.
+    /// Fails with `session_mismatch`.
     pub fn check_run_id(&self, run_id: Option<&RunId>) -> Result<(), Refusal> {
         match run_id {
             Some(run) if *run != self.run_id => Err(Refusal::SessionMismatch {
@@ -195,20 +196,20 @@ impl Session {
         self.backend.as_deref() == Some(STRUCTURED_BACKEND)
     }
 
-    /// starting, stale → running; a suspicion is over with its reason.
+    /// starting, stale → running; clears the reason of the status before.
     /// Fails with `session_final`.
     pub fn to_running(&self) -> Result<Self, Refusal> {
         self.check_open()?;
         Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
     }
 
-    /// A heartbeat at `now`: a starting or stale session becomes running.
+    /// Records a heartbeat at `now`: a starting or stale session becomes running.
     /// Fails with `session_final`.
     pub fn with_heartbeat(&self, now: Timestamp) -> Result<Self, Refusal> {
         Ok(Self { last_heartbeat_at: Some(now), ..self.to_running()? })
     }
 
-    /// starting, running → stale. One that is stale keeps its first reason.
+    /// starting, running → stale. A session that is already stale keeps its first reason.
     /// Fails with `session_final`.
     pub fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
         self.check_open()?;
@@ -218,11 +219,11 @@ impl Session {
         Ok(Self { status: SessionStatus::Stale, reason: reason.map(str::to_owned), ..self.clone() })
     }
 
-    /// The status as reported: starting, running or stale.
+    /// Sets the status that a caller reports: starting, running or stale.
     ///
     /// # Errors
-    /// `session_final`, and `session_mismatch` for the way back to starting or for a final status, which `finished`
-    /// brings about.
+    /// `session_final`, and `session_mismatch` for a return to starting or for a final status, which only [`Self::to_finished`]
+    /// sets.
     pub fn with_reported_status(&self, status: SessionStatus) -> Result<Self, Refusal> {
         match status {
             SessionStatus::Running => self.to_running(),
@@ -236,8 +237,8 @@ impl Session {
         }
     }
 
-    /// starting, running, stale → ended, failed. What it did or waited for is over.
-    /// Fails with `session_final` when it is final already, `invalid_value` for a status that is not final.
+    /// starting, running, stale → ended, failed. Activity and question are cleared.
+    /// Fails with `session_final` when the session has ended already, `invalid_value` for a status that is not final.
     pub fn to_finished(
         &self,
         status: SessionStatus,
@@ -260,7 +261,8 @@ impl Session {
         })
     }
 
-    /// The name of the person or the other session that stopped it on purpose; `None` when it ended or stopped itself.
+    /// The name of the person or other session that stopped this one on purpose; `None` when the session ended or stopped
+    /// itself.
     pub fn stopped_by(&self) -> Option<&str> {
         let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
         // An agent that stops itself leaves its claims behind.
@@ -268,8 +270,8 @@ impl Session {
         (is_stopped && by != self.id.as_str()).then_some(by)
     }
 
-    /// The reported activity. Another activity ends a question; another text is another question. A report of the same state
-    /// does not begin it anew.
+    /// Records the reported activity. Another activity ends an open question, and another text is a new question. A repeated
+    /// report keeps the time at which the activity began.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);

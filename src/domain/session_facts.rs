@@ -1,5 +1,5 @@
-//! The facts about a session besides its row: whether it is alive, its claims, its activity and the time of its last sign. Each
-//! fact names its source.
+//! The facts about a session besides its row: whether it is alive, its claims, its activity and when it was last seen. Each fact
+//! names its source.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use super::{
 use crate::env::Timestamp;
 
 string_enum! {
-    /// Where the answer comes from whether a session is alive.
+    /// The source of the answer to whether a session is alive.
     AliveSource {
-        /// The kernel, about the recorded process of this host.
+        /// The kernel: whether the recorded process on this host is alive.
         Process => "process",
-        /// The kernel, about the program of a session whose supervisor is gone.
+        /// The kernel: whether the program of a session without a supervisor is alive.
         Program => "program",
         /// The store, in which the session's end is recorded.
         End => "end",
@@ -31,12 +31,12 @@ pub struct Aliveness {
     /// `None` when this host has no proof.
     pub alive: Option<bool>,
     pub source: AliveSource,
-    /// The observation, as a clause: `process 7 is gone`.
+    /// The observation as a clause, such as `process 7 is gone`.
     pub reason: String,
 }
 
 impl Aliveness {
-    /// Whether it is proven that the session is not alive.
+    /// Whether the session is proven to be dead.
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
     }
@@ -57,7 +57,7 @@ pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -
     }
 }
 
-/// A claimed task, without its texts.
+/// A claimed task without its texts, apart from the title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldTask {
     pub task: TaskId,
@@ -71,12 +71,12 @@ pub struct HeldTask {
     pub claimed_at: Timestamp,
     /// The end of the lease; `None` for a claim without a lease.
     pub lease_until: Option<Timestamp>,
-    /// The reason, of a blocked task.
+    /// The reason of a blocked task.
     pub blocked_reason: Option<String>,
     pub updated_at: Timestamp,
 }
 
-/// The work of a session, in its own words.
+/// The work of a session, as it was reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doing {
     /// The summary of its newest written checkpoint, or what it waits for.
@@ -87,7 +87,7 @@ pub struct Doing {
 }
 
 string_enum! {
-    /// By what a session was last seen.
+    /// The kind of observation by which a session was last seen.
     SeenBy {
         Heartbeat => "heartbeat",
         Output => "output",
@@ -95,7 +95,7 @@ string_enum! {
     }
 }
 
-/// The last sight of a session.
+/// The time at which a session was last seen, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub at: Timestamp,
@@ -103,7 +103,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The newest of a session's heartbeat, its output and its start.
+    /// The newest of the session's heartbeat, its output and its start.
     pub fn of(session: &Session, last_output: Option<Timestamp>) -> Self {
         let start = Self { at: session.started_at, by: SeenBy::Start };
         let heartbeat = session.last_heartbeat_at.map(|at| Self { at, by: SeenBy::Heartbeat });
@@ -115,43 +115,43 @@ impl Seen {
     }
 }
 
-/// A session with everything that is known of it.
+/// A session with all facts that are known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionOverview {
     pub session: Session,
     pub alive: Aliveness,
-    /// The tasks that it has claimed, by id.
+    /// The tasks that it has claimed, ordered by id.
     pub holds: Vec<HeldTask>,
-    /// Its activity; `None` when it has not said so.
+    /// Its activity; `None` when it has reported none.
     pub doing: Option<Doing>,
     pub seen: Seen,
-    /// Whether it can be relaunched by its id alone; known of a session that is over.
+    /// Whether it can be relaunched by its id alone. This is determined only for a session that is over.
     pub can_relaunch: bool,
-    /// Why it counts as stale although that is not recorded; `None` for one that was not judged.
+    /// Why it counts as stale although that is not recorded; `None` when it does not, or was not judged.
     pub silence: Option<String>,
-    /// Why its agent may run a tool without asking; `None` for one that asks, and for a session in a terminal.
+    /// Why its agent may run a tool without asking; `None` when the agent asks, and for a session in a terminal.
     pub unguarded: Option<String>,
-    /// Whether the actor for whom this is read had stopped it.
+    /// Whether the actor that reads this overview had stopped it.
     pub is_stopped_by_reader: bool,
 }
 
 impl SessionOverview {
-    /// Whether it works no more: its end is recorded, or it is proven dead.
+    /// Whether the session works no more: its end is recorded, or it is proven to be dead.
     pub fn is_over(&self) -> bool {
         self.session.status.is_final() || self.alive.is_dead()
     }
 
-    /// Whether its program works on without its supervisor.
+    /// Whether the session's program works on without its supervisor.
     pub fn is_orphaned(&self) -> bool {
         self.alive.is_orphaned() && !self.session.status.is_final()
     }
 
-    /// Whether its death is suspected: that is recorded, or it has been silent for too long.
+    /// Whether the session may be dead: it is recorded as stale, or has been silent for too long.
     pub fn is_stale(&self) -> bool {
         self.session.status == SessionStatus::Stale || self.silence.is_some()
     }
 
-    /// Its row with the status that it is judged to have now.
+    /// The session's row, with the status `stale` when the session was judged so.
     pub fn judged(&self) -> Cow<'_, Session> {
         match &self.silence {
             Some(_) => Cow::Owned(Session { status: SessionStatus::Stale, ..self.session.clone() }),
@@ -159,13 +159,14 @@ impl SessionOverview {
         }
     }
 
-    /// Who stopped it on purpose, so that its end is no failure; `None` while something of it is alive.
+    /// The name of the person or session that stopped this one on purpose, so that its end is no failure; `None` while its
+    /// process is alive.
     pub fn stopped_by(&self) -> Option<&str> {
         self.session.stopped_by().filter(|_| self.alive.alive != Some(true))
     }
 
-    /// The status for people: `dead` for a session whose process is gone before its end was recorded, and `orphaned` for one
-    /// whose program works on without its supervisor.
+    /// The status for people: `dead` when the session's process is gone before its end was recorded, and `orphaned` when its
+    /// program works on without its supervisor.
     pub fn shown_status(&self) -> &'static str {
         let status = self.session.status;
         if self.is_orphaned() {
@@ -177,20 +178,20 @@ impl SessionOverview {
         self.judged().status.as_str()
     }
 
-    /// The activity; `None` when its last report says nothing about now, because the session is dead, stale or over.
+    /// The reported activity; `None` when the report may no longer hold, because the session is dead, stale or over.
     pub fn current_activity(&self) -> Option<Activity> {
         let session = &self.session;
         (!self.is_over() && !self.is_stale()).then_some(session.activity)
     }
 
-    /// The input that it waits for, if a person must act now.
+    /// The input that the session waits for; `None` when no person must act now.
     pub fn waiting_for(&self) -> Option<&str> {
         (self.current_activity() == Some(Activity::RequiresAction))
             .then(|| self.session.waiting_for.as_deref().unwrap_or("it requires action"))
     }
 }
 
-/// A command that a person can run, and what it is for.
+/// A command that a person can run, with its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextCommand {
     /// The purpose: `release it`.

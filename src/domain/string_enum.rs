@@ -15,7 +15,7 @@ macro_rules! string_enum {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// The member that a word means.
+            /// `None` for a word that no member has.
             pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }

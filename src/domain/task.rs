@@ -1,4 +1,4 @@
-//! A task and how it moves. Its state carries its facts: who holds it, why it is blocked, when it was closed.
+//! A task and its transitions. The state carries the facts of that state: the claim, the reason of a block, the time of the end.
 
 use std::time::Duration;
 
@@ -6,16 +6,15 @@ use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label};
 pub use super::{blocker::NotReadyReason, status::TaskStatus};
 use crate::env::Timestamp;
 
-/// Where a task stands, with what belongs to that.
+/// The state of a task, with the facts of that state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
     Todo,
     InProgress(Claim),
-    /// Claimed; the claimant waits for something.
+    /// Claimed; the claimant waits for something. The text is the reason.
     Blocked(Claim, String),
     Review(Claim),
     Done(Timestamp),
-    /// Given up.
     Cancelled(Timestamp),
 }
 
@@ -62,13 +61,12 @@ pub struct TaskFields {
     pub title: String,
     /// The description of the work; may be empty.
     pub body: String,
-    /// The role for it.
     pub role: Option<Role>,
-    /// Where it is to be done.
+    /// The lane in which it is to be done.
     pub lane: Option<LaneName>,
     /// The task it is a part of; it may be absent from the store after an import.
     pub parent: Option<TaskId>,
-    /// 0 is first, 4 last.
+    /// From 0, the most urgent, to 4.
     pub priority: u8,
     /// Labels, sorted, without repeats.
     pub labels: Vec<String>,
@@ -82,13 +80,13 @@ pub struct TaskFields {
     pub review_domains: Vec<Label>,
 }
 
-/// The priority of a task that was given none.
+/// The priority of a task for which none was given.
 pub const DEFAULT_PRIORITY: u8 = 2;
 /// The last priority.
 pub const LOWEST_PRIORITY: u8 = 4;
 
 impl TaskFields {
-    /// A task with a title and nothing else.
+    /// Fields with a title and the default priority, and nothing else.
     pub const fn with_title(title: String) -> Self {
         Self {
             title,
@@ -106,17 +104,16 @@ impl TaskFields {
     }
 }
 
-/// The fields of a task without a claim that a list shows.
+/// The fields of an unclaimed task that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSummary {
     pub id: TaskId,
     pub title: String,
     pub status: TaskStatus,
-    /// The role for it.
     pub role: Option<Role>,
-    /// Where it is to be done.
+    /// The lane in which it is to be done.
     pub lane: Option<LaneName>,
-    /// 0 is first, 4 last.
+    /// From 0, the most urgent, to 4.
     pub priority: u8,
 }
 
@@ -127,7 +124,7 @@ pub struct Task {
     pub state: TaskState,
     /// The highest epoch that a claim on it ever had; 0 before the first.
     pub epoch: i64,
-    /// How many of its dependencies are not done; derived, kept by the store.
+    /// How many of its dependencies are not done. The store derives and updates it.
     pub open_deps: i64,
     pub branch: Option<String>,
     pub commit: Option<String>,
@@ -136,7 +133,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Whether `claim` could take it as far as its state and dependencies say.
+    /// Whether the task's state and dependencies allow a claim; other rules may still forbid it.
     pub const fn is_ready(&self) -> bool {
         matches!(self.state, TaskState::Todo) && self.open_deps == 0
     }
@@ -145,7 +142,8 @@ impl Task {
         Refusal::WrongState { task: self.id.clone(), status: self.state.status(), verb }
     }
 
-    /// A new claim on it, whatever its state was; the rules decide whether there may be one.
+    /// A claim on the task with the next epoch. It does not check the task's state: the rules decide whether there may be a
+    /// claim.
     pub fn new_claim(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
         Claim {
             claimant: by.name.clone(),
@@ -158,7 +156,8 @@ impl Task {
         }
     }
 
-    /// in_progress, blocked, review → the same, under the claim of the session that continues. A claim on todo is in progress.
+    /// in_progress, blocked, review → the same status, under the claim of the session that continues. Any other state becomes
+    /// in_progress.
     pub fn continued(&self, claim: Claim) -> TaskState {
         match &self.state {
             TaskState::Blocked(_, reason) => TaskState::Blocked(without_lease(&claim), reason.clone()),
@@ -168,7 +167,7 @@ impl Task {
     }
 
     /// in_progress, blocked, review → todo.
-    /// Fails with `wrong_state` when it has no claimant.
+    /// Fails with `wrong_state` when the task has no claimant.
     pub fn released(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Blocked(..) | TaskState::Review(_) => Ok(TaskState::Todo),

@@ -2,32 +2,32 @@
 
 use super::{Refusal, excerpt::excerpt, job::TerminalSize, terminal_keys};
 
-/// The most that one call types, in bytes.
+/// The largest input of one call, in bytes.
 pub const MAX_INPUT_BYTES: usize = 1 << 20;
 /// The most rows or columns that a terminal has.
 pub const MAX_TERMINAL_DIMENSION: u16 = 10_000;
 
-/// The beginning and the end of a paste to a program that wants to tell it from typing.
+/// The sequences around a paste, for a program that distinguishes a paste from typing.
 const BRACKETED_PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
 
-/// One thing that is typed.
+/// One piece of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalInput {
-    /// A text as it is; nothing in it is a key.
+    /// A text, which is typed as it is; nothing in it is a key.
     Text(String),
-    /// A key by its name, which is known.
+    /// The name of a key that exists.
     Key(String),
-    /// A text that the program may take for pasted.
+    /// A text that the program may recognize as pasted.
     Paste(String),
     Hex(Vec<u8>),
-    /// No more input: the end of a pipe, Ctrl-D on a terminal.
+    /// The end of the input: it closes a pipe, and is Ctrl-D on a terminal.
     Eof,
     Size(TerminalSize),
 }
 
 impl TerminalInput {
-    /// A key by its name as tmux has it: `Enter`, `Up`, `C-c`, `M-x`, `S-F5`, `y`.
-    /// Fails with [`Refusal::Usage`] naming what is no key.
+    /// Checks a key's name as tmux spells it: `Enter`, `Up`, `C-c`, `M-x`, `S-F5`, `y`.
+    /// Fails with [`Refusal::Usage`] naming the text that is no key.
     pub fn parse_key(name: &str) -> Result<Self, Refusal> {
         match terminal_keys::parse(name, false) {
             Some(_) => Ok(Self::Key(name.to_owned())),
@@ -39,8 +39,8 @@ impl TerminalInput {
         }
     }
 
-    /// Bytes as pairs of hexadecimal digits, with spaces between pairs if one likes.
-    /// Fails with [`Refusal::Usage`] that names what is no input.
+    /// Parses bytes as pairs of hexadecimal digits; spaces may stand between pairs.
+    /// Fails with [`Refusal::Usage`] naming the text.
     pub fn parse_hex(text: &str) -> Result<Self, Refusal> {
         let usage = || Refusal::Usage {
             why: format!("'{}' is not hexadecimal: two digits for each byte, as in 1b5b41", excerpt(text)),
@@ -60,14 +60,14 @@ impl TerminalInput {
         if bytes.is_empty() { Err(usage()) } else { Ok(Self::Hex(bytes)) }
     }
 
-    /// A size as `ROWSxCOLS`.
-    /// Fails with [`Refusal::Usage`] when it is none that a terminal can have.
+    /// Parses a size as `ROWSxCOLS`.
+    /// Fails with [`Refusal::Usage`] when no terminal can have it.
     pub fn parse_size(text: &str) -> Result<Self, Refusal> {
         parse_terminal_size(text).map(Self::Size)
     }
 
-    /// The bytes of it for a terminal or a pipe. The end of input and a size have none: what they are depends on what the
-    /// run has.
+    /// The bytes of this input for a terminal or a pipe. The end of input and a size have none: their effect depends on what the
+    /// job has.
     pub fn bytes(&self, bracketed: bool, application_arrows: bool) -> Vec<u8> {
         match self {
             Self::Text(text) => text.as_bytes().to_vec(),
@@ -84,8 +84,8 @@ impl TerminalInput {
     }
 }
 
-/// A terminal's size as `ROWSxCOLS`.
-/// Fails with [`Refusal::Usage`] when it is none that a terminal can have.
+/// Parses a terminal's size as `ROWSxCOLS`.
+/// Fails with [`Refusal::Usage`] when no terminal can have it.
 pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -103,7 +103,7 @@ pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
     })
 }
 
-/// Refuses what is more than one call types, and what is nothing at all.
+/// Refuses an empty list, and more bytes than one call may type.
 /// Fails with [`Refusal::Usage`].
 pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     let usage = |why: String| Err(Refusal::Usage { why });

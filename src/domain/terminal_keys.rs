@@ -1,18 +1,18 @@
 //! Keys by their names, as tmux calls them, and what a terminal sends for each.
 
-/// The bytes that a terminal sends for a key. A word that names none is text, and is sent as it is.
+/// The bytes that a terminal sends for a key. A word that names no key is text, and is returned as it is.
 pub fn bytes(word: &str) -> Vec<u8> {
     bytes_in_mode(word, false)
 }
 
-/// The bytes of a key for a terminal whose program may have asked for arrows in their other form (mode 1).
+/// As [`bytes`], for a terminal whose program may have requested the other form of arrow keys (mode 1).
 pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
     parse(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
 
 /// The bytes of a key; `None` when the word names no key.
 ///
-/// A key is a character, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
+/// A key is a character or a name, with any of `C-`, `M-` and `S-` before it, in any order.
 pub fn parse(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
     let (held, key) = Modifiers::split_from(word)?;
     if let Some(character) = single_char(key).filter(|character| !character.is_control()) {
@@ -67,12 +67,12 @@ impl Modifiers {
         Some((held, key))
     }
 
-    /// As terminals count it, from 1.
+    /// The number of the modifiers in xterm's sequences: 1 without any.
     fn xterm_code(self) -> u8 {
         1 + u8::from(self.shift) + 2 * u8::from(self.meta) + 4 * u8::from(self.control)
     }
 
-    /// A key that a terminal sends only as it is, or behind an Escape.
+    /// The bytes of a key to which a terminal can add only the Meta key, as an Escape before it.
     fn encode_bytes(self, bytes: &[u8]) -> Option<Vec<u8>> {
         let escape: &[u8] = if self.meta { b"\x1b" } else { b"" };
         (!self.control && !self.shift).then(|| [escape, bytes].concat())

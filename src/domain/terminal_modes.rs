@@ -1,23 +1,23 @@
-//! The modes that a program requested of its terminal, as far as they change its input: read from its output, wherever that is
-//! cut.
+//! The terminal modes that a program has requested, as far as they change its input. They are read from its output, which may be
+//! cut anywhere.
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TerminalModes {
-    /// A paste is to be told from typing (mode 2004).
+    /// Whether the program distinguishes a paste from typing (mode 2004).
     pub bracketed_paste: bool,
-    /// Arrows are sent in their other form (mode 1).
+    /// Whether arrow keys are sent in their other form (mode 1).
     pub application_cursor_keys: bool,
     state: ParserState,
 }
 
-/// How far into `ESC [ ? numbers h` what was printed last has come.
+/// How much of a sequence `ESC [ ? numbers h` the output ends with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ParserState {
     #[default]
     Text,
     Escape,
     Bracket,
-    /// The number that is being read, and which of the two were read before it in the same sequence.
+    /// The number that is being read, and whether the two modes occurred before it in the sequence.
     Number {
         number: u16,
         paste: bool,
@@ -26,7 +26,7 @@ enum ParserState {
 }
 
 impl TerminalModes {
-    /// Takes note of what was printed.
+    /// Updates the modes from the next bytes of the program's output.
     pub fn update(&mut self, printed: &[u8]) {
         for byte in printed {
             self.state = match (self.state, byte) {

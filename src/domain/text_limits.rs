@@ -11,7 +11,7 @@ pub const MAX_REQUEST_ID_BYTES: usize = 128;
 /// The longest body, payload or note, in bytes.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// A title, summary or reason: not blank, at most [`MAX_LINE_BYTES`] bytes.
+/// Checks a title, summary or reason: not blank, at most [`MAX_LINE_BYTES`] bytes.
 /// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
     if text.trim().is_empty() {
@@ -20,13 +20,13 @@ pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
     check(what, text, MAX_LINE_BYTES)
 }
 
-/// A body, payload or note: may be empty, at most [`MAX_BODY_BYTES`] bytes.
+/// Checks a body, payload or note: at most [`MAX_BODY_BYTES`] bytes, may be empty.
 /// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn check_body(what: &'static str, text: &str) -> Result<String, Refusal> {
     check(what, text, MAX_BODY_BYTES)
 }
 
-/// A path as text: valid UTF-8, in one line.
+/// A path as text, for which it must be valid UTF-8 without control characters.
 /// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
     let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;

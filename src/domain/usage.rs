@@ -3,21 +3,21 @@
 use super::{Refusal, string_enum::string_enum};
 use crate::env::Timestamp;
 
-/// The most tokens that one turn can be meant to have used, of a kind.
+/// The largest plausible number of tokens of one kind in one turn.
 pub const MAX_TOKENS: u64 = 10_000_000_000;
-/// The highest cost that one turn can be meant to have had, in US dollars.
+/// The highest plausible cost of one turn, in US dollars.
 pub const MAX_COST_USD: f64 = 1_000_000.0;
-/// The longest that one call of a tool can be meant to have taken, in milliseconds: a year.
+/// The longest plausible duration of one tool call, in milliseconds: a year.
 pub const MAX_TOOL_DURATION_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The longest name of a tool or model, and the longest key of a turn or call, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 /// The most turns in one report, and the most calls in one turn.
 pub const MAX_REPORTED_ITEMS: usize = 10_000;
-/// The last moment that a turn can be meant to have ended at: the end of the year 9999.
+/// The latest plausible time at which a turn ended: the end of the year 9999.
 const MAX_TIMESTAMP_MS: i64 = 253_402_300_799_999;
 
 string_enum! {
-    /// By what usage is added up.
+    /// The property by which usage is grouped.
     UsageBy {
         Session => "session",
         Lane => "lane",
@@ -33,12 +33,12 @@ string_enum! {
 pub struct Usage {
     /// The model, by the name that its provider gives it.
     pub model: Option<String>,
-    /// Tokens read that no cache had.
+    /// Tokens read that did not come from a cache.
     pub input_tokens: u64,
     /// Tokens written, thoughts included.
     pub output_tokens: u64,
     pub cache_read_tokens: u64,
-    /// Tokens read that went into a cache.
+    /// Tokens read that were written to a cache.
     pub cache_creation_tokens: u64,
     /// The cost in US dollars; `None` where the source does not say. Nothing is calculated from prices.
     pub cost_usd: Option<f64>,
@@ -55,20 +55,20 @@ pub struct ToolUse {
     pub duration_ms: Option<u64>,
 }
 
-/// A turn, or one answer of the model in it: whatever the source counts by.
+/// A turn, or one answer of the model in it, depending on what the source counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub at: Timestamp,
     /// The source's own key. Two turns of one run with the same key are the same turn, whatever else they say: some sources
     /// write one answer on several lines, at several times.
     pub key: Option<String>,
-    /// The usage. `None`: only uses of tools are told, and no turn is counted.
+    /// The usage; `None` when the source reports only tool calls, so that no turn is counted.
     pub usage: Option<Usage>,
     pub tools: Vec<ToolUse>,
 }
 
 impl Turn {
-    /// Looks at every number and name of a turn; `place` says which of the report it is.
+    /// Checks every number and name of a turn; `place` is the turn's number in the report.
     /// Fails with [`Refusal::Invalid`] naming the field and the place.
     pub fn check(&self, place: usize) -> Result<(), Refusal> {
         if !(0..=MAX_TIMESTAMP_MS).contains(&self.at.millis()) {
@@ -120,26 +120,26 @@ fn check_name(what: &'static str, place: usize, text: Option<&str>) -> Result<()
     }
 }
 
-/// The content of a part of a provider's own record of a session.
+/// The content of a part of the provider's transcript of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TranscriptSlice {
-    /// The answers of the model, in their order.
+    /// The answers of the model, in order.
     pub turns: Vec<Turn>,
-    /// How far the record was read, in bytes: where the next reading begins.
+    /// How far the transcript was read, in bytes: the next reading begins there.
     pub offset: u64,
-    /// How many tokens the newest answer had before it and wrote; `None` when no answer was read.
+    /// How many tokens the newest answer read and wrote in all; `None` when no answer was read.
     pub context_tokens: Option<u64>,
-    /// How many tokens fit, where the record says so.
+    /// How many tokens fit into the context, if the transcript says so.
     pub context_window: Option<u64>,
-    /// Whether the agent was at work at the end of the part; `None` when nothing in it says.
+    /// Whether the agent was working at the end of the part; `None` when the part does not show it.
     pub is_busy: Option<bool>,
-    /// Whether the agent's shell finds `fairway`, by its last call of it; `None` when nothing in the part says.
+    /// Whether the agent's shell finds `fairway`, by its last call; `None` when the part does not show it.
     pub finds_program: Option<bool>,
 }
 
 impl TranscriptSlice {
-    /// Adds an answer. One of the same key that was read before is this one, written again with more in it; one that cannot
-    /// be meant is passed over.
+    /// Adds an answer. It replaces an earlier answer with the same key, because a provider may write one answer again with more
+    /// in it. An answer with impossible numbers is ignored.
     pub fn add(&mut self, turn: Turn) {
         if turn.check(0).is_err() {
             return;
@@ -150,7 +150,7 @@ impl TranscriptSlice {
         }
     }
 
-    /// How full the context is, from 0 to 1, where both numbers are known.
+    /// How full the context is, from 0 to 1; `None` when one of the numbers is unknown.
     pub fn context_share(&self) -> Option<f64> {
         let (tokens, window) = (self.context_tokens?, self.context_window.filter(|window| *window > 0)?);
         let exact = |tokens: u64| u32::try_from(tokens).ok().map(f64::from);

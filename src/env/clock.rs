@@ -1,4 +1,4 @@
-//! Time, as one type and one source.
+//! The type of a moment, and the clock that tells the time.
 
 use std::{
     ffi::OsString,
@@ -26,7 +26,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads RFC 3339 in any offset, with or without fractions.
+    /// Parses RFC 3339 in any offset, with or without fractions of a second.
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| Self(time.timestamp_millis()))
     }
@@ -39,13 +39,13 @@ impl Timestamp {
         }
     }
 
-    /// The time of day in the time zone of this machine, to the second.
+    /// The time of day in the time zone of this machine, for people: `12:00:00`.
     pub fn local_time(self) -> String {
         let time = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default();
         time.with_timezone(&Local).format("%H:%M:%S").to_string()
     }
 
-    /// The beginning of its day, in UTC.
+    /// The beginning of this moment's day, in UTC.
     #[must_use]
     pub const fn start_of_day(self) -> Self {
         const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -69,13 +69,13 @@ impl Timestamp {
         moments.map(|moment| Self(moment.timestamp_millis())).find(|moment| *moment > self).unwrap_or(self)
     }
 
-    /// This moment and a span after it.
+    /// The moment that is `span` later; the last possible one, when that is too late for a timestamp.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// The moment a span before this one.
+    /// The moment that is `span` earlier; the first possible one, when that is too early for a timestamp.
     #[must_use]
     pub fn minus(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
@@ -87,7 +87,7 @@ impl Timestamp {
     }
 }
 
-/// The first moment at which the local clock shows this, or the first one after a gap that contains it.
+/// The first moment at which the local clock shows this time, or the first one after a gap that contains it.
 fn first_at(shown: NaiveDateTime) -> Option<DateTime<Local>> {
     const QUARTERS_OF_A_DAY: u64 = 24 * 4;
     (0..QUARTERS_OF_A_DAY)
@@ -103,7 +103,7 @@ impl serde::Serialize for Timestamp {
     }
 }
 
-/// Gives a type that documents have as text the schema of one.
+/// Gives a type that is a text in JSON documents the schema of a text.
 #[cfg(test)]
 macro_rules! text_schema {
     ($name:ident) => {
@@ -137,7 +137,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Tells the time: the system's, or one that stands still for a test.
+/// The source of the time: the system's clock, or a clock that stands still for a test.
 #[derive(Debug, Clone, Copy)]
 pub enum Clock {
     System,

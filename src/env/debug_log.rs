@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use super::{Env, vars};
 use crate::os::debug_log::{self, Detail};
 
-/// Where the log goes when no file is named.
+/// The place of the log when no file is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithoutFile {
     Stderr,
-    /// A provider reads the stderr of a hook.
+    /// For hooks: a provider reads their stderr.
     NoLog,
 }
 

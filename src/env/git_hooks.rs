@@ -21,18 +21,18 @@ pub const BIN: &str = "bin";
 
 /// The hook that asks the guard about a push.
 pub const PRE_PUSH: &str = "pre-push";
-/// The same hook, where a rule may deny a push that only adds.
+/// The variant of that hook for sessions where a rule may deny even a push that only adds.
 pub const EVERY_PUSH: &str = "pre-push-every";
 
 /// The most settings that are read from an environment.
 const MAX_SETTINGS: usize = 256;
 
-/// Every directory with hooks of Fairway lies here; `None` without a home.
+/// The directory below which all git hooks of Fairway are; `None` without a home directory.
 pub fn base(env: &Env) -> Option<PathBuf> {
     Some(env.state_dir()?.join("git-hooks"))
 }
 
-/// The settings that an environment gives to git, without the hooks of Fairway. `get` reads a variable.
+/// The settings that an environment gives to git, except those that name Fairway's hooks. `get` reads a variable.
 pub fn settings(get: impl Fn(&str) -> Option<String>, base: &Path) -> Vec<(String, String)> {
     let count = get(COUNT).and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default();
     let pair = |at: usize| Some((get(&format!("{KEY}{at}"))?, get(&format!("{VALUE}{at}"))?));
@@ -43,7 +43,8 @@ fn is_ours(key: &str, value: &str, base: &Path) -> bool {
     key.eq_ignore_ascii_case(HOOKS_PATH) && Path::new(value).starts_with(base)
 }
 
-/// The text of [`PARAMETERS`] without the hooks of Fairway; `None` when nothing is left, or it is not as git writes it.
+/// The text of [`PARAMETERS`] without the settings that name Fairway's hooks. Returns `None` when nothing is left, and when the
+/// text is not in the form that git writes.
 pub fn parameters(text: &str, base: &Path) -> Option<String> {
     let is_others = |word: &String| !word.split_once('=').is_some_and(|(key, value)| is_ours(key, value, base));
     // The one form of quotes that git reads back.

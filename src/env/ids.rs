@@ -36,7 +36,7 @@ impl IdSource {
         }
     }
 
-    /// Five lower-case characters, for names that people type.
+    /// Five lower-case characters, for names that people type; with a seed, counted like the ids.
     pub fn random_suffix(&self) -> String {
         let number = match &self.seed {
             None => Uuid::new_v4().as_u128(),

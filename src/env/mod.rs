@@ -21,7 +21,7 @@ pub use ids::IdSource;
 
 use crate::os;
 
-/// Everything a command may know about its surroundings.
+/// Everything that a command may know about the process and machine that it runs in.
 #[derive(Debug, Clone)]
 pub struct Env {
     pub clock: Clock,
@@ -38,7 +38,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// Reads the real surroundings.
+    /// Reads the environment of this process.
     pub fn from_process() -> Self {
         // The one place that reads the process environment.
         let vars: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
@@ -87,10 +87,10 @@ impl Env {
         Some(base.join("fairway"))
     }
 
-    /// Breaks down where a test asks for it by `FAIRWAY_TEST_FAULT`: for places where a failure must deny.
+    /// Fails on purpose where a test asks for it by `FAIRWAY_TEST_FAULT`, in places where a failure must deny.
     ///
     /// # Panics
-    /// When it is asked to.
+    /// When the test asks for `panic`.
     #[expect(clippy::panic, reason = "what a test asks for")]
     pub fn inject_test_fault(&self) {
         match self.var(vars::FAIRWAY_TEST_FAULT) {
@@ -108,7 +108,7 @@ impl Env {
         self.var(vars::FAIRWAY_TEST_FAULT) == Some(name)
     }
 
-    /// This environment with further variables, as a program that is started with them has it; an empty value unsets.
+    /// This environment as a program sees it that is started with further variables; an empty value unsets a variable.
     #[must_use]
     pub fn with_vars(&self, other: &BTreeMap<String, String>) -> Self {
         let mut env = self.clone();
@@ -130,7 +130,7 @@ impl Env {
     }
 }
 
-/// Which streams a person sits at.
+/// Which of the standard streams are terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     pub stdin: bool,
@@ -139,7 +139,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Asks the operating system.
+    /// Asks the operating system which of the standard streams are terminals.
     pub fn detect() -> Self {
         Self {
             stdin: io::stdin().is_terminal(),

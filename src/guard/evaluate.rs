@@ -17,18 +17,18 @@ use crate::domain::{Role, rules::globs};
 pub enum ShellInput {
     /// A text that a shell reads.
     Text(String),
-    /// The words of one command, which no shell reads.
+    /// The arguments of one command that runs without a shell.
     Argv(Vec<String>),
-    /// Something else stands in its place.
+    /// The input cannot be read as shell text; the reason.
     Unsupported(String),
 }
 
 /// The paths that a call of a file tool names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paths {
-    /// These; none when it names none.
+    /// The paths; empty when the call names none.
     Known(Vec<String>),
-    /// Something else stands in their place.
+    /// The input cannot be read as paths; the reason.
     Unsupported(String),
 }
 
@@ -39,28 +39,28 @@ pub struct ToolCallFacts {
     pub names: Vec<String>,
     /// The session's role.
     pub role: Role,
-    /// Its shell text, under every name that it may stand under; none when it has none.
+    /// Its shell text, one entry for each input field that holds one; empty when there is none.
     pub shell_inputs: Vec<ShellInput>,
     pub paths: Paths,
     /// Whether it runs nothing but an agent's own commands of Fairway.
     pub is_own_verb: bool,
 }
 
-/// Where a path leads, links and all.
+/// Where a path leads when all symbolic links are followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathLocation {
-    /// Into the worktree: so, relative to it.
+    /// Into the worktree; the path relative to it.
     Inside(String),
-    /// Out of it: so.
+    /// Out of the worktree; the real path.
     Outside(String),
-    /// Into it, but to what belongs to the project: its state, or git's own files. It counts as outside.
+    /// Into the worktree, but to a file of the project's state or of git. It counts as outside.
     Protected {
-        /// So, relative to the worktree.
+        /// The path relative to the worktree.
         inside: String,
-        /// So.
+        /// The real path.
         real: String,
     },
-    /// It cannot be determined, and why.
+    /// It cannot be determined; the reason.
     Unknown(String),
 }
 
@@ -69,7 +69,7 @@ pub enum PathLocation {
 pub struct RuleTrace {
     /// The rule's name.
     pub rule: String,
-    /// Whether it means the call.
+    /// Whether the rule matches the call.
     pub matched: bool,
     /// Why, or why not.
     pub why: String,
@@ -90,7 +90,7 @@ pub struct Evaluation {
     pub commands: Vec<String>,
     /// The parts of the text that cannot be determined.
     pub unresolved: Vec<String>,
-    /// Each rule that looked.
+    /// One entry for each rule that applies to the tool and the role.
     pub traces: Vec<RuleTrace>,
     /// The work that it took, at most [`super::MAX_STEPS`] and a little: beyond that the call is denied.
     pub steps: usize,
@@ -119,8 +119,8 @@ struct CallAnalysis<'a> {
     budget: Budget,
 }
 
-/// Judges a call. `place` tells where a path leads that is relative to the last of these directories; none: to where the call is
-/// made from.
+/// Judges a call by the rules. `place(path, directories)` says where a relative `path` leads after these changes of directory,
+/// one after the other; without any, it is relative to where the call is made.
 pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[String]) -> PathLocation) -> Evaluation {
     let mut judgement = Evaluation {
         allowed: false,
@@ -297,7 +297,7 @@ impl<'a> CallAnalysis<'a> {
         }
     }
 
-    /// Whether a shell command writes where the rule means.
+    /// Whether a shell command writes to a path of the rule.
     fn match_deny_writes(&self, rule: &Rule) -> RuleMatch {
         if self.call.shell_inputs.is_empty() {
             return RuleMatch::Maybe("the call has no command".to_owned());
@@ -413,8 +413,8 @@ impl<'a> CallAnalysis<'a> {
         doubt.map_or_else(|| RuleMatch::No("no path matches".to_owned()), RuleMatch::Maybe)
     }
 
-    /// The directories that a relative path may be relative to, each a way from where the call is made; and whether one of them
-    /// cannot be determined.
+    /// The directories that a relative path may start from, each as the changes of directory since the call; and whether one of
+    /// them cannot be determined.
     fn base_dirs(&self, place: &Place) -> (Vec<Vec<String>>, bool) {
         let mut starts: Vec<Vec<String>> = vec![Vec::new()];
         let mut is_lost = place.is_lost;

@@ -14,15 +14,15 @@ use super::{
 /// The result of one rule for a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MatchResult {
-    /// It does not mean it.
+    /// The rule does not match.
     No,
-    /// Whether it does, only the shell will know; and why.
+    /// The rule may match, depending on what the shell expands; the reason.
     Maybe(String),
-    /// It means it.
+    /// The rule matches.
     Yes,
 }
 
-/// Whether a rule that denies may mean a command.
+/// Whether a deny rule matches a command. `Maybe` when that depends on an expansion, or when the budget is spent.
 pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand, budget: &Budget) -> MatchResult {
     if !budget.spend(1 + seen.argv.len()) {
         return MatchResult::Maybe(TOO_COMPLEX.to_owned());
@@ -63,7 +63,8 @@ const MAX_WORDS_BETWEEN: usize = 2;
 /// How many words behind a command may be its flags.
 const MAX_FLAG_WORDS: usize = 12;
 
-/// Whether a text that is written to a file names the command of a rule, with one of its flags, in whatever language.
+/// Whether a text that is written to a file names the rule's command with one of its flags, in any programming language:
+/// `Command::new("git").args(["push", "-f"])`. Also `true` when the budget is spent before the flags are compared.
 pub(super) fn mentions(rule: &Rule, text: &str, budget: &Budget) -> bool {
     let Some(program) = rule.command.first().map(|word| plain_name(base_name(word))) else { return false };
     // A line end that is written as one separates words.
@@ -88,7 +89,8 @@ pub(super) fn mentions(rule: &Rule, text: &str, budget: &Budget) -> bool {
     })
 }
 
-/// Whether a rule that allows means this very command, as it stands.
+/// Whether an allow rule matches a command. Unlike for a deny rule, the words must be spelled as in the rule, no word may be an
+/// expansion, and the command may not stand behind a wrapper.
 pub(super) fn match_allow(rule: &Rule, seen: &FoundCommand) -> bool {
     let words: Option<Vec<&str>> = seen.argv.iter().map(Arg::text).collect();
     let Some(words) = words else { return false };
@@ -173,7 +175,8 @@ fn match_arguments(rule: &Rule, program: &str, want: &[&str], argv: &[Arg], is_g
     doubt.map_or(MatchResult::Yes, MatchResult::Maybe)
 }
 
-/// Whether these words stand in this order, with options and their values between; and behind which word.
+/// Whether these words stand in this order, possibly with options and their values between them; and the index behind the last
+/// one.
 fn match_words(want: &[&str], args: &[Arg], program: &str) -> (MatchResult, usize) {
     if same_commands::has_targets(program) && want.iter().all(|want| args.iter().any(|arg| arg.text() == Some(want))) {
         return (MatchResult::Yes, 0);

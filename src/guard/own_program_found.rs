@@ -11,8 +11,8 @@ const MESSAGES: &[&str] = &[
     "fairway: inaccessible or not found",
 ];
 
-/// Whether the shell that ran `text` and printed `output` finds `fairway`. `None` where that says nothing: the text calls something else,
-/// or the output may be that of another program.
+/// Whether the shell that ran `text` and printed `output` found `fairway`. `None` when the output does not say: the text calls
+/// another program, or the output may come from one.
 pub fn finds_own_program(text: &str, output: &str) -> Option<bool> {
     if !text.contains(PROGRAM) {
         return None;

@@ -8,14 +8,14 @@ const PREFIXES: &[&str] = &["mcp__fairway__", "mcp__plugin_fairway_fairway__", "
 /// The beginning of the name of any tool of a plugin's server: `mcp__plugin_PLUGIN_SERVER__TOOL`.
 const OF_PLUGIN: &str = "mcp__plugin_";
 
-/// The tool of Fairway's own server that this name means, character by character.
+/// The tool of Fairway's own server that a provider calls by this name. Letter case counts.
 pub fn own_tool(name: &str) -> Option<&'static str> {
     let tool = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
     OWN_TOOLS.iter().copied().find(|known| *known == tool)
 }
 
-/// The other names by which rules know a tool of Fairway's own server: that without a plugin, and that of a shell when the call
-/// runs a command that the agent has written.
+/// The other names under which rules may name a tool of Fairway's own server: its name without the plugin's prefix, and `Bash`
+/// when the call runs a command that the agent wrote. Empty for any other tool.
 pub fn aliases(name: &str, has_command: bool) -> Vec<String> {
     let Some(tool) = own_tool(name) else { return Vec::new() };
     let plain = PREFIXES.first().map(|prefix| format!("{prefix}{tool}"));
@@ -23,8 +23,8 @@ pub fn aliases(name: &str, has_command: bool) -> Vec<String> {
     plain.into_iter().filter(|plain| plain != name).chain(shell).collect()
 }
 
-/// The names that a tool of a plugin's server may have where the server was configured by hand. Plugin and server stand in one
-/// word, so there are several.
+/// The names that a tool of a plugin's server may have where the server is configured by hand. The given name joins plugin and
+/// server with `_`, which may also occur in either of them, so there are several candidates.
 pub(super) fn without_plugin(name: &str) -> Vec<String> {
     let Some((servers, tool)) = name.strip_prefix(OF_PLUGIN).and_then(|rest| rest.split_once("__")) else {
         return Vec::new();

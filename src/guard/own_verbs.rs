@@ -63,8 +63,8 @@ pub const OWN_VERBS: &[OwnVerb] = &[
     verb(&["inbox"], &["--ack"], &["--wait"]),
 ];
 
-/// The programs that a text starts when each of its commands is one of an agent's own verbs: `fairway`, or a path whose last part
-/// is that. `None` for any other text.
+/// The programs that a text starts, each `fairway` or an absolute path to it. `None` unless every command of the text is one of
+/// an agent's own verbs.
 pub fn own_verb_programs(text: &str) -> Option<Vec<String>> {
     if text.len() > MAX_TEXT_BYTES || !text.contains(PROGRAM) || has_unsupported_chars(text) {
         return None;
@@ -87,14 +87,15 @@ fn is_program(word: &str) -> bool {
     word == PROGRAM || word.strip_suffix(PROGRAM).is_some_and(|dir| dir.starts_with('/') && dir.ends_with('/'))
 }
 
-/// Verbs that only look, beside those of an agent.
+/// Verbs that only read, besides those of an agent.
 const LOOKS: &[OwnVerb] =
     &[verb(&["status"], &[], &[]), verb(&["overlap"], &[], &[]), verb(&["lane", "show"], &[], &[])];
 
 /// Any program as evidence: it runs in a sandbox of its own when the session is in one.
 const EVIDENCE: &[OwnVerb] = &[verb(&["evidence", "run"], &[], &["--kind", "--summary", "--timeout"])];
 
-/// Jobs: each runs in a sandbox of its own. A variable would reach the process outside that makes that sandbox, so none can be set.
+/// Jobs: each runs in a sandbox of its own. No environment variable can be set, since it would reach the process outside that
+/// makes the sandbox.
 const JOBS: &[OwnVerb] = &[
     verb(&["exec", "poll"], &[], &["--since-seq", "--wait", "--until"]),
     verb(&["exec", "log"], &["--follow", "-f"], &["--since-seq", "--limit", "--stream"]),
@@ -123,8 +124,9 @@ const SPAWN: OwnVerb = verb(
     ],
 );
 
-/// Whether a program in a sandbox may have these words run outside, as its session: an agent's own verbs, evidence of any program,
-/// its jobs, and the hooks. Flags that name a file or act for another session are in none of them.
+/// Whether a program in a sandbox may have Fairway run these arguments outside of the sandbox, on behalf of the session: an
+/// agent's own verbs, verbs that only read, evidence of any program, jobs, and hooks. Flags that name a file or act for another
+/// session are not among them.
 pub fn is_sandbox_verb(words: &[String]) -> bool {
     let is_evidence = || {
         let end = words.iter().position(|word| word == "--");

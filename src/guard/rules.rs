@@ -22,7 +22,7 @@ string_enum! {
 }
 
 impl Effect {
-    /// The command whose text has this effect, and its flags; so is the text judged before the command runs.
+    /// The command and the flags that have this effect. Shell texts are judged by them before they run.
     pub const fn command(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
             Self::ForcePush => (
@@ -33,7 +33,7 @@ impl Effect {
     }
 }
 
-/// What a push does to a ref of the remote.
+/// The effect of a push on a ref of the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushKind {
     /// It makes the ref, or adds commits to it.
@@ -45,7 +45,6 @@ pub enum PushKind {
 }
 
 impl PushKind {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Update, Self::Overwrite, Self::Delete];
 
     /// The flags of a command rule that mean such a push.
@@ -103,12 +102,12 @@ pub struct Rules {
 }
 
 impl Rule {
-    /// Whether it has a path condition.
     pub fn has_path_condition(&self) -> bool {
         self.outside || !self.paths.is_empty()
     }
 
-    /// Whether it denies every push that does this. A rule about some paths or some remotes is left to the text.
+    /// Whether it denies every push of this kind. Rules for some paths or remotes only are not among them: those judge the text
+    /// of a command.
     fn denies_push(&self, kind: PushKind) -> bool {
         if self.effect == Some(Effect::ForcePush) {
             return kind != PushKind::Update;
@@ -127,7 +126,8 @@ impl Rule {
         !self.command.is_empty() || self.has_path_condition()
     }
 
-    /// Whether it applies to this tool in this role.
+    /// Whether it applies to a tool with these names in this role. A deny rule also covers the names that other providers give
+    /// to the tool.
     pub fn applies_to(&self, names: &[String], role: &Role) -> bool {
         let tools = self.tools.is_empty()
             || match self.action {
@@ -160,13 +160,13 @@ impl fmt::Display for Rule {
 }
 
 impl Rules {
-    /// The first rule that denies such a push to a role: by its effect, or by a command and flags that say it.
+    /// The first rule that denies the role such a push, by its effect or by a command with the flags of such a push.
     pub fn denied_push(&self, kind: PushKind, role: &Role) -> Option<&Rule> {
         let has_role = |rule: &Rule| rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str());
         self.rules.iter().find(|rule| rule.denies_push(kind) && has_role(rule))
     }
 
-    /// Why the role's entry forbids this tool; `None`: it does not.
+    /// Why the role's entry forbids this tool; `None` when it does not.
     pub fn role_denial_reason(&self, names: &[String], role: &Role) -> Option<String> {
         let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
         let tool = names.first().map_or("", String::as_str);

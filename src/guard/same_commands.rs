@@ -140,7 +140,7 @@ const SAME_FLAGS: &[(&[&str], &[&str])] = &[
     (&["rsync"], &["-n", "--dry-run"]),
 ];
 
-/// The name under which a program's others are known.
+/// The main name of a program that has several, such as `pip` for `pip3.11`. Any other name is returned unchanged.
 pub(super) fn program(name: &str) -> &str {
     let class = |name: &str| SAME_PROGRAMS.iter().find(|names| names.contains(&name)).and_then(|names| names.first());
     if let Some(first) = class(name) {
@@ -153,7 +153,8 @@ pub(super) fn program(name: &str) -> &str {
     class(plain).copied().unwrap_or(name)
 }
 
-/// Every list of words that calls the same command of a program as these; these are the first.
+/// Every list of words that calls the same command of a program, the given one first: `docker rm` is also `docker container
+/// rm`.
 pub(super) fn word_lists<'a>(program: &str, words: &[&'a str]) -> Vec<Vec<&'a str>> {
     let mut all = vec![words.to_vec()];
     let of_program = SAME_WORDS.iter().filter(|(name, _)| *name == program).map(|(_, lists)| *lists);
@@ -165,17 +166,17 @@ pub(super) fn word_lists<'a>(program: &str, words: &[&'a str]) -> Vec<Vec<&'a st
     all
 }
 
-/// Whether a word of this program may stand before the words of a command.
+/// Whether a word does not affect which command of the program is called, such as `beta` in `gcloud beta run`.
 pub(super) fn is_idle_word(program: &str, word: &str) -> bool {
     IDLE_WORDS.iter().any(|(name, words)| *name == program && words.contains(&word))
 }
 
-/// Whether the words of this program are targets.
+/// Whether the program's arguments are targets in any order, as those of `make`.
 pub(super) fn has_targets(program: &str) -> bool {
     TARGET_PROGRAMS.contains(&program)
 }
 
-/// The groups of flags that are the same in this command.
+/// Groups of flags that mean the same in this command, such as `--force` and `-f` of `git push`.
 pub(super) fn flag_groups(command: &[String]) -> impl Iterator<Item = &'static [&'static str]> + '_ {
     let is_meant = move |words: &[&str]| {
         let first = command.first().map(|word| super::shell::arg::base_name(word));

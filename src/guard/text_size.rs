@@ -34,7 +34,7 @@ pub(super) fn parenthesis_depth(text: &str) -> usize {
     deepest
 }
 
-/// How deep `case … in` is nested, where each one that is not closed counts.
+/// The nesting depth of `case … in`. One without `esac` stays open to the end of the text.
 pub(super) fn case_depth(text: &str) -> usize {
     let (mut deepest, mut depth) = (0, 0_usize);
     let mut words = text.split(|character: char| character.is_whitespace() || matches!(character, ';' | '(' | '{'));
@@ -54,11 +54,11 @@ pub(super) fn case_depth(text: &str) -> usize {
 /// The steps of parsing a command, besides reading it.
 const OPERATOR_STEPS: usize = 6;
 
-/// The work of parsing a text, in steps, as far as it is more than reading it once.
+/// The steps that parsing a text costs beyond reading it once.
 ///
-/// The parser reads the last branch of a `case` twice. Two parentheses that open in a row are tried as arithmetic first, up to the
-/// next semicolon; each parenthesis between that is not closed there is tried in two ways, so that the work doubles with it. A word
-/// is tried as an assignment to an element of an array, from each of its brackets on.
+/// The parser reads the last branch of a `case` twice. Two parentheses that open in a row are tried as arithmetic first, up to
+/// the next semicolon; each parenthesis between that is not closed there is tried in two ways, so that the work doubles with
+/// it. A word is tried as an assignment to an element of an array, from each of its brackets on.
 pub(super) fn parse_steps(text: &str) -> usize {
     let cases = text.len().saturating_mul((1 << case_depth(text).min(20)) - 1);
     let bytes = text.as_bytes();

@@ -40,7 +40,7 @@ const ALIASES: &[&[&str]] = &[
     &["Read", "read_file", "read_many_files"],
 ];
 
-/// Whether a pattern means this name: exactly, or with `*` for any run of characters.
+/// Whether a pattern matches this name. A `*` in it stands for any run of characters.
 pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -55,12 +55,13 @@ pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether one of the patterns means one of the names, character by character.
+/// Whether one of the patterns matches one of the names as they are written: letter case counts, and no other names of the tool
+/// are tried.
 pub(super) fn matches_exact(patterns: &[String], names: &[String]) -> bool {
     patterns.iter().any(|pattern| names.iter().any(|name| matches_pattern(pattern, name)))
 }
 
-/// Whether a rule that denies names the tool: whatever the case, and under every known name of the same tool.
+/// Whether one of the patterns matches the tool, in any letter case and under every known name of the same tool.
 pub(super) fn matches_alias(patterns: &[String], names: &[String]) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase();
     // `functions.shell`, `default_api:run_shell_command`: the tool behind a dot or a colon is that tool.

@@ -19,7 +19,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Target {
     pub path: Arg,
-    /// Where it is relative to.
+    /// The directory to which it is relative.
     pub place: Rc<Place>,
     /// Whether it counts only if it plainly leads out of the worktree.
     pub is_loose: bool,
@@ -30,18 +30,18 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A word of a command.
+    /// A path in a word of a command, relative to where the command runs.
     pub fn of(path: Arg, seen: &FoundCommand) -> Self {
         Self::new(path, &seen.place)
     }
 
-    /// A path that is surely written.
+    /// A path that is known to be written, relative to `place`.
     pub fn new(path: Arg, place: &Rc<Place>) -> Self {
         Self { path, place: Rc::clone(place), is_loose: false, is_git: false, by: None }
     }
 }
 
-/// Every path that a text writes to.
+/// Every path that a text writes, and every word of an unknown program that may be a path out of the directory.
 pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
     let target = |write: &Write| Target::new(write.path.clone(), &write.place);
     let mut targets: Vec<Target> = scan.writes.iter().map(target).collect();
@@ -131,7 +131,7 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
     found
 }
 
-/// Every word of a text that may be a path.
+/// Every word of a text's commands that may be a path, and the values of words such as `of=PATH`.
 pub(super) fn possible_paths(scan: &ShellAnalysis) -> Vec<Target> {
     let mut targets = Vec::new();
     for write in &scan.writes {

@@ -40,18 +40,18 @@ pub struct HookCall<'a> {
     pub event: &'a str,
     /// The project's root from `--root`.
     pub root: Option<&'a Path>,
-    /// Whether the hook was started by an entry of the launch, and not of the provider's other settings.
+    /// Whether a launch brought the hook, and not the provider's other settings.
     pub by_launch: bool,
 }
 
-/// Calls `work`; a panic becomes an error, and prints nothing.
+/// Calls `work` and turns a panic into an error, without the usual output of a panic.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::set_hook(Box::new(|_| {}));
     panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err("internal error: the hook stopped unexpectedly".into()))
 }
 
-/// Reads all of stdin: the provider's JSON.
+/// Reads all of stdin, where the provider passes its JSON.
 pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
@@ -62,7 +62,8 @@ pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The project of the provider's working directory. `None` when there is none and nothing in the environment demands one.
+/// The project of the provider's working directory. Returns `None` when there is none and nothing in the environment demands
+/// one.
 pub(super) fn find_project(
     provider: Provider,
     root: Option<&Path>,
@@ -92,7 +93,7 @@ pub(super) fn find_project(
     }
 }
 
-/// The caller's facts for the actions: provider, session, transcript and process.
+/// Collects what is known of the hook's caller: provider, session, transcript and process.
 pub(super) fn hook_caller(
     provider: Provider,
     env: &Env,
@@ -114,14 +115,13 @@ pub(super) fn hook_caller(
     })
 }
 
-/// A reason for output: one line, masked, at most [`MAX_REASON_CHARS`] characters, and never empty.
+/// Shortens a reason for output: one line with secrets masked, at most [`MAX_REASON_CHARS`] characters, and never empty.
 pub(super) fn one_line(reason: &str) -> String {
     let line = secrets::mask(&render::strip_controls(reason));
     let short: String = line.trim().chars().take(MAX_REASON_CHARS).collect();
     if short.is_empty() { "no reason given".to_owned() } else { short }
 }
 
-/// An error's message with its hint.
 pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
     let failure = errors::classify(error);
     match failure.hint {
@@ -134,7 +134,7 @@ pub(super) fn message_with_hint(error: &anyhow::Error) -> String {
 const MAX_ANCESTORS: usize = 6;
 
 /// The project of the first of these directories that has one, else of the working directory. With `--root` or `FAIRWAY_ROOT`
-/// only that project counts. `None` without a project.
+/// only that project counts. Returns `None` without a project.
 ///
 /// The provider's project directory comes first: an agent that changes its directory has not left the project.
 fn discover_project(env: &Env, root: Option<&Path>, dirs: [Option<&Path>; 2]) -> Result<Option<Project>, ConfigError> {
@@ -178,8 +178,8 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     Ok(App::for_caller(Rc::new(env), project, actor, |_| None)?)
 }
 
-/// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. `None` when it is not
-/// certain: a wrong process would let a live session be judged as exited.
+/// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. Returns `None` when it is
+/// not certain: a wrong process would let a live session be judged as exited.
 fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
     let named = provider.pid_variable.and_then(|name| env.var(name)?.parse().ok()).and_then(ProcessKey::of);
     if let Some(named) = named.filter(process::is_own_ancestor) {
@@ -196,7 +196,7 @@ fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
     None
 }
 
-/// The usage in a provider's transcript, from an offset on.
+/// Reads the usage in a provider's transcript, from a byte offset on.
 pub(super) fn read_transcript(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
     let read = transcripts::read_since(provider.label(), path, offset)?;
     #[expect(clippy::cast_precision_loss, reason = "a ratio for display; a few digits are enough")]

@@ -16,7 +16,7 @@ use super::{
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
-    prompts, session_git, via_server,
+    prompts, server_decision, session_git,
 };
 use crate::{
     actions::agents::{
@@ -36,16 +36,16 @@ use crate::{
 /// test whether a denial reaches the provider.
 pub const CANARY: &str = "fairway-canary";
 
-/// While a tool call waits for a decision.
+/// The exit while a tool call waits for a decision: it denies the call.
 static ON_FAILURE_DENY: ExitPlan = ExitPlan {
     code: 2,
     on_timeout: "fairway hook: timed out before a decision; the tool call is denied\n",
     on_signal: "fairway hook: interrupted before a decision; the tool call is denied\n",
 };
-/// While the agent waits, but continues without a reply.
+/// The exit while the agent waits, but continues without a reply.
 static ON_FAILURE_ERROR: ExitPlan =
     ExitPlan { code: 1, on_timeout: "fairway hook: timed out\n", on_signal: "fairway hook: interrupted\n" };
-/// After the reply is written.
+/// The exit after the reply is written.
 static ON_FAILURE_IGNORE: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// The word in place of the provider when git calls a hook of a launched session.
@@ -58,7 +58,7 @@ const SESSION_GIT: &str = "session-git";
 pub const WAKE_EVENT: &str = "wait";
 
 /// Runs `hook PROVIDER EVENT`, `hook git HOOK` and `hook session-git DIRECTORY`, without the command line parser, which would
-/// slow down every tool call. `None` for any other arguments.
+/// slow down every tool call. Returns `None` for any other arguments.
 pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let mut next = || args.next()?.into_string().ok();
     if next()? != "hook" {
@@ -108,7 +108,7 @@ pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
         Ok(()) => 0,
         Err(why) => {
             let suffix = if is_tool.get() { "; the tool call is denied" } else { "" };
-            // Without stderr the exit code alone must do.
+            // When stderr cannot be written, only the exit code is left.
             let _ = io::stderr().write_all(format!("fairway hook: {}{suffix}\n", one_line(&why)).as_bytes());
             if is_tool.get() { 2 } else { 1 }
         }
@@ -150,7 +150,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         tool.runs_own_program = guard::is_own_verb(&env, tool);
     }
     if let HookEvent::BeforeTool(tool) = &event
-        && let Some(reply) = via_server::authorize(&project, &env, call.provider, &external, tool)
+        && let Some(reply) = server_decision::authorize(&project, &env, call.provider, &external, tool)
     {
         return print_reply(call, &reply);
     }

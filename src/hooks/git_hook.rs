@@ -36,7 +36,8 @@ const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The maximum input of a push, in bytes: some hundred thousand refs.
 const MAX_STDIN_BYTES: u64 = 64 << 20;
 
-/// Runs `hook git HOOK ARGUMENTS…`. Returns only the exit code of a failure, or 0 where the repository has no such hook.
+/// Runs `hook git HOOK ARGUMENTS…`: asks the guard about a push, then becomes the repository's own hook. Returns only on a
+/// failure, with its exit code, or with 0 where the repository has no such hook.
 pub(super) fn run(args: &[OsString], env: impl FnOnce() -> Env) -> u8 {
     let Some((name, args)) = args.split_first() else { return 2 };
     let asks_always = name == git_hooks::EVERY_PUSH;
@@ -94,7 +95,7 @@ fn changes(updates: &[u8], env: &Env) -> Result<Vec<(PushKind, String)>, String>
         } else if is_none(remote) || local == remote {
             PushKind::Update
         } else if remote_ref.starts_with("refs/tags/") || !is_ancestor(env, remote, local) {
-            // A tag is moved only by force, wherever it leads.
+            // A tag is moved only by force, whatever commit it moves to.
             PushKind::Overwrite
         } else {
             PushKind::Update
@@ -108,7 +109,7 @@ fn changes(updates: &[u8], env: &Env) -> Result<Vec<(PushKind, String)>, String>
 fn is_ancestor(env: &Env, remote: &str, local: &str) -> bool {
     let args = ["merge-base", "--is-ancestor", remote, local].map(OsString::from);
     let mut vars = env.vars().clone();
-    // Replaced commits are this repository's own view.
+    // Replaced commits are a view of this repository alone.
     vars.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
     vars.insert("GIT_GRAFT_FILE".into(), "/dev/null".into());
     run_git(env, &vars, &args).is_some_and(|done| done.exit == ExitReason::Code(0))
@@ -200,8 +201,8 @@ fn own_parameters(env: &Env, base: &Path) -> Option<String> {
     git_hooks::parameters(env.var(git_hooks::PARAMETERS)?, base)
 }
 
-/// The directory `hooks` of the repository, where surely nothing names another one: git runs some hooks many times for one
-/// command, and asking it each time would be felt. `None` where git must be asked.
+/// The directory `hooks` of the repository, when it is certain that no setting names another one. git runs some hooks many times
+/// for one command, and asking it each time would be slow. Returns `None` where git must be asked.
 fn default_directory(env: &Env) -> Option<PathBuf> {
     let base = git_hooks::base(env)?;
     let names_another = |bytes: &[u8]| {

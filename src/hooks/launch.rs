@@ -26,7 +26,7 @@ pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 #[derive(Debug)]
 pub struct KnownHooks;
 
-/// With this argument Codex runs hooks without asking a person for trust.
+/// The argument with which Codex runs hooks without asking a person for trust.
 const WITHOUT_REVIEW: &str = "--dangerously-bypass-hook-trust";
 
 impl ProviderHooks for KnownHooks {
@@ -99,7 +99,6 @@ fn command_of(hook: &Value) -> Option<String> {
     hook["command"].as_str().map(str::to_owned)
 }
 
-/// The settings that a provider reads in a worktree: the project's and the user's.
 fn settings_files(provider: Provider, place: HookPlace<'_>) -> Vec<PathBuf> {
     let (dir, file) = (provider.settings_dir, provider.settings_file);
     let top = place.worktree.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(place.worktree);
@@ -153,8 +152,8 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// The directory in which an administrator restricts the profiles.
 const MANAGED: &str = "/etc/codex";
 
-/// The arguments of the permission profile `fairway`, for Codex in a linked worktree: git's directories can be written, but not
-/// the files there that name programs or another repository. `None` for a path that is not UTF-8.
+/// The arguments of the permission profile `fairway`, for Codex in a linked worktree: the agent may write git's directories, but
+/// not the files there that name programs or another repository. Returns `None` for a path that is not UTF-8.
 fn sandbox_arguments(writable: &[PathBuf], protected: &[PathBuf]) -> Option<Vec<String>> {
     let rules = writable.iter().map(|path| (path, "write")).chain(protected.iter().map(|path| (path, "read")));
     let rules: Option<BTreeMap<&str, &str>> = rules.map(|(path, access)| Some((path.to_str()?, access))).collect();
@@ -166,8 +165,8 @@ fn sandbox_arguments(writable: &[PathBuf], protected: &[PathBuf]) -> Option<Vec<
     Some(["-c", "default_permissions=\"fairway\"", "-c", &profile].map(str::to_owned).to_vec())
 }
 
-/// Whether the sandbox would be the one that Codex has by itself in a trusted directory. Anything else is left alone: a profile
-/// must not open what a person or an administrator has closed.
+/// Whether Codex would use the sandbox that it chooses by itself in a trusted directory. Any other sandbox is left alone: a
+/// profile must not open what a person or an administrator has closed.
 fn is_left_plain(user_dir: &Path, worktree: &Path, words: &[String]) -> bool {
     let own_word = |word: &String| {
         OWN_WORDS.iter().any(|part| word.contains(part))

@@ -1,6 +1,6 @@
-//! A launch may bring hooks that the provider's other settings hold as well. Both then run for each event; only those of the
-//! launch act. They leave a sign for the conversation that they run in, and the other ones are silent in it and nowhere else:
-//! an agent that is started inside the session inherits the environment, but has a conversation of its own.
+//! Decides which hooks act when the provider's settings hold the same hooks as a launch brings. Both run for each event, but
+//! only those of the launch act. They create a file, the sign, for their conversation, and the other hooks do nothing in that
+//! conversation: an agent that is started inside the session inherits the environment, but has a conversation of its own.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::{
     os::{digest::sha256_hex, files, poll_until::poll_until},
 };
 
-/// The last word of a hook that a launch brings.
+/// The argument that marks a hook which a launch brings.
 pub const BY_LAUNCH: &str = "--launch";
 
 /// How long the first event of a conversation waits for the sign: both hooks start at the same time.
@@ -25,7 +25,8 @@ const SIGN_PAUSE: Duration = Duration::from_millis(10);
 /// The number of digits of a digest in a file name.
 const DIGEST_DIGITS: usize = 16;
 
-/// Whether this hook does nothing because the same hook of the launch acts. False in doubt.
+/// Whether this hook does nothing because the same hook of the launch acts. A hook of the launch leaves the sign here. False
+/// when that is uncertain: then both act.
 pub(super) fn is_silent(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> bool {
     let Some(settings) = env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from) else { return false };
     let Some(sign) = sign_path(call, env, project, payload) else { return false };
@@ -41,8 +42,8 @@ pub(super) fn is_silent(call: &HookCall<'_>, env: &Env, project: &Project, paylo
     poll_until(limit, SIGN_PAUSE, || sign.exists().then_some(())).is_some()
 }
 
-/// The sign of this conversation of this session run. `None` when the caller is of another provider than the launch was, or
-/// names no conversation.
+/// The sign of this conversation of this session run. Returns `None` when the caller is of another provider than the launch was,
+/// or names no conversation.
 fn sign_path(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> Option<PathBuf> {
     let provider = env.var(vars::FAIRWAY_PROVIDER).filter(|name| *name == call.provider.label())?;
     let run = env.var(vars::FAIRWAY_RUN_ID).filter(|run| !run.is_empty())?;

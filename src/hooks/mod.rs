@@ -12,9 +12,9 @@ mod payload;
 mod prompts;
 mod provider;
 mod providers;
+mod server_decision;
 mod session_git;
 pub mod transcripts;
-mod via_server;
 
 pub use call::HookCall;
 pub use dispatch::{CANARY, fast_path, run_hook};

@@ -47,10 +47,10 @@ impl Payload {
         serde_json::from_str(text).map_err(|error| format!("stdin is not the provider's JSON: {error}"))
     }
 
-    /// A required field.
+    /// A field that the event needs.
     ///
     /// # Errors
-    /// The field's name, in a sentence.
+    /// A sentence that names the missing field.
     pub(super) fn require<'a>(name: &str, field: Option<&'a String>) -> Result<&'a str, String> {
         let field = field.map(String::as_str).filter(|field| !field.is_empty());
         field.ok_or_else(|| format!("the provider's JSON has no {name}"))
@@ -65,8 +65,8 @@ impl Payload {
         }
     }
 
-    /// Whether the shell of the tool finds `fairway`, by its answer; `None` where it does not say. A command in the background has not
-    /// answered yet.
+    /// Whether the tool's shell finds `fairway`, judged by the tool's output; `None` where the output does not show it. A
+    /// command in the background has no output yet.
     pub(super) fn finds_program(&self) -> Option<bool> {
         let input = self.tool_input.as_ref()?;
         let in_background = ["run_in_background", "is_background"].iter().any(|name| input[*name] == true);

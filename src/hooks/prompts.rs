@@ -1,4 +1,5 @@
-//! Hook processes that bring prompts to the agent: the wake hook, and the delivery after a hook whose answer cannot carry them.
+//! Hook processes that bring prompts to the agent: the wake hook, and the delivery after a hook whose reply cannot carry
+//! prompts.
 //!
 //! The wake hook waits for prompts while the agent is idle. The provider starts it when a session starts and when a turn ends.
 //! When it exits with code 2, the provider starts the next turn with its stderr. The provider ignores its stdout.
@@ -30,10 +31,10 @@ use crate::{
     store::messages,
 };
 
-/// Stopping one of these processes is not a failure.
+/// The exit when the process is stopped, which is no failure.
 static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
-/// Waits for prompts. Returns the exit code: 2 with prompts on stderr, 0 when there is nothing left to wait for, 1 for a failure,
+/// Waits for prompts. Returns the exit code: 2 with prompts on stderr, 0 when no prompt can come any more, 1 for a failure,
 /// which does not wake the agent.
 pub fn run_wake_hook(hook: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     let installed = exit_on_signal::install(&ON_STOP).map_err(|error| error.to_string());
@@ -84,7 +85,7 @@ pub(super) const DELIVER_EVENT: &str = "deliver";
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts the delivery if prompts wait for the acting session. If that fails they stay queued.
+/// Starts a process that delivers prompts, if some wait for the acting session. If that fails they stay queued.
 pub(super) fn start_delivery(app: &App, provider: Provider) {
     let Some(session) = app.actor.session.clone() else { return };
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));

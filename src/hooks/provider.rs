@@ -31,7 +31,7 @@ const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
     pub name: &'static str,
-    /// The hook's time limit; the provider must wait longer. A permission request adds `[hooks] approval_wait`.
+    /// The hook's time limit. The provider must wait longer. For a permission request, `[hooks] approval_wait` is added.
     pub timeout: Duration,
 }
 
@@ -51,77 +51,78 @@ impl EventSpec {
 
 /// The hook in the background that can start the agent's next turn.
 pub struct WakeHook {
-    /// The events at which it starts.
+    /// The events at which the wake hook starts.
     pub(super) events: &'static [&'static str],
-    /// Its entry, with its time limit in seconds.
+    /// The settings entry of the wake hook, with its time limit in seconds.
     pub(super) entry: fn(&Path, u64) -> Value,
 }
 
-/// Completes the part of a transcript that was read from an offset on.
+/// Fills in the models of the part of a transcript that was read from an offset on.
 pub(super) type FillModels = fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ProviderSpec {
-    /// The name on the command line and in a session.
+    /// The provider's name on the command line and in a session.
     pub(super) label: &'static str,
     /// The events that are handled; `hook install` adds an entry for each.
     pub(super) events: &'static [EventSpec],
-    /// How many bytes of text it accepts at once. Longer text would be cut or moved to a file.
+    /// How many bytes of text the provider accepts at once. It would cut longer text or move it to a file.
     pub(super) max_output_bytes: usize,
-    /// The file that it reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads AGENTS.md
-    /// itself or has no such file that was tried.
+    /// The file that the provider reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads
+    /// AGENTS.md itself, or for which no such file was tried.
     pub(super) import_file: Option<&'static str>,
     pub(super) process_names: &'static [&'static str],
-    /// The variable with its pid in a hook's environment.
+    /// The variable with the agent's pid in a hook's environment.
     pub(super) pid_variable: Option<&'static str>,
-    /// The variable with the directory of its settings in a hook's environment.
+    /// The variable with the project's directory in a hook's environment.
     pub(super) project_dir_variable: Option<&'static str>,
-    /// The directory of the settings in a project and in the home directory.
+    /// The name of the settings directory in a project and in the home directory.
     pub(super) settings_dir: &'static str,
     pub(super) settings_file: &'static str,
-    /// The person's own settings file in a project, where it has one.
+    /// The person's own settings file in a project, where the provider has one.
     pub(super) local_settings_file: Option<&'static str>,
     /// The variable with the user's settings directory, and whether it names the parent of that directory instead.
     pub(super) settings_dir_variable: (&'static str, bool),
-    /// Whether Fairway's plugin for it brings hooks.
+    /// Whether Fairway's plugin for the provider brings hooks.
     pub(super) has_plugin: bool,
-    /// Whether it takes settings as `KEY=VALUE` on its command line, has a sandbox that is configured so, and runs only hooks that
-    /// a person has trusted.
+    /// Whether the provider takes settings as `KEY=VALUE` on its command line, has a sandbox that is configured in this way, and
+    /// runs only hooks that a person has trusted.
     pub(super) reviews_hooks: bool,
     /// The neutral names of a tool, which guard rules use beside the provider's own name.
     pub(super) aliases: fn(&str) -> &'static [&'static str],
-    /// The hook event of a payload, by the event's name and the caller's role; else the name of a missing field, in a sentence.
+    /// Parses a payload, by the event's name and the caller's role. The error is a sentence that names a missing field.
     pub(super) parse: fn(&str, &Payload, Option<&str>) -> Result<HookEvent, String>,
     /// The reply to an event in the provider's form; `None` for no output.
     pub(super) reply: fn(&str, &Reply) -> Option<Value>,
     /// The settings entry by which a program handles an event, with its time limit in seconds.
     pub(super) hook_entry: fn(&Path, &str, u64) -> Value,
     pub(super) wake_hook: Option<WakeHook>,
-    /// Checks that the provider loads these settings and runs their hooks, of which Fairway's has this name; else why not, as a
-    /// predicate of the file.
+    /// Checks that the provider loads these settings and runs their hooks; the text is the name of Fairway's hooks. The error is
+    /// a predicate of the file.
     pub(super) check_settings: fn(&Value, &str) -> Result<(), String>,
-    /// Whether its settings may have comments.
+    /// Whether the provider's settings may have comments.
     pub(super) settings_have_comments: bool,
     pub(super) settings_have_byte_order_mark: bool,
-    /// The steps that the user must take before the provider runs the hooks. The flag says whether they are in a project's
+    /// The steps that the user must take before the provider runs the hooks. The flag says whether the hooks are in a project's
     /// settings.
     pub(super) manual_steps: fn(bool) -> Vec<&'static str>,
-    /// Whether the provider would have blocked the tool call, by the result of the hook and whether its entry fails closed;
-    /// else why not.
+    /// Whether the provider would have blocked the tool call, by the output of the hook and whether its entry fails closed. The
+    /// error says why not.
     pub(super) would_block: fn(&HookOutput, bool) -> Result<(), String>,
-    /// Whether it starts an entry with a list of arguments, without a shell.
+    /// Whether the provider starts an entry with a list of arguments, without a shell.
     pub(super) entries_have_arguments: bool,
     /// The shell in which the provider starts a hook, given the user's shell.
     pub(super) shell: fn(Option<&str>) -> &str,
-    /// The unit of timeouts in its settings.
+    /// The unit of timeouts in the provider's settings.
     pub(super) timeout_unit: Duration,
-    /// The variables that it gives its hooks, by the working directory.
+    /// The variables that the provider gives its hooks, by the working directory.
     pub(super) canary_env: fn(&Path) -> Vec<(&'static str, PathBuf)>,
-    /// The fields of a payload before a tool call that only it sends.
+    /// The fields that only this provider sends in a payload before a tool call.
     pub(super) canary_fields: fn(&Env) -> Value,
-    /// Reads a line of a transcript. The text is the model that earlier lines have named last; the function may change it.
+    /// Reads a line of a transcript. The text is the model that an earlier line named last; the function may change it.
     pub(super) parse_line: fn(&mut TranscriptSlice, &mut Option<String>, &[u8]),
-    /// Fills in the models that are named before the part of the transcript which was read.
+    /// Fills in the models that were named before the part of the transcript that was read; `None` where each line names its
+    /// model.
     pub(super) fill_missing_models: Option<FillModels>,
 }
 
@@ -167,7 +168,7 @@ impl Provider {
         self.0.import_file
     }
 
-    /// The hook's time limit for an event.
+    /// The hook's time limit for an event, without the wait for an answer to a permission request.
     pub fn timeout(self, event: &str) -> Duration {
         let known = self.events.iter().find(|known| known.name == event);
         known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
@@ -177,8 +178,8 @@ impl Provider {
         self.events.iter().map(|known| known.name).find(|name| is_tool_event(name)).unwrap_or_default()
     }
 
-    /// Whether the provider continues while the wake hook runs. Without a terminal it delays its first prompt and its end until that hook
-    /// ends, so the wake hook exits at once there.
+    /// Whether the provider continues while the wake hook runs. Without a terminal it delays its first prompt and its end until
+    /// that hook ends, so the wake hook exits at once there.
     pub fn runs_in_background(self, env: &Env) -> bool {
         self.wake_hook.is_none() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }
@@ -207,7 +208,7 @@ pub struct HookOutput {
     pub stderr: String,
 }
 
-/// The end of a hook that does not count as a denial, in words.
+/// Describes the end of a hook that does not count as a denial.
 pub(super) fn describe_end(end: ExitReason) -> String {
     match end {
         ExitReason::Code(code) => format!("exit code {code}"),

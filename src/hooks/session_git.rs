@@ -1,5 +1,5 @@
-//! The `git` in the PATH of a launched session. A push goes to the git of the system with the guard's hooks before every other
-//! setting and without the option that skips them, so that the hook asks. Every other command is handed on as it is.
+//! The `git` in the PATH of a launched session. It hands every command to the git of the system. To a push it adds the guard's
+//! hooks, ahead of every other setting, and drops the option that skips them, so that the guard is asked.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -23,19 +23,19 @@ use crate::{
 
 /// The commands that push through the repository's hooks.
 const PUSHES: [&str; 2] = ["push", "subtree"];
-/// The option of a push that skips its hook. git takes its beginnings as well, and the later of it and its opposite.
+/// The option of a push that skips its hook. git also accepts beginnings of it; the last of it and its opposite counts.
 const SKIP_HOOK: &str = "--no-verify";
 const SHORTEST_SKIP_HOOK: &str = "--no-v";
 const ASK_HOOK: &str = "--verify";
 const NO_AUTOCORRECT: &str = "help.autoCorrect=0";
 
-/// How many aliases may lead to one another.
+/// How many aliases are expanded one after the other.
 const MAX_ALIASES: usize = 32;
 /// How long git may take to name the aliases.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs `hook session-git DIRECTORY ARGUMENTS…`, where the directory is that of the session's git hooks. Returns only the exit
-/// code of a failure.
+/// Runs `hook session-git DIRECTORY ARGUMENTS…` by replacing this process with git; `DIRECTORY` is that of the session's git
+/// hooks. Returns only on a failure, with its exit code.
 pub(super) fn run(args: &[OsString], env: &Env) -> u8 {
     let Some((hooks, args)) = args.split_first() else { return 2 };
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
@@ -59,8 +59,8 @@ struct SessionGit<'a> {
     env: &'a Env,
 }
 
-/// The arguments for the git of the system. Aliases are replaced as far as a push needs it: git runs what they stand for with
-/// its own directory before the PATH.
+/// The arguments for the git of the system. Aliases are expanded as far as a push needs it: git itself would run an aliased
+/// command with its own directory before the PATH, and so bypass this program.
 fn words(call: &SessionGit<'_>, args: &[OsString]) -> Result<Vec<OsString>, String> {
     let mut words = args.to_vec();
     for _ in 0..MAX_ALIASES {
@@ -104,7 +104,7 @@ fn command_at(words: &[OsString]) -> usize {
 }
 
 impl SessionGit<'_> {
-    /// The words of a push that asks the guard's hook.
+    /// The arguments of a push that runs the guard's hook.
     fn asking(&self, words: &[OsString], at: usize) -> Result<Vec<OsString>, String> {
         if !executable::is_executable(&self.hooks.join(git_hooks::PRE_PUSH)) {
             return Err(format!("the hook in {} is gone; launch the session again", self.hooks.display()));
@@ -166,7 +166,7 @@ impl SessionGit<'_> {
     }
 }
 
-/// The words of an alias, by the rules of git. `None` for quotes without an end.
+/// The words of an alias, by the rules of git. Returns `None` for quotes without an end.
 fn split(text: &[u8]) -> Option<Vec<OsString>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;

@@ -100,7 +100,8 @@ impl Children {
         }
     }
 
-    /// Ends the commands that still run, and waits for them; each ends the program that it runs.
+    /// Terminates the commands that still run, and waits until they have ended, at most twice `GRACE`. Each command ends the
+    /// program that it runs.
     pub(super) fn terminate(&self) {
         let running: Vec<i32> = self.lock().iter().copied().collect();
         for pid in running {

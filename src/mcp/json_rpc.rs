@@ -31,7 +31,7 @@ pub(super) fn error(code: ErrorCode, message: impl Into<String>, id: Option<Requ
     Outgoing::error(ErrorData::new(code, message.into(), None), id)
 }
 
-/// A response as JSON. An unknown id becomes null, as JSON-RPC demands.
+/// Encodes a response as JSON. An unknown id becomes null, as JSON-RPC requires.
 pub(super) fn document(answer: &Outgoing) -> Value {
     let mut document = serde_json::to_value(answer).unwrap_or_default();
     if let Value::Object(fields) = &mut document {
@@ -47,7 +47,7 @@ pub(super) fn read(message: Value) -> Read {
     };
     let id = fields.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     let Some(method) = fields.get("method").and_then(Value::as_str).map(str::to_owned) else {
-        // A response: this server asks for nothing.
+        // A response is ignored, because this server sends no requests.
         let is_response = fields.contains_key("result") || fields.contains_key("error");
         return if is_response && !fields.contains_key("method") {
             Read::Ignored
@@ -99,7 +99,7 @@ impl InFlight {
         self.newest
     }
 
-    /// Adds a request. False when one with the same id has no answer yet.
+    /// Adds a request. Returns false when an earlier request with the same id has no answer yet.
     pub(super) fn add(&mut self, id: &RequestId, batch: Option<u64>) -> bool {
         if self.requests.contains_key(id) {
             return false;
@@ -111,20 +111,20 @@ impl InFlight {
         true
     }
 
-    /// Forgets a request that is answered now or was cancelled, and returns its batch.
+    /// Forgets a request that was answered or cancelled. Returns the number of its batch, if it belongs to one.
     pub(super) fn remove(&mut self, id: &RequestId) -> Option<u64> {
         self.requests.remove(id).flatten()
     }
 
-    /// Adds an answer that was made while the batch was still being read.
+    /// Adds an answer that was made while the batch was still being read, such as an error for one of its messages.
     pub(super) fn push(&mut self, batch: u64, answer: Value) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.answers.push(answer);
         }
     }
 
-    /// Counts one request of a batch as done, with its answer if it has one. The answers of the batch when it was the last one;
-    /// an empty batch of notifications has none.
+    /// Counts one request of a batch as done, with its answer if it has one. After the last request it returns all answers of
+    /// the batch. Returns `None` before, and for a batch of notifications, which have no answers.
     pub(super) fn close(&mut self, number: u64, answer: Option<Value>) -> Option<Value> {
         let batch = self.batches.get_mut(&number)?;
         batch.answers.extend(answer);

@@ -31,7 +31,7 @@ impl Reply {
         Self { text: text.into(), document }
     }
 
-    /// The line and the notes of a command's answer, with its document.
+    /// Joins the line and the notes of a command's answer into one text, beside the answer's document.
     pub(super) fn of_answer(answer: Answer) -> Self {
         let mut text = answer.line;
         for note in &answer.notes {
@@ -66,13 +66,13 @@ fn reveal(value: &mut Value) {
     }
 }
 
-/// A failure as a result: its message, its code and its hint.
+/// Turns a failure into a tool's result, with the failure's message, code and hint.
 pub(super) fn failure(failure: &Failure, tool: &str) -> CallToolResult {
     let error = serde_json::to_value(failure).unwrap_or_else(|_| json!({ "code": failure.code }));
     error_result(error, tool)
 }
 
-/// The reply to an error document.
+/// Turns an error document into a tool's result. A model reads its text: the message, the code and the next steps.
 pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
     let sentence = strip_controls(&reveal_hidden(text("message")));
@@ -85,7 +85,8 @@ pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
         let _ = write!(lines, "\nnext: {}", strip_controls(&reveal_hidden(hint)));
     }
     if text("hint").is_empty() {
-        // The command line names its help here, which a client without a shell cannot read. The document stays that of the command.
+        // The command line names its help here, which a client without a shell cannot read. The document stays that of the
+        // command.
         let next = match (text("kind"), text("code")) {
             ("usage", _) | (_, "program_not_found") => "correct the arguments and call",
             ("empty", _) => "go on with your work, and later call",

@@ -91,7 +91,7 @@ impl ServerHandler for Server {
         };
         let server = self.clone();
         let arguments = request.arguments.unwrap_or_default();
-        // A call opens the store and may wait: it has a thread of its own for its time.
+        // A call opens the store and may wait, so it runs in a thread of its own.
         let work = move || server.call(tool, arguments);
         let done = tokio::task::spawn_blocking(work).await;
         done.map(CallToolResponse::Complete)
@@ -129,8 +129,8 @@ const MAX_CALLS: usize = 32;
 /// How long calls may still take to answer after a signal has ended the server.
 const SIGNAL_GRACE: Duration = Duration::from_secs(3);
 
-/// Serves until the end of stdin, or until a signal. One thread waits for messages and answers, one reads, one writes; calls
-/// have threads for their time.
+/// Serves MCP until stdin ends or a signal arrives. One thread waits for messages and answers, one reads and one writes; each
+/// call has a thread of its own while it runs.
 pub fn serve(calls: Arc<dyn Calls>) -> Result<()> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()

@@ -21,7 +21,7 @@ pub(super) enum Line {
     Unread,
 }
 
-/// Starts the thread that reads stdin. A line has at most `longest` bytes; the last one is [`Line::End`].
+/// Starts the thread that reads lines of at most `longest` bytes from stdin. After the end of stdin it sends [`Line::End`].
 pub(super) fn read_lines(longest: usize) -> io::Result<(UnboundedSender<Line>, UnboundedReceiver<Line>)> {
     let (sender, lines) = unbounded_channel();
     let out = sender.clone();
@@ -73,7 +73,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Starts the thread that writes. Sends [`Line::Unread`] to `input` when the client has closed its end.
+    /// Starts the thread that writes to stdout. The thread sends [`Line::Unread`] to `input` when the client has closed its
+    /// end.
     pub(super) fn start(input: UnboundedSender<Line>) -> io::Result<Self> {
         let (lines, queued) = channel::<Vec<u8>>();
         let (finished, done) = channel();
@@ -97,7 +98,7 @@ impl Output {
         }
     }
 
-    /// Waits until everything is written, at most `limit`.
+    /// Waits until all lines are written, but at most for `limit`. No line can be sent afterwards.
     pub(super) fn finish(&mut self, limit: Duration) {
         self.lines = None;
         let _ = self.done.recv_timeout(limit);

@@ -22,7 +22,8 @@ pub struct Browser<'a> {
 }
 
 impl Browser<'_> {
-    /// Starts the first browser that can be started, without a shell and without a terminal. False when there is none.
+    /// Starts the first browser that can be started, without a shell and without a terminal. Returns `false` when there is
+    /// none.
     pub fn open(&self, url: &str) -> bool {
         let commands = match self.browser {
             Some(commands) => commands.split(':').filter_map(|command| argv(command, url)).collect(),

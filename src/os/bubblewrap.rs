@@ -42,7 +42,7 @@ const TRIAL: &[&str] = &[
     "true",
 ];
 
-/// What keeps the kernel from making the namespaces of a sandbox.
+/// The obstacle that keeps the kernel from making the namespaces of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocker {
     /// AppArmor allows user namespaces only to programs with a profile.
@@ -70,14 +70,14 @@ pub enum Unavailable {
     },
 }
 
-/// The program, which has made a sandbox here once.
+/// The program, which was tried and has made a sandbox on this machine.
 #[derive(Debug, Clone)]
 pub struct Bubblewrap {
     pub program: PathBuf,
 }
 
 impl Bubblewrap {
-    /// Finds the program and tries it.
+    /// Finds the program in the `PATH` of `vars` and makes a sandbox with it as a trial.
     pub fn find(vars: &BTreeMap<OsString, OsString>) -> Result<Self, Unavailable> {
         let path = vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let Some(program) = executable::find(PROGRAM, path, Path::new("/")) else {

@@ -66,7 +66,7 @@ pub struct Captured {
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command to its end and keeps at most [`CAPTURE_LIMIT`] of each stream.
+/// Runs a command until it ends or reaches its time limit, and keeps at most [`CAPTURE_LIMIT`] bytes of each stream.
 pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
     capture_with_limit(call, CAPTURE_LIMIT)
 }
@@ -76,9 +76,9 @@ pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> 
     capture_and_announce(call, most, |_| {})
 }
 
-/// Like [`capture_with_limit`]; `started` gets the process id, which is also that of the group, before anything is read.
+/// Like [`capture_with_limit`]. `started` is called with the process id, which is also the group id, before any output is read.
 pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i32)) -> io::Result<Captured> {
-    // No arguments: they can hold texts of people.
+    // Without the arguments: they can contain texts of people.
     let span = tracing::debug_span!("program", program = %call.program.display(), pid = Empty, exit = Empty).entered();
     let mut child = call.spawn(Stdio::piped())?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 }
 
-/// Sends TERM to a process group: for commands of [`capture_and_announce`] that still run.
+/// Sends TERM to the process group of a command that [`capture_and_announce`] has started. Failures are ignored.
 pub fn terminate_group(group: i32) {
     let _ = signal_group(group, Signal::SIGTERM);
 }

@@ -34,7 +34,7 @@ use super::{
 /// How much output is read in one turn, in bytes: a flood must not delay the detection of the program's end.
 const MAX_READ_BYTES: usize = 1 << 20;
 
-/// Leaves the caller's session and process group. A process group leader stays in its own.
+/// Makes this process the leader of a new session and process group. Does nothing in a process that already leads a group.
 pub fn setsid() {
     let _ = unistd::setsid();
 }
@@ -59,8 +59,8 @@ extern "C" fn forward_sighup(_: libc::c_int) {
     }
 }
 
-/// Ignores the signals that end a process: it ends when its program has ended. Handlers are used for that, because child
-/// processes inherit ignored signals but not handlers. SIGCHLD interrupts a wait.
+/// Makes this process survive the signals that would end it, so that it ends only after its program. SIGHUP is forwarded to the
+/// program. Handlers are used, because child processes inherit ignored signals but not handlers. SIGCHLD interrupts a wait.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn ignore_termination() -> io::Result<()> {
     let action = SigAction::new(SigHandler::Handler(no_op_handler), SaFlags::empty(), SigSet::empty());
@@ -74,7 +74,7 @@ pub fn ignore_termination() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `make` with all signals blocked, so that a thread that it starts gets none.
+/// Runs `make` with all signals blocked, so that threads that it starts receive none.
 pub fn with_signals_blocked<T>(make: impl FnOnce() -> T) -> T {
     let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
     let made = make();
@@ -92,8 +92,8 @@ pub struct Running {
     output: Option<File>,
 }
 
-/// Starts a program on this process's streams, or, with `input`, one that reads from there and whose output goes to
-/// [`Running::wait`].
+/// Starts a program on this process's streams. With `input` the program reads from that file instead, in a process group of its
+/// own, and its output goes to [`Running::wait`].
 pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
     let mut command = program.command()?;
     let mut output = None;
@@ -113,19 +113,19 @@ pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
 }
 
 impl Running {
-    /// A child of this process whose output goes elsewhere.
+    /// Takes over a child of this process whose output this value does not read.
     pub(super) fn from_child(child: &Child) -> io::Result<Self> {
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
         Ok(Self { pid, pidfd: done, output: None })
     }
 
-    /// The pid, which is also the process group id.
+    /// The pid. It is also the process group id, except for a program that runs on this process's own streams.
     pub const fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// The key of the process; `None` when it is gone.
+    /// The permanent identity of the process; `None` when it is gone.
     pub fn key(&self) -> Option<ProcessKey> {
         ProcessKey::of(self.pid)
     }
@@ -163,7 +163,7 @@ impl Running {
         }
     }
 
-    /// Forwards the bytes that are in the pipe now.
+    /// Passes the bytes that are in the pipe now to `see`, at most about 1 MiB of them. Does not block.
     pub fn read_output(&mut self, see: &mut impl FnMut(&[u8])) {
         read_available(&mut self.output, MAX_READ_BYTES, see);
     }

@@ -26,7 +26,7 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// The command that starts it.
+    /// The command that starts the program, with its environment and working directory.
     ///
     /// # Errors
     /// `InvalidInput` when `argv` is empty.

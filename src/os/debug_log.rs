@@ -15,7 +15,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// The amount of this name.
+    /// The level for `debug` or `trace`; `None` for any other name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "debug" => Some(Self::Debug),

@@ -2,12 +2,11 @@
 
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 digest of some bytes, as lowercase hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Bytes as lowercase hexadecimal.
+/// Bytes as lowercase hexadecimal, two digits for each.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     let mut text = String::with_capacity(bytes.len() * 2);

@@ -27,8 +27,8 @@ pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -
     exec(command)
 }
 
-/// Replaces this process by another program that gets everything of it: descriptors, environment, working directory. Returns
-/// only on failure, with the reason.
+/// Replaces this process by another program that keeps its descriptors, environment and working directory. Returns only on
+/// failure, with the reason.
 pub fn hand_over(words: &[OsString]) -> io::Error {
     match command_of_argv(words) {
         Ok(command) => exec(command),
@@ -41,13 +41,14 @@ fn exec(mut command: Command) -> io::Error {
     io::Error::new(error.kind(), format!("{} cannot be run: {error}", command.get_program().to_string_lossy()))
 }
 
-/// Lets the next programs have a descriptor.
+/// Clears close-on-exec on a descriptor, so that programs that this process starts inherit it.
 pub fn keep_on_exec(descriptor: &impl AsFd) -> io::Result<()> {
     fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
     Ok(())
 }
 
-/// Sets close-on-exec on every descriptor above the three standard streams; it takes effect in children too.
+/// Sets close-on-exec on every descriptor above the three standard streams, so that programs that this process starts do not
+/// inherit them.
 #[expect(unsafe_code, reason = "close_range has no safe form in the crates used here")]
 pub fn close_on_exec() -> io::Result<()> {
     // SAFETY: plain numbers; nothing is closed before this process's image is gone.

@@ -19,7 +19,8 @@ use super::{
 /// The PATH that counts when the environment has none.
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The file of a program name: with a slash a path relative to `cwd`, else the first match in `path`.
+/// The executable file of a program. A `word` with a slash is a path relative to `cwd`; any other is looked up in `path`, or in
+/// [`DEFAULT_PATH`] without one.
 pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(cwd.join(word)).filter(|file| is_executable(file));
@@ -27,23 +28,22 @@ pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     find_all(word, path, cwd).next()
 }
 
-/// The files of a program name without a slash, in the order of `path`.
+/// All executable files of a program name without a slash, in the order of `path`, or of [`DEFAULT_PATH`] without one.
 pub fn find_all<'a>(word: &'a str, path: Option<&'a OsStr>, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let dirs = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH));
     std::env::split_paths(dirs).map(move |dir| cwd.join(dir).join(word)).filter(|file| is_executable(file))
 }
 
-/// Whether a path is a file that this user may execute.
 pub fn is_executable(file: &Path) -> bool {
     file.is_file() && access(file, AccessFlags::X_OK).is_ok()
 }
 
-/// Whether this user may write to a path that exists.
+/// Whether this user may write to this path. `false` when it does not exist.
 pub fn is_writable(path: &Path) -> bool {
     access(path, AccessFlags::W_OK).is_ok()
 }
 
-/// The executable file of this process.
+/// The executable file of this process. Fails with `NotFound` when the file was replaced while the process ran.
 pub fn current_executable() -> io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     if own.is_file() {
@@ -52,8 +52,8 @@ pub fn current_executable() -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::NotFound, "the running program's file was replaced; start it again"))
 }
 
-/// Starts this executable again in a session of its own, without streams, in `/`, with this complete environment. `handed` becomes
-/// its stdin, so that it inherits a lock of that file without a gap. The process is not waited for.
+/// Starts this executable again in a session of its own, without streams, in `/`, with this complete environment. `handed`
+/// becomes its stdin, so that it inherits a lock of that file without a gap. The process is not waited for.
 pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed: Option<File>) -> io::Result<()> {
     // A lock that the caller has would otherwise be kept as long as this process lives.
     exec::close_on_exec()?;

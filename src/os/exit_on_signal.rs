@@ -65,7 +65,8 @@ extern "C" fn exit_handler(signal: libc::c_int) {
     }
 }
 
-/// Installs the plan. Signals that the parent has blocked are unblocked.
+/// Makes this process exit by the plan on a fatal signal, a fault or a timeout. Signals that the parent has blocked are
+/// unblocked.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
     replace(ending);
@@ -88,7 +89,8 @@ pub struct TerminationPlan {
     before: Vec<(Signal, SigAction)>,
 }
 
-/// Exits by this plan on a signal that ends a process from outside. Signals that are ignored stay ignored.
+/// Makes this process exit with this code and message on INT, TERM, HUP or QUIT, until the returned value is dropped. Signals
+/// that are ignored stay ignored.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn during_call(code: i32, on_signal: String) -> io::Result<TerminationPlan> {
     // A signal may arrive at any time until the process ends.
@@ -121,7 +123,7 @@ pub fn replace(ending: &'static ExitPlan) {
     PLAN.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);
 }
 
-/// Ends this process after this time; replaces an earlier timeout.
+/// Sets a timer that ends this process by SIGALRM after this time. Replaces an earlier deadline.
 #[expect(unsafe_code, reason = "setitimer has no safe form in the crates used here")]
 pub fn set_deadline(limit: Duration) -> io::Result<()> {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };

@@ -37,8 +37,8 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// longer text needs a reader.
 ///
 /// # Errors
-/// `NotConnected` when no process has the FIFO open; `TimedOut` when there was no room within the limit. Then nothing was written,
-/// or only the beginning of a longer text.
+/// `NotConnected` when no process has the FIFO open; `TimedOut` when there was no room within the limit. Then nothing was
+/// written, or only the beginning of a longer text.
 pub fn write_within(path: &Path, text: &[u8], limit: Duration) -> io::Result<()> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
     let opened = OpenOptions::new().write(true).custom_flags(flags.bits()).open(path);

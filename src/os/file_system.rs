@@ -67,13 +67,13 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// Set when the user declares that locks work on the network file system in use.
 static NETWORK_ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Allows network file systems in this process.
+/// Declares that locks work on network file systems: [`network_type`] then reports none in this process.
 pub fn allow_network() {
     NETWORK_ALLOWED.store(true, Relaxed);
 }
 
-/// The type of the network file system that a path lies on, such as `nfs4` or `fuse.sshfs`. `None` on any other, where the
-/// type cannot be determined, and where network file systems are allowed.
+/// The type of the network file system that a path lies on, such as `nfs4` or `fuse.sshfs`. `None` for any other file system,
+/// when the type cannot be determined, and after [`allow_network`].
 pub fn network_type(path: &Path) -> Option<String> {
     if NETWORK_ALLOWED.load(Relaxed) {
         return None;
@@ -107,7 +107,6 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(found.blocks_available().saturating_mul(found.fragment_size()))
 }
 
-/// The total size of this path's file system, in bytes.
 pub fn total_bytes(path: &Path) -> io::Result<u64> {
     let found = statvfs(path)?;
     Ok(found.blocks().saturating_mul(found.fragment_size()))

@@ -29,13 +29,14 @@ impl FileWatch {
         Self { inotify: Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok() }
     }
 
-    /// Wakes when an entry of this directory comes, goes or is replaced, and when the directory itself goes.
+    /// Wakes the waiter when an entry of this directory is created, deleted or replaced, and when the directory itself is
+    /// deleted.
     pub fn watch_dir(&mut self, dir: &Path) {
         use AddWatchFlags as Flags;
         self.add(dir, Flags::IN_CREATE | Flags::IN_MOVED_TO | Flags::IN_DELETE | Flags::IN_DELETE_SELF);
     }
 
-    /// Wakes when something is written to this file.
+    /// Wakes the waiter when something is written to this file.
     pub fn watch_file(&mut self, file: &Path) {
         self.add(file, AddWatchFlags::IN_MODIFY);
     }
@@ -47,8 +48,8 @@ impl FileWatch {
         }
     }
 
-    /// Sleeps until something has happened, one of `ends` (pidfds) has ended, the reader of `stream` went away, or the limit
-    /// is over (`None`: no limit).
+    /// Sleeps until a watched path has changed, a process of `ends` (pidfds) has ended, the reader of `stream` is gone, or the
+    /// limit is over (`None`: no limit). It may also return without any of these.
     pub fn wait(&self, limit: Option<Duration>, ends: &[BorrowedFd<'_>], stream: Option<BorrowedFd<'_>>) {
         let limit = match &self.inotify {
             Some(_) => limit,
@@ -63,7 +64,7 @@ impl FileWatch {
         self.drain();
     }
 
-    /// A descriptor that becomes readable with a change; `None` when inotify has no watches left.
+    /// A descriptor that becomes readable when a watched path changes; `None` when inotify has no watches left.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }

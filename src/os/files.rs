@@ -30,7 +30,7 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     private_subdir(path)
 }
 
-/// A [`private_dir`] in a directory that exists. Where that was moved away, nothing is made at its old path.
+/// Like [`private_dir`], but the parent directory must exist: nothing is created at its old path after it was moved.
 pub fn private_subdir(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -81,7 +81,7 @@ pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     write_and_rename(path, content, mode, true)
 }
 
-/// Like the durable form, but a power cut may lose the new content.
+/// Like [`write_atomic`], but without syncing: a power cut may lose the new content.
 ///
 /// # Errors
 /// When it cannot be written; the old content is then unchanged.

@@ -14,8 +14,8 @@ use nix::{
 
 use super::{command::command, exit_reason::ExitReason, poll::poll, process, signals};
 
-/// Runs a command to its end, without a time limit. INT and QUIT from the terminal reach it directly and leave this process alone;
-/// a signal that another process sends to this process alone is forwarded.
+/// Runs a command to its end, without a time limit. INT and QUIT from the terminal reach the command directly and do not end
+/// this process. A signal that another process sends to this process alone is forwarded to the command.
 pub fn run(
     program: &Path,
     args: &[OsString],

@@ -12,12 +12,12 @@ pub struct HeadTailBuffer {
 }
 
 impl HeadTailBuffer {
-    /// Nothing yet.
+    /// An empty buffer. Half of the limit is for the first bytes, half for the last ones.
     pub const fn new(limit: usize) -> Self {
         Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
     }
 
-    /// Adds bytes.
+    /// Appends bytes. Beyond the limit, bytes from the middle are dropped.
     pub fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
         self.head.extend_from_slice(head);
@@ -30,7 +30,7 @@ impl HeadTailBuffer {
         self.dropped += u64::try_from(skipped + over).unwrap_or_default();
     }
 
-    /// The kept bytes.
+    /// The kept bytes, with a line that counts the dropped ones in their place.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();
         if self.dropped > 0 {

@@ -58,7 +58,7 @@ pub enum ReleaseState {
     Pending,
 }
 
-/// Starts a held process in its own session, with no descriptor but its streams.
+/// Starts a held process for `program` in its own session. It inherits no descriptor but its streams.
 #[expect(unsafe_code, reason = "a descriptor can only be handed on between fork and exec")]
 pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
     if program.argv.is_empty() {
@@ -87,17 +87,17 @@ pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldPro
 }
 
 impl HeldProcess {
-    /// The key of the process, which the program keeps.
+    /// The identity of the process. It stays valid when the process becomes the program.
     pub const fn key(&self) -> &ProcessKey {
         &self.key
     }
 
-    /// Lets the process run the program.
+    /// Lets the process run the program. Does not wait for that: see [`Self::poll_state`].
     pub fn release(&mut self) -> io::Result<()> {
         self.control.write_all(&[RELEASE_BYTE])
     }
 
-    /// The state after the release. Does not block.
+    /// Whether the program was started after the release. Does not block.
     pub fn poll_state(&mut self) -> ReleaseState {
         let mut number = [0; 4];
         match self.control.read(&mut number) {
@@ -120,8 +120,8 @@ impl AsFd for HeldProcess {
 /// The exit code of a held process that was not released or could not run its program; its parent knows the reason.
 const EXIT_NOT_RUN: u8 = 127;
 
-/// When this process was started as a held process, waits and runs the program; returns its exit code when that fails.
-/// `None` when it is not a held process.
+/// When this process was started as a held process, waits for the release and becomes the program. Returns an exit code only
+/// when it was not released or the program cannot be run. `None` when this is not a held process.
 pub fn main_if_held() -> Option<u8> {
     let mut words = std::env::args_os();
     if words.next().as_deref() != Some(OsStr::new(HELD_ARGV0)) {

@@ -40,31 +40,31 @@ impl HostIdentity {
         }
     }
 
-    /// Whether a host's id is that of this machine, in whichever pid namespace.
+    /// Whether a host id belongs to this machine, in any pid namespace.
     pub fn is_of_machine(&self, host_id: &str) -> bool {
         let machine = |id: &str| id.split_once('/').map_or_else(|| id.to_owned(), |(machine, _)| machine.to_owned());
         self.id.as_deref().map(machine) == Some(machine(host_id))
     }
 }
 
-/// The host's name.
+/// The machine's host name; `localhost` when it is unknown.
 pub fn name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
 }
 
-/// Names Fairway's state directory. The first caller's directory stays.
+/// Sets Fairway's state directory, where an id is kept that is not the machine's. Only the first call counts.
 pub fn set_state_dir(dir: &Path) {
     let _ = STATE_DIR.set(dir.to_owned());
 }
 
-/// The local host. Writes nothing.
+/// The local host, as known to this process. Creates no id for a machine that has none.
 pub fn identity() -> HostIdentity {
     let known = MACHINE.read().unwrap_or_else(PoisonError::into_inner).clone();
     identity_of(known.or_else(|| remember(current_id(Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path)))))
 }
 
-/// As [`identity`], for a row that is written: a machine without an id gets one, in the state directory. An id that was renewed
-/// since the process began is seen.
+/// The local host, for a row that is written. A machine without an id gets one, in the state directory. Unlike [`identity`],
+/// this sees an id that was renewed since the process began.
 pub fn identity_to_record() -> HostIdentity {
     let (machine, dir) = (Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path));
     let found = current_id(machine, dir).or_else(|| {

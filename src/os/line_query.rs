@@ -20,8 +20,8 @@ use super::{capture::Call, pipe::set_nonblocking, poll::poll};
 /// The longest output that is read, in bytes.
 const MAX_REPLY_BYTES: usize = 8 << 20;
 
-/// Runs a program and returns the first value that `wanted` makes of a line of its output; `None` when there is none before the
-/// program's end or the call's limit. The program is killed afterwards, with its process group.
+/// Runs a program and passes each line of its output to `wanted`, until that returns a value. `None` when the program ends, or
+/// the call's limit is reached, before that. The program is then killed with its process group.
 pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
     let mut child = call.spawn(Stdio::null())?;
     let reply = read_reply(&mut child, call, &mut wanted);

@@ -49,7 +49,7 @@ impl FileLock {
         Ok(locked.map(|()| Self { file }))
     }
 
-    /// Calls `start`; programs that it starts inherit the lock, which is then free when the last of them has ended too.
+    /// Calls `start`. Programs that it starts inherit the lock, which is then held until the last of them has ended.
     pub fn shared_with_children<T>(&self, start: impl FnOnce() -> T) -> io::Result<T> {
         fcntl(&self.file, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let result = start();
@@ -58,7 +58,7 @@ impl FileLock {
     }
 }
 
-/// Whether a process holds the lock on this file. False when this is unknown.
+/// Whether the process `pid` has an exclusive lock (`flock`) on this file. `false` when that is unknown.
 pub fn is_held_by(path: &Path, pid: i32) -> bool {
     let (Ok(file), Ok(locks)) = (fs::symlink_metadata(path), fs::read_to_string("/proc/locks")) else { return false };
     // `1: FLOCK  ADVISORY  WRITE 42 08:01:1234 0 EOF`; a file system may count its devices in another way.
@@ -88,28 +88,28 @@ pub struct SharedLock {
 }
 
 impl SharedLock {
-    /// Takes the shared lock, or fails while a process is in [`Self::wait_until_free`].
+    /// Takes the shared lock. Fails while a process is in [`Self::wait_until_free`].
     pub fn acquire(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK)?))?;
         Ok(Self { _file: file })
     }
 
-    /// Like [`Self::acquire`], but waits for a process that is in [`Self::wait_until_free`] and has the lock for a moment.
+    /// Like [`Self::acquire`], but waits instead of failing while a process is in [`Self::wait_until_free`].
     pub fn acquire_waiting(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_RDLCK)?;
         Ok(Self { _file: file })
     }
 
-    /// Blocks until no process has the shared lock.
+    /// Blocks until no process has the shared lock. Keeps no lock itself.
     pub fn wait_until_free(path: &Path) -> io::Result<()> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_WRLCK)?;
         Ok(())
     }
 
-    /// Whether any process has the shared lock.
+    /// Whether any process has the shared lock. Does not create the file.
     pub fn is_locked(path: &Path) -> io::Result<bool> {
         if !path.exists() {
             return Ok(false);
@@ -142,7 +142,7 @@ impl InheritableLock {
         }
     }
 
-    /// Whether any process has the lock.
+    /// Whether any process has the lock. Does not create the file.
     pub fn is_locked(path: &Path) -> io::Result<bool> {
         SharedLock::is_locked(path)
     }

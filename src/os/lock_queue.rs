@@ -41,8 +41,8 @@ pub struct QueuedLock {
 }
 
 impl QueuedLock {
-    /// Wakes the next waiter, which then spins on the main byte. Call it when only short work is left: the wake-up takes about
-    /// as long as that work.
+    /// Wakes the next waiter while this process still has the lock; the waiter then spins until the lock is free. Call it when
+    /// only short work is left, because the wake-up takes about as long as that work.
     pub fn release_next(&self) {
         if let Some(number) = self.waiter_byte {
             // On failure the next waiter wakes when the lock is released.
@@ -51,7 +51,7 @@ impl QueuedLock {
     }
 }
 
-/// Waits for the lock, for at most `limit`; `None` after that.
+/// Waits in the queue for the lock, for at most `limit`. `None` when the limit is over.
 pub fn acquire(path: &Path, limit: Duration) -> io::Result<Option<QueuedLock>> {
     let file = files::private_file(path)?;
     let deadline = Instant::now() + limit;

@@ -50,7 +50,7 @@ impl NamedListener {
         Ok(Self { socket, dir: dir.to_owned(), name: name.to_owned(), file })
     }
 
-    /// Whether another listener has superseded this one. Once the descriptor is readable, it stays so.
+    /// Whether another listener has taken this name. The descriptor becomes readable then, and stays so.
     pub fn is_superseded(&self) -> bool {
         !self.owns_name()
     }
@@ -78,7 +78,7 @@ impl Drop for NamedListener {
     }
 }
 
-/// Whether there is a listener. The file of a dead one is removed.
+/// Whether a living process listens under this name. The socket file of a dead listener is removed.
 pub fn is_listening(dir: &Path, name: &str) -> bool {
     let Ok(open) = File::open(dir) else { return false };
     let is_dead = |asked: &io::Result<UnixDatagram>| {

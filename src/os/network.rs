@@ -5,8 +5,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
-/// The address, of the same family, from which this machine sends packets to other networks; `None` without a route. Nothing is
-/// sent.
+/// The address from which this machine sends packets to other networks, of the same family as `family`; `None` without a route.
+/// No packet is sent.
 pub fn outgoing_ip(family: IpAddr) -> Option<IpAddr> {
     // Addresses for documentation: they belong to no machine.
     let (any, other): (IpAddr, IpAddr) = match family {
@@ -19,7 +19,8 @@ pub fn outgoing_ip(family: IpAddr) -> Option<IpAddr> {
     (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
 }
 
-/// The uid of the client's program of a connection within this machine; `None` when the kernel does not list the connection.
+/// The user id of the client process of a TCP connection within this machine; `None` when the kernel does not list the
+/// connection.
 pub fn uid_of_connection(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let table = match client {
         SocketAddr::V4(_) => "/proc/self/net/tcp",

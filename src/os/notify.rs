@@ -26,8 +26,8 @@ pub struct ChangeWaiter {
 }
 
 impl ChangeWaiter {
-    /// Binds a socket of this unique name in `dir`, which is made when it is missing. Check the condition once after this, then after each wake-up, so that none is
-    /// missed.
+    /// Binds a socket in `dir` under a name that no other waiter has. `dir` is created when it is missing. So that no change is
+    /// missed, check the condition once after this call, then after each wake-up.
     pub fn bind(dir: &Path, name: &str) -> io::Result<Self> {
         files::private_subdir(dir)?;
         let socket = UnixDatagram::bind(short_path(&File::open(dir)?, name))?;
@@ -35,7 +35,7 @@ impl ChangeWaiter {
         Ok(Self { socket, path, source: None })
     }
 
-    /// A waiter that keeps `source` until it is dropped itself.
+    /// Makes the waiter own `source`, another source of wake-ups, which is dropped with it.
     #[must_use]
     pub fn with_source(self, source: Box<dyn Any + Send + Sync>) -> Self {
         let mut this = self;
@@ -43,7 +43,7 @@ impl ChangeWaiter {
         this
     }
 
-    /// Wakes this waiter, from any thread.
+    /// A handle that wakes this waiter from any thread.
     pub fn waker(&self) -> io::Result<Waker> {
         let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -53,12 +53,12 @@ impl ChangeWaiter {
         Ok(Waker { socket, dir: File::open(dir)?, name: name.to_owned() })
     }
 
-    /// The path of the socket. Without it no change wakes this waiter.
+    /// The path of the socket. When the file is removed, no change wakes this waiter any more.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes the socket's file when it is dropped: for a waiter in a thread that ends with the process.
+    /// A guard that removes the socket's file when it is dropped: for a waiter in a thread that ends only with the process.
     pub fn file(&self) -> WaiterFile {
         WaiterFile(self.path.clone())
     }
@@ -83,7 +83,7 @@ impl ChangeWaiter {
         Ok(true)
     }
 
-    /// Discards received wake-ups: one check of the condition answers them all.
+    /// Discards all received wake-ups, because one check of the condition answers them all.
     pub fn drain(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         while self.socket.recv(&mut [0; 16]).is_ok() {}
@@ -113,7 +113,8 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Sends a byte to the waiter. A full socket wakes it anyway, and one that is gone waits no more.
+    /// Sends a byte to the waiter. Failures are ignored: a full socket wakes the waiter anyway, and a waiter that is gone needs
+    /// no wake-up.
     pub fn wake(&self) {
         let _ = self.socket.send_to(&[1], short_path(&self.dir, &self.name));
     }

@@ -34,12 +34,12 @@ impl OpenedDir {
         Ok(opened)
     }
 
-    /// A path that leads to the directory wherever it is, while this value lives.
+    /// A path through the open descriptor, which leads to the directory wherever it was moved, as long as this value lives.
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.dir.as_raw_fd()).into()
     }
 
-    /// The path of the directory now; `None` when it was removed, or lies outside of what this process sees.
+    /// The real path of the directory now; `None` when it was removed or is not visible to this process.
     pub fn current_path(&self) -> Option<PathBuf> {
         let path = fs::read_link(self.path()).ok()?;
         let (here, opened) = (fs::metadata(&path).ok()?, self.dir.metadata().ok()?);
@@ -69,12 +69,13 @@ impl BeneathRoot {
         Ok(Self { root: nix::fcntl::open(path, flags, Mode::empty())? })
     }
 
-    /// Whether there is a directory at this path, which is relative to the root.
+    /// Whether there is a directory at this path, relative to the root. A path that leads out of the root has none.
     pub fn has_dir(&self, path: &Path) -> bool {
         self.open_beneath(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
     }
 
-    /// A directory below this one; it is created with its parents.
+    /// Opens a directory below the root, and creates it and its parents when they are missing. A path that leads out of the
+    /// root is refused.
     pub fn create_dir(&self, path: &Path) -> io::Result<BeneathDir> {
         // Before anything is made.
         if !path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_))) {
@@ -113,7 +114,8 @@ fn escapes_root(path: &Path) -> io::Error {
 }
 
 impl BeneathDir {
-    /// Copies a file into this directory under a name, atomically. A link of that name is replaced, not followed.
+    /// Copies a file into this directory as `name`, atomically. An existing file or link of that name is replaced; a link is
+    /// not followed.
     pub fn copy_file(&self, name: &OsStr, from: &mut File, mode: u32) -> io::Result<()> {
         let draft = temp_name();
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
@@ -126,7 +128,7 @@ impl BeneathDir {
         write().inspect_err(|_| self.remove(&draft))
     }
 
-    /// Creates a symbolic link in this directory and replaces a file of that name.
+    /// Creates a symbolic link in this directory, atomically. A file of that name is replaced.
     pub fn symlink(&self, name: &OsStr, target: &Path) -> io::Result<()> {
         let draft = temp_name();
         let make = || -> io::Result<()> {

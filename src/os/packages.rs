@@ -10,7 +10,8 @@ const MAX_PARENTS: usize = 4;
 /// The longest package description that is read, in bytes.
 const MAX_PACKAGE_BYTES: u64 = 1 << 20;
 
-/// The version that the package of a program records, or after which its own file is named; `None` without either.
+/// The version in the package description of a program (`package.json`), or the program's own file name when that is a version.
+/// `None` without either.
 pub fn recorded_version(program: &Path) -> Option<String> {
     let command = program.file_name()?.to_str()?;
     let file = program.canonicalize().ok()?;
@@ -35,7 +36,7 @@ fn package_version(path: &Path, command: &str) -> Option<String> {
     package["version"].as_str().filter(|version| installs && is_version(version)).map(str::to_owned)
 }
 
-/// Whether a text is numbers with dots, with an optional suffix: `1.2.3`, `1.2.3-beta.1`.
+/// Whether a text has the form of a version: numbers with dots, and an optional suffix, as in `1.2.3-beta.1`.
 pub fn is_version(text: &str) -> bool {
     let core = text.split(['-', '+']).next().unwrap_or_default();
     let parts: Vec<&str> = core.split('.').collect();

@@ -14,13 +14,13 @@ pub fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets a pipe's capacity in bytes where the user's limit allows it.
+/// Sets the capacity of a pipe in bytes. It stays as it is when the user's limit does not allow that.
 pub fn set_capacity(end: BorrowedFd<'_>, bytes: usize) {
     let _ = i32::try_from(bytes).map(|bytes| fcntl(end, FcntlArg::F_SETPIPE_SZ(bytes)));
 }
 
-/// Reads what a non-blocking stream holds now and hands it to `see`. Stops after about `most` bytes, because a program that
-/// prints without end must not keep its reader busy. Closes the stream at its end and after an error.
+/// Reads the bytes that a non-blocking stream has now and passes them to `see`. Stops after about `most` bytes, because a
+/// program that prints without end must not keep its reader busy. Sets `stream` to `None` at its end and after an error.
 pub fn read_available(stream: &mut Option<impl Read>, most: usize, mut see: impl FnMut(&[u8])) {
     let (mut buffer, mut total) = ([0; 16 * 1024], 0);
     while let Some(open) = stream

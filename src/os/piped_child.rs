@@ -83,13 +83,13 @@ impl PipedChild {
         Ok(Self { child, ended, stdout, stderr })
     }
 
-    /// Descriptors to wait for: the output of the child and its end.
+    /// The descriptors to wait for: they become readable with output of the child and at its end.
     pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
         let streams = [self.stdout.as_ref().map(AsFd::as_fd), self.stderr.as_ref().map(AsFd::as_fd)];
         streams.into_iter().flatten().chain([self.ended.as_fd()]).collect()
     }
 
-    /// Returns the output that is ready now. Does not block.
+    /// Reads the output that is ready now, and reaps the child when it has ended. Does not block.
     pub fn look(&mut self) -> io::Result<Arrived> {
         // The end is looked at first: what was written before it is then read for sure.
         let exit = self.child.try_wait()?.map(ExitReason::from);
@@ -107,7 +107,7 @@ impl PipedChild {
         }
     }
 
-    /// Kills the child with its process group, and waits for its end.
+    /// Kills the child and its process group, and waits for its end.
     pub fn kill(mut self) {
         // It is not reaped yet, so that its number is not given to another process.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
@@ -155,7 +155,7 @@ impl DuplexChild {
         streams.into_iter().flatten()
     }
 
-    /// The stdin of the child, to poll for space.
+    /// The stdin of the child, to poll for space; `None` when it is closed.
     pub fn input(&self) -> Option<BorrowedFd<'_>> {
         self.stdin.as_ref().map(AsFd::as_fd)
     }
@@ -164,7 +164,7 @@ impl DuplexChild {
         self.stdout.is_none()
     }
 
-    /// Reads the output that is ready now and hands it to `see`. Returns the number of bytes.
+    /// Reads the output that is ready now and passes it to `see`. Returns the number of bytes. Does not block.
     pub fn read(&mut self, see: &mut dyn FnMut(ChildStream, &[u8])) -> usize {
         let mut total = 0;
         let mut hand_over = |stream, bytes: &[u8]| {

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Calls `ask` until it returns `Some` or the limit is over. It is called at least once.
+/// Calls `ask` until it returns `Some`, at least once. Returns `None` when the limit is over.
 ///
-/// The first pause is a millisecond; each one doubles, up to `pause`.
+/// The pause between two calls is a millisecond at first and doubles each time, up to `pause`.
 pub fn poll_until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     let mut next = Duration::from_millis(1);
@@ -18,7 +18,7 @@ pub fn poll_until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> 
     }
 }
 
-/// Sleeps: for delays after a failure, and between reactions to frequent changes.
+/// Sleeps. For delays after a failure and between reactions to frequent changes; to wait for a condition, use [`poll_until`].
 #[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
 pub fn sleep(span: Duration) {
     std::thread::sleep(span);

@@ -57,7 +57,7 @@ pub enum ProcessStatus {
     Unknown(String),
 }
 
-/// The stat fields of a pid; `None` when there is no such process.
+/// The fields of `/proc/PID/stat`; `None` when there is no such process.
 pub fn stat(pid: i32) -> io::Result<Option<ProcStat>> {
     // To `kill`, 0, -1 and smaller numbers mean groups; they are never the pid of a process.
     if pid <= 0 {
@@ -97,7 +97,7 @@ fn parse_stat(pid: i32, text: &str) -> Option<ProcStat> {
     })
 }
 
-/// Whether a process is an ancestor of this one.
+/// Whether a process is an ancestor of this process. `false` also when an ancestor cannot be read.
 pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
     while let Ok(Some(found)) = stat(pid) {
@@ -109,7 +109,7 @@ pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     false
 }
 
-/// The ancestors of this process, its parent first.
+/// All ancestors of this process that are visible, its parent first.
 pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
     let mut found = Vec::new();
@@ -120,8 +120,9 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
     Ok(found)
 }
 
-/// The environment with which a process was started. While the kernel puts another program in its place it has none, and what is
-/// read ends early: that is waited for, so that no list by environment misses a process which has just been started.
+/// The environment with which a process was started: entries `NAME=value`, each followed by a NUL byte. While the kernel
+/// replaces the program of a process, its environment is incomplete. This function waits until that is over, so that a search
+/// by environment misses no process that has just been started.
 pub fn environ(pid: i32) -> io::Result<Vec<u8>> {
     // Cached: it is asked for every process.
     static IS_TOLD: LazyLock<bool> = LazyLock::new(tells_own_environ_range);
@@ -178,14 +179,16 @@ fn environ_range(stat: &str) -> EnvironRange {
     }
 }
 
-/// The value of an environment variable with which a process was started; `None` without it, and when this cannot be read.
+/// The value of an environment variable with which a process was started. `None` when the process has no such variable, and
+/// when its environment cannot be read.
 pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
     let environment = environ(pid).ok()?;
     let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     String::from_utf8(environment.split(|byte| *byte == 0).find_map(value)?).ok()
 }
 
-/// Whether a process was started with one of these environment variables. `None` when this cannot be read.
+/// Whether a process was started with one of these environment variables, not empty. `None` when its environment cannot be
+/// read.
 pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
     let environment = environ(pid).ok()?;
     let is_named = |entry: &[u8]| {
@@ -195,14 +198,14 @@ pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
     Some(environment.split(|byte| *byte == 0).any(is_named))
 }
 
-/// Whether a process runs the file that this process runs. False when this is unknown.
+/// Whether a process runs the same executable file as this process. `false` when that is unknown.
 pub fn is_same_program(pid: i32) -> bool {
     let file = |path: &str| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let own = file("/proc/self/exe");
     pid > 0 && own.is_some() && own == file(&format!("/proc/{pid}/exe"))
 }
 
-/// All visible processes.
+/// All processes that this process can see in `/proc`, zombies included.
 pub fn all() -> io::Result<Vec<ProcStat>> {
     let pids = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
@@ -236,25 +239,24 @@ impl ProcStat {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
-    /// The key of this process.
     pub fn key(&self) -> ProcessKey {
         ProcessKey { pid: self.pid, started: self.started, boot: host::boot_id() }
     }
 }
 
 impl ProcessKey {
-    /// The key from three stored values; `None` when one is missing or invalid.
+    /// Rebuilds a key from three stored values; `None` when one is missing or out of range.
     pub fn from_record(pid: Option<i64>, started: Option<i64>, boot: Option<&str>) -> Option<Self> {
         let (pid, started) = (i32::try_from(pid?).ok()?, u64::try_from(started?).ok()?);
         Some(Self { pid, started, boot: boot?.to_owned() })
     }
 
-    /// The key of a running process; `None` for a zombie.
+    /// The key of a running process; `None` for a zombie, and when there is no such process.
     pub fn of(pid: i32) -> Option<Self> {
         stat(pid).ok().flatten().filter(|found| !found.is_zombie()).map(|found| found.key())
     }
 
-    /// Whether this process still exists.
+    /// Whether this very process still exists. Its pid may belong to another process by now.
     pub fn status(&self) -> ProcessStatus {
         let boot = host::boot_id();
         if boot.is_empty() {

@@ -18,9 +18,9 @@ use super::{
 /// How long a killed process may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The root and all its descendants, also those that left its session or group while their parents live. With `mark`
-/// (`NAME=value`), a process whose environment has another value of that name is left out, with its descendants: it belongs
-/// to another session or job.
+/// The process `root` and all its descendants, parents first. A descendant is also found when it left the session or the group
+/// while its parents live. With `mark` (`NAME=value`), a process whose environment has another value of that name is left out
+/// with its descendants: it belongs to another session or job. This process itself is left out.
 pub fn subtree(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
@@ -59,16 +59,16 @@ fn environ(pid: i32) -> Vec<u8> {
     process::environ(pid).unwrap_or_default()
 }
 
-/// All processes of this user whose environment contains this entry (`NAME=value`). This finds processes that were
-/// reparented, but not those that cleared their environment.
+/// All processes of this user whose initial environment contains this entry (`NAME=value`). Finds processes that got another
+/// parent, but not those that were started with a cleared environment.
 pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let is_marked = |one: &&ProcStat| environ(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
     Ok(keys(all.iter().filter(is_marked)))
 }
 
-/// All processes of this user whose environment has a variable of this name, each with the variable's value. Like
-/// [`with_env_entry`] for every value at once.
+/// All processes of this user whose initial environment has a variable of this name that is not empty, each with the variable's
+/// value.
 pub fn with_env_name(name: &str) -> io::Result<Vec<(String, ProcessKey)>> {
     let mut found = Vec::new();
     for key in keys(process::all()?.iter()) {
@@ -101,7 +101,8 @@ fn keys<'a>(found: impl Iterator<Item = &'a ProcStat>) -> Vec<ProcessKey> {
         .collect()
 }
 
-/// Ends the processes that `collect` returns: TERM, `grace`, KILL, until none is left. Returns the survivors.
+/// Ends the processes that `collect` returns: sends TERM, waits for at most `grace`, then sends KILL until none is left.
+/// `collect` is called again to find new ones. Returns the processes that survived.
 pub fn terminate(
     grace: Duration,
     mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>,

@@ -37,7 +37,8 @@ pub struct Pty {
     controller: File,
 }
 
-/// Starts a program in its own session, with a new controlling terminal of this size and, where given, these settings.
+/// Starts a program in its own session, with a new controlling terminal of this size. With `like`, the terminal gets these
+/// settings.
 pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
     let mut command = program.command()?;
     let (ours, end) = open_pair(size, like)?;
@@ -48,7 +49,7 @@ pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::R
     Ok((ours, running))
 }
 
-/// A new terminal of this size: the master end and the program's end.
+/// Opens a new terminal of this size. Returns the master end and the program's end.
 pub fn open(size: Size) -> io::Result<(Pty, OwnedFd)> {
     open_pair(size, None)
 }
@@ -79,13 +80,13 @@ impl Pty {
         self.controller.write(bytes)
     }
 
-    /// The end-of-file byte in canonical mode; `None` in raw mode.
+    /// The byte that means end of file when it is typed in canonical mode; `None` in raw mode, where no byte does.
     pub fn canonical_eof(&self) -> Option<u8> {
         let mode = termios::tcgetattr(&self.controller).ok()?;
         mode.local_flags.contains(LocalFlags::ICANON).then(|| self.eof_byte())
     }
 
-    /// The end-of-file byte: Ctrl-D unless the program has set another.
+    /// The byte that means end of file in canonical mode: Ctrl-D, unless the program has set another.
     pub fn eof_byte(&self) -> u8 {
         const USUAL: u8 = 4;
         let chosen = |mode: Termios| mode.control_chars.get(SpecialCharacterIndices::VEOF as usize).copied();
@@ -118,8 +119,8 @@ pub struct OffscreenResult {
     pub output: Vec<u8>,
 }
 
-/// Runs a program in a terminal that nothing shows, until it ends, for at most `limit`: for programs that take their size from the
-/// first terminal.
+/// Runs a program in a terminal that is not shown, until it ends, for at most `limit`. For multiplexers and the like, which
+/// take their size from the first terminal.
 pub fn run_offscreen(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<OffscreenResult> {
     let deadline = Instant::now() + limit;
     let (pty, running) = spawn(program, size, None)?;

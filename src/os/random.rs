@@ -7,7 +7,7 @@ use std::{
 
 use super::digest;
 
-/// Random bytes, good enough for secrets.
+/// Random bytes from the kernel, suitable for secrets.
 pub fn bytes<const COUNT: usize>() -> io::Result<[u8; COUNT]> {
     let mut bytes = [0; COUNT];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -57,20 +57,20 @@ pub enum Incoming<T> {
 }
 
 impl RequestSocket {
-    /// Listens under a name in a directory. A request has at most `max_bytes` bytes.
+    /// Listens on a socket in a directory under a name. A request may have at most `max_bytes` bytes.
     pub fn listen(dir: &Path, name: &str, framing: Framing, max_bytes: usize) -> io::Result<Self> {
         let listener = socket::listen(dir, name)?;
         Ok(Self { path: dir.join(name), listener, connections: Vec::new(), next_id: 0, framing, max_bytes })
     }
 
-    /// The descriptors to poll.
+    /// The descriptors to poll before a call of [`Self::poll`]: the listener and all connections.
     pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         let callers = self.connections.iter().map(|caller| PollFd::new(caller.stream.as_fd(), caller.events()));
         std::iter::once(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)).chain(callers)
     }
 
-    /// Accepts connections and reads requests. One that `decode` refuses, or that is above the size limit, gets the reply
-    /// `invalid`.
+    /// Accepts connections and reads requests. A request that `decode` refuses, or that is too large, gets the reply `invalid`,
+    /// and its connection is closed. Does not block.
     pub fn poll<T>(&mut self, decode: impl Fn(&[u8]) -> Option<T>, invalid: &[u8]) -> Vec<Incoming<T>> {
         while let Ok((stream, _)) = self.listener.accept() {
             if self.connections.len() >= MAX_CONNECTIONS
@@ -108,7 +108,7 @@ impl RequestSocket {
         came
     }
 
-    /// Sends a reply and closes the connection.
+    /// Sends the reply to the connection `id` and closes it. Does nothing when the connection is gone.
     pub fn reply(&mut self, id: u64, text: &[u8]) {
         self.connections.retain_mut(|caller| {
             if caller.id == id {
@@ -125,7 +125,7 @@ impl RequestSocket {
         }
     }
 
-    /// Accepts no new connections. Open ones can still get a reply.
+    /// Removes the socket's file, so that no process can connect any more. Open connections can still get a reply.
     pub fn stop_accepting(&self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -88,7 +88,7 @@ fn watch_error(error: impl Into<io::Error>) -> StreamError {
     StreamError::Watch(error.into())
 }
 
-/// Runs a program and hands its output to `see` at once, from two threads.
+/// Runs a program to its end and passes its output to `see` at once, from other threads.
 ///
 /// # Errors
 /// When it cannot be started, or this process gets INT, TERM or HUP before its end.

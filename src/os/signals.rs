@@ -44,7 +44,7 @@ extern "C" fn write_signal(signal: libc::c_int) {
 }
 
 impl SignalPipe {
-    /// Catches these signals from now on.
+    /// Catches these signals from now on, for [`Self::next`].
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
     pub fn install(signals: &[Signal]) -> io::Result<Self> {
         let (read, write) = io::pipe()?;
@@ -62,7 +62,7 @@ impl SignalPipe {
         Ok(caught)
     }
 
-    /// Stops this process and its group, as the key for that does, until it is continued. A process that has no shell to
+    /// Stops this process and its group, as Ctrl-Z does, until the shell continues them. A process without a shell that could
     /// continue it goes on at once.
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
     pub fn stop_group(&self) -> io::Result<()> {
@@ -75,7 +75,7 @@ impl SignalPipe {
         Ok(stopped?)
     }
 
-    /// The next received signal, if any.
+    /// The next received signal; `None` when there is none yet. Does not block.
     pub fn next(&self) -> io::Result<Option<Signal>> {
         let mut number = [0];
         match (&self.read).read(&mut number) {
@@ -86,7 +86,8 @@ impl SignalPipe {
     }
 }
 
-/// Ends this process by a signal, so that its parent sees which.
+/// Ends this process by a signal, so that its parent sees which one. Returns only on failure, or when the signal does not end a
+/// process.
 pub fn end_by(signal: Signal) -> io::Result<()> {
     reset_all();
     Ok(nix::sys::signal::raise(signal)?)
@@ -109,7 +110,7 @@ impl Drop for SignalPipe {
     }
 }
 
-/// The signal of this name, with or without `SIG`, or of this number.
+/// The signal of a name in any letter case, with or without `SIG`, or of a number; `None` for any other text.
 pub fn parse(text: &str) -> Option<Signal> {
     if let Ok(number) = text.parse::<i32>() {
         return Signal::try_from(number).ok();
@@ -143,8 +144,8 @@ pub fn ignore_sigxfsz() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Blocks the signals that end a process in this thread, and in the threads that it starts from now on, until the process ends,
-/// because it has something to finish. Commands that it starts are not affected.
+/// Blocks INT, QUIT, TERM and HUP in this thread, and in the threads that it starts from now on, until the process ends, so
+/// that it can finish its work. Commands that it starts are not affected.
 pub fn defer_ends() -> io::Result<()> {
     SigSet::from_iter([Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     ARE_ENDS_DEFERRED.store(true, Relaxed);

@@ -22,12 +22,12 @@ use nix::sys::socket::{
 /// The longest path in a socket address, in bytes.
 const MAX_ADDRESS_BYTES: usize = 107;
 
-/// Whether this path fits into a socket address.
+/// Whether a path is short enough for a socket address.
 pub fn fits_address(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES
 }
 
-/// Listens under a name in a directory, for this user alone. The listener does not block.
+/// Listens on a socket in a directory under a name. Only this user may connect. The listener does not block.
 pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
     let dir = File::open(dir)?;
     let path = short_path(&dir, name);
@@ -37,13 +37,14 @@ pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Connects to the socket of a name in a directory.
+/// Connects to the socket of this name in a directory whose path may be long.
 pub fn connect(dir: &Path, name: &str) -> io::Result<UnixStream> {
     let dir = File::open(dir)?;
     UnixStream::connect(short_path(&dir, name))
 }
 
-/// Connects to a socket at a path that [`fits`], without waiting. A full connection queue counts as no listener.
+/// Connects to a socket at a path that [`fits_address`], without waiting: a full connection queue is an error, as when no
+/// process listens.
 pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -53,17 +54,16 @@ pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// The user id of the peer of a Unix socket.
 pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
     Ok(getsockopt(socket, PeerCredentials)?.uid())
 }
 
-/// The process that listens at the other end of a Unix socket, as this process's pid namespace numbers it.
+/// The id of the process that listens at the other end of a Unix socket, in this process's pid namespace.
 pub fn peer_pid(socket: &impl AsFd) -> io::Result<i32> {
     Ok(getsockopt(socket, PeerCredentials)?.pid())
 }
 
-/// A short path of a name in an open directory.
+/// A path to a name in an open directory that is short enough for a socket address. Valid as long as `dir` is open.
 pub(super) fn short_path(dir: &File, name: impl AsRef<Path>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name)
 }

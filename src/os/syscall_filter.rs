@@ -98,7 +98,7 @@ fn instructions() -> Vec<u8> {
     all.iter().flat_map(bytes).collect()
 }
 
-/// Opens a new terminal and makes the kernel type a character into it, which the filter denies.
+/// Asks the kernel to type a character into a new terminal. In a sandbox this must fail, because the filter denies it.
 #[expect(unsafe_code, reason = "the request has no safe form in the crates used here")]
 pub fn type_into_new_terminal() -> io::Result<()> {
     let terminal = openpty(None, None)?;

@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 
-/// A word of a line of words, such as `Environment=`.
+/// Quotes a text as one word of a line such as `Environment=`.
 pub fn word(text: &str) -> String {
     quoted(&text.replace('%', "%%"))
 }
 
-/// A word of a command line. Unlike the program's own path, each has its variables replaced.
+/// Quotes a text as one argument of a command line. Unlike in other words, `$` is escaped too, since systemd replaces variables
+/// there.
 pub fn argument(text: &str) -> String {
     quoted(&text.replace('%', "%%").replace('$', "$$"))
 }
 
-/// The value of a line that is one text, such as `Description=`.
+/// Escapes a text as the value of a line such as `Description=`. Control characters and backslashes become spaces.
 pub fn text(text: &str) -> String {
     text.replace('%', "%%").replace(|character: char| character.is_control() || character == '\\', " ")
 }

@@ -77,7 +77,7 @@ impl Drop for RawMode {
     }
 }
 
-/// Makes the terminal at stdin pass on every byte as it is typed, without echo; keys that send signals still do. Does nothing
+/// Makes the terminal at stdin pass on every byte as it is typed, without echo. Keys that send signals still do. Does nothing
 /// when stdin is not a terminal.
 pub fn enable_cbreak() -> io::Result<()> {
     let stdin = io::stdin();
@@ -87,7 +87,7 @@ pub fn enable_cbreak() -> io::Result<()> {
     Ok(termios::tcsetattr(stdin.as_fd(), SetArg::TCSANOW, &mode)?)
 }
 
-/// Asks on stderr and reads the answer from stdin. Only `y` and `yes` confirm.
+/// Asks a question on stderr and reads the answer from stdin. Only `y` and `yes`, in any letter case, confirm.
 pub fn confirm(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{question} [y/N] ")?;

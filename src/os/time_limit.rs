@@ -25,8 +25,8 @@ const INTERRUPT_SIGNAL: Signal = Signal::SIGURG;
 /// The interval at which the thread is interrupted again: at the first signal it may not have entered the call yet.
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Repeats `call`, which may block, until it returns without an interrupt; `None` when the limit is over first. A timer sends the
-/// interrupts, to the calling thread alone.
+/// Repeats a call that may block, until it ends without being interrupted by a signal; `None` when the limit is over first. A
+/// timer sends the interrupts, to the calling thread alone.
 pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
     install_handler()?;
     let deadline = Instant::now() + limit;
@@ -71,8 +71,8 @@ fn install_handler() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `work` in a thread with a stack of this many bytes. `None` when it panicked, took longer than `limit`, or no thread could be
-/// created; work that takes too long continues in its thread.
+/// Runs `work` in a thread with a stack of `stack` bytes. `None` when it panics, takes longer than `limit`, or the thread
+/// cannot be created. Work that takes too long goes on in its thread.
 pub fn run_on_big_stack<T: Send + 'static>(
     stack: usize,
     limit: Duration,

@@ -4,12 +4,12 @@ use std::{fs, path::PathBuf};
 
 use nix::unistd::{Uid, User};
 
-/// The login name, else the uid as text.
+/// The login name, or the uid as text when the user has none.
 pub fn name() -> String {
     passwd_entry().map_or_else(|| uid().to_string(), |(name, _)| name)
 }
 
-/// The home directory of the passwd entry.
+/// The home directory in the user database, whatever `HOME` says; `None` when the user has no entry.
 pub fn home() -> Option<PathBuf> {
     passwd_entry().map(|(_, home)| home)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::domain::quote::is_hidden;
 
-/// Text of several lines with everything that a terminal would obey shown as an escape. Newlines and tabs stay.
+/// Shows every character that a terminal would obey as an escape. Newlines and tabs stay.
 pub fn escape_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -18,7 +18,7 @@ pub fn escape_controls(text: &str) -> String {
     safe
 }
 
-/// The escaped text on one line: newlines and tabs become spaces.
+/// As [`escape_controls`], on one line: newlines and tabs become spaces.
 pub fn escape_line(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
@@ -26,7 +26,7 @@ pub fn escape_line(text: &str) -> String {
     escape_controls(text).replace(['\n', '\t'], " ")
 }
 
-/// Text on one line with everything that a terminal would obey left out; newlines and tabs become spaces.
+/// Removes every character that a terminal would obey; newlines and tabs become spaces.
 pub fn strip_controls(text: &str) -> String {
     text.chars()
         .map(|character| if matches!(character, '\n' | '\t') { ' ' } else { character })
@@ -34,8 +34,8 @@ pub fn strip_controls(text: &str) -> String {
         .collect()
 }
 
-/// A JSON text that a terminal does not obey either: what it would obey stands there as `\uXXXX`, which readers take for the
-/// same character. It can only be inside strings.
+/// Replaces the characters of a JSON text that a terminal would obey by `\uXXXX`, which readers take for the same characters.
+/// They can only be inside strings.
 pub fn escape_json(text: String) -> String {
     if !text.contains(is_terminal_control) {
         return text;

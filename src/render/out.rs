@@ -10,7 +10,7 @@ use super::{Meaning, Style, escape_json};
 /// A stream that cannot be written to.
 #[derive(Debug, Error)]
 pub enum OutError {
-    /// The reader went away; not a failure.
+    /// The reader has closed the pipe, which is no failure.
     #[error("the reader has closed the pipe")]
     Closed,
     /// A full disk, a closed descriptor.
@@ -27,7 +27,7 @@ impl From<io::Error> for OutError {
     }
 }
 
-/// How results are to be shown, and where.
+/// The form in which results are shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Out {
     /// One JSON document instead of words.
@@ -41,12 +41,12 @@ pub struct Out {
 }
 
 impl Out {
-    /// Writes text to stdout, as it is.
+    /// Writes text to stdout without escaping anything in it.
     pub fn text(&self, text: &str) -> Result<(), OutError> {
         self.bytes(text.as_bytes())
     }
 
-    /// Writes bytes to stdout, as they are: for programs, which asked for exactly these.
+    /// Writes bytes to stdout as they are, for programs that asked for exactly these.
     pub fn bytes(&self, bytes: &[u8]) -> Result<(), OutError> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes)?;
@@ -54,7 +54,7 @@ impl Out {
         Ok(())
     }
 
-    /// Writes one line to stdout.
+    /// Writes text and a newline to stdout, without escaping anything in it.
     pub fn line(&self, line: &str) -> Result<(), OutError> {
         self.text(&format!("{line}\n"))
     }
@@ -64,24 +64,26 @@ impl Out {
         self.line(&escape_json(serde_json::to_string(document).map_err(OutError::Json)?))
     }
 
-    /// Says something beside the result, on stderr. A note that cannot be written is no failure.
+    /// Writes a note to stderr, unless the output is quiet. A note that cannot be written is no failure.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr().lock(), "{}", self.stderr_style.paint(Meaning::Faint, text));
         }
     }
 
-    /// Writes text to stderr, as it is. What cannot be written there is left out.
+    /// Writes text to stderr as it is. A failure to write is ignored.
     pub fn write_stderr(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Says on one line of a terminal, over what it said before, how far something is; nothing clears the line.
+    /// Shows the progress of a command on one line of the terminal, in place of the message before. The last message stays on
+    /// the line.
     pub fn progress(&self, text: &str) {
         self.write_stderr(&format!("\r\u{1b}[K{text}"));
     }
 
-    /// Writes to stderr, whatever `--quiet` says. What cannot be written there can be said nowhere.
+    /// Writes an error to stderr, even if the output is quiet. A failure to write is ignored, because it can be reported
+    /// nowhere.
     pub fn write_error(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }

@@ -11,12 +11,12 @@ const MARGIN: i32 = 4;
 pub struct QrCode(Matrix);
 
 impl QrCode {
-    /// The code of a text; `None` for one that is too long.
+    /// Encodes a text; `None` when it is too long.
     pub fn new(text: &str) -> Option<Self> {
         Matrix::encode_text(text, QrCodeEcc::Low).ok().map(Self)
     }
 
-    /// The modules of one side, with the margin.
+    /// The number of modules on one side, with the margin.
     pub fn size(&self) -> i32 {
         self.0.size() + 2 * MARGIN
     }
@@ -25,8 +25,8 @@ impl QrCode {
         self.0.get_module(x - MARGIN, y - MARGIN)
     }
 
-    /// Lines of half blocks for a terminal. With colours the code is black on white; without, it is drawn for light text on a dark
-    /// ground.
+    /// Draws the code with half blocks, for a terminal. With colours it is black on white; without, it is drawn for light text
+    /// on a dark ground.
     pub fn terminal(&self, has_colours: bool) -> String {
         let mut text = String::new();
         for y in (0..self.size()).step_by(2) {
@@ -46,7 +46,7 @@ impl QrCode {
         text
     }
 
-    /// The dark modules as the data of an SVG path, one unit each.
+    /// The data of an SVG path that draws the dark modules, one unit each.
     pub fn svg_path(&self) -> String {
         let mut path = String::new();
         for y in 0..self.size() {

@@ -1,4 +1,4 @@
-//! A program's output on its way through: as it is into pipes, made safe for terminals.
+//! Passes a program's output on: unchanged into pipes, made safe for terminals.
 
 use std::{
     io::{self, Write},
@@ -7,10 +7,10 @@ use std::{
 
 use super::{Out, escape_controls};
 
-/// Passes a program's two streams on. What cannot be written is left out: the program goes on.
+/// Passes on the two output streams of a program. A failure to write is ignored, so that the program continues.
 #[derive(Debug)]
 pub struct Relay {
-    /// Everything goes to stderr: stdout is for a document.
+    /// Whether everything goes to stderr, because stdout is for a document.
     to_stderr: bool,
     stdout: Mutex<StreamFilter>,
     stderr: Mutex<StreamFilter>,
@@ -19,7 +19,7 @@ pub struct Relay {
 #[derive(Debug)]
 struct StreamFilter {
     is_terminal: bool,
-    /// The beginning of a character whose rest has not come yet.
+    /// The first bytes of a character whose other bytes have not come yet.
     incomplete: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl StreamFilter {
 }
 
 impl Relay {
-    /// A relay to where results and notes go.
+    /// A relay to the streams of `out`. When `out` writes a JSON document, both streams go to stderr.
     pub fn new(out: &Out, stdout_is_terminal: bool, stderr_is_terminal: bool) -> Self {
         let lane = |is_terminal| Mutex::new(StreamFilter { is_terminal, incomplete: Vec::new() });
         Self {
@@ -58,7 +58,7 @@ impl Relay {
         }
     }
 
-    /// Passes on what came from the program's stdout.
+    /// Passes on bytes from the program's stdout, made safe if they go to a terminal.
     pub fn out(&self, bytes: &[u8]) {
         let shown = self.stdout.lock().unwrap_or_else(PoisonError::into_inner).filter(bytes);
         if self.to_stderr {
@@ -68,7 +68,7 @@ impl Relay {
         }
     }
 
-    /// Passes on what came from the program's stderr.
+    /// Passes on bytes from the program's stderr, made safe if they go to a terminal.
     pub fn err(&self, bytes: &[u8]) {
         let shown = self.stderr.lock().unwrap_or_else(PoisonError::into_inner).filter(bytes);
         write_lossy(&mut io::stderr().lock(), &shown);

@@ -19,7 +19,8 @@ pub struct Style {
 }
 
 impl Style {
-    /// `--color always` or `never`; `auto` is for terminals where `NO_COLOR` is unset.
+    /// Decides by the value of `--color`. Any value but `always` and `never` means colour on a terminal that can show it, unless
+    /// `NO_COLOR` is set.
     pub fn choose(choice: &str, is_terminal: bool, env: &Env) -> Self {
         let colour = match choice {
             "always" => true,
@@ -60,7 +61,7 @@ fn meaning_of(word: &str) -> Option<Meaning> {
     }
 }
 
-/// Colours the status words of a rendered table, of which the first line has the headings.
+/// Colours the status words of a rendered table, whose first line must be the headings.
 pub(super) fn colour_status(table: &str, style: Style) -> String {
     let mut lines = table.lines();
     let Some(headings) = lines.next().filter(|_| style.is_on()) else { return table.to_owned() };

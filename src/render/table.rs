@@ -35,7 +35,7 @@ impl Table {
         Self { cells, whole: vec![0], optional: Vec::new(), expendable: Vec::new() }
     }
 
-    /// Never cuts these columns: ids, which a person copies into the next command.
+    /// Never cuts these columns. They are for ids, which a person copies into the next command.
     #[must_use]
     pub fn with_whole(mut self, headings: &[&str]) -> Self {
         let found = headings.iter().filter_map(|heading| self.position(&heading.to_uppercase()));
@@ -44,14 +44,14 @@ impl Table {
         self
     }
 
-    /// Leaves these columns out, one after the other, when the last column gets too narrow.
+    /// Removes these columns, one after the other, when the last column gets too narrow.
     #[must_use]
     pub fn with_optional(mut self, headings: &[&str]) -> Self {
         self.optional = headings.iter().map(|heading| heading.to_uppercase()).collect();
         self
     }
 
-    /// Leaves these columns out, one after the other, when whole columns would not fit otherwise.
+    /// Removes these columns, one after the other, when whole columns would not fit otherwise.
     #[must_use]
     pub fn with_expendable(mut self, headings: &[&str]) -> Self {
         self.expendable = headings.iter().map(|heading| heading.to_uppercase()).collect();
@@ -70,7 +70,7 @@ impl Table {
         self.cells.len() < 2
     }
 
-    /// The table as text that ends in a newline; at most `width` columns wide where that is given.
+    /// Formats the table as text that ends in a newline, at most `width` columns wide if it is given.
     pub fn render(mut self, width: Option<usize>) -> String {
         if let Some(width) = width {
             self.fit(width);
@@ -86,7 +86,7 @@ impl Table {
         table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
-    /// As [`Table::render`], with status words in the colours of their meaning.
+    /// As [`Table::render`], with the status words in colours.
     pub fn coloured(self, width: Option<usize>, style: Style) -> String {
         colour_status(&self.render(width), style)
     }

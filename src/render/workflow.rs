@@ -10,7 +10,7 @@ pub enum AnnotationLevel {
     Error,
 }
 
-/// One workflow command on a line of its own, with its newline. No text in it can be another command.
+/// Formats a workflow command with its newline. No text in it can become another command.
 pub fn annotation(level: AnnotationLevel, title: &str, message: &str) -> String {
     let level = match level {
         AnnotationLevel::Notice => "notice",
@@ -25,7 +25,7 @@ fn escape_data(text: &str) -> String {
     escape_line(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Text in Markdown that stays text: no link, no mention, no table cell and no HTML comes of it.
+/// Formats text for Markdown so that it stays text: it cannot become a link, a mention, a table cell or HTML.
 pub fn markdown_code(text: &str) -> String {
     let mut code = String::from("<code>");
     for character in escape_line(text).chars() {

@@ -54,7 +54,7 @@ pub(super) struct DraftFile {
 }
 
 impl DraftFile {
-    /// An empty draft in the directory of its target.
+    /// Creates an empty draft in the directory of its target, so that it can be renamed to it.
     pub fn create_for(target: &Path) -> Result<Self, StoreError> {
         // Only a part of the target's name: the whole name must not exceed the file system's limit.
         let name: String =
@@ -147,8 +147,8 @@ pub fn restore(
     Ok(done)
 }
 
-/// Goes on with a store that lacks records which were written: their numbers are not given out again, and every epoch
-/// becomes invalid, because lost claims may have been given out under higher ones. `None` when nothing is missing.
+/// Accepts that a store lacks records which were written. Their numbers are not given out again, and every epoch becomes
+/// invalid, because lost claims may have had higher ones. Returns `None` when nothing is missing.
 pub fn accept_loss(
     path: &Path,
     runtime: &Path,
@@ -176,8 +176,8 @@ pub fn accept_loss(
     Ok(accepted)
 }
 
-/// Creates a new store where one that is remembered in `outside` is gone. Its numbers of events and tasks go on where those of
-/// the other ended.
+/// Creates a new store in place of one that is remembered in `outside` and is gone. The numbers of its events and tasks continue
+/// where those of the old store ended.
 pub fn create_new(path: &Path, runtime: &Path, outside: &Path, now: Timestamp, actor: &str) -> Result<(), StoreError> {
     let known = progress::known(outside);
     let store = Store::open_for_writing(path, runtime, None)?;
@@ -360,17 +360,17 @@ const RAISE_EVENT_NUMBER: Statement<'_> = Statement {
          FROM (SELECT current_setting('fairway.numbers')::jsonb AS numbers) AS counted",
 };
 
-/// The numbers after a gap.
+/// The numbers after a dump or a replica was made valid again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leap {
     /// The new epoch of every task.
     pub epoch: i64,
-    /// The number of the event that says so.
+    /// The number of the event that records this.
     pub event: i64,
 }
 
-/// Lifts every epoch and the number of the newest event by a leap, so that what was given out since the dump is not valid and does
-/// not come again. Claims stay, under the new epoch.
+/// Raises every epoch and the number of the newest event so far that nothing which was given out since the dump is valid or is
+/// given out again. Claims stay, under the new epoch.
 pub fn leap(store: &Store, now: Timestamp, actor: &str) -> Result<Leap, StoreError> {
     store.write(now, actor, |tx: &WriteTx<'_>| {
         let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;

@@ -19,7 +19,7 @@ pub struct ClaimPeriod {
     pub ended: Option<(Timestamp, ClaimEnd)>,
 }
 
-/// Where a claim is worked on.
+/// The place where a claim is worked on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimPlace {
     pub lane: Option<LaneName>,
@@ -34,7 +34,6 @@ pub struct ClaimPlace {
 pub struct NewestClaim {
     /// The session, when the claimant is one.
     pub session: Option<SessionId>,
-    /// Where it is worked on.
     pub place: ClaimPlace,
     pub is_live: bool,
 }
@@ -43,7 +42,7 @@ pub struct NewestClaim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimChain {
     pub first_epoch: i64,
-    /// When that was made.
+    /// When the first claim of the chain was made.
     pub since: Timestamp,
 }
 
@@ -89,12 +88,12 @@ pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreEr
     Ok(())
 }
 
-/// The epoch of the newest claim that `claimant` ever had on a task.
+/// The epoch of the newest claim that `claimant` ever had on a task; `None` when there was none.
 pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Option<i64>, StoreError> {
     Ok(sql::first(tx.conn(), LATEST, &[&task, &claimant], |row| row.get(0))?.flatten())
 }
 
-/// The claimants of a task under epochs above this one, oldest first.
+/// The claimants of a task under epochs above `epoch`, oldest first.
 pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task, &epoch], |row| row.get(0))
 }
@@ -110,7 +109,7 @@ pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<NewestClaim>, Sto
     })
 }
 
-/// The unbroken chain of continuations that ends with the newest claim of a task.
+/// The unbroken chain of continuations that ends with the newest claim of a task; `None` when it was never claimed.
 pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, StoreError> {
     let history = history(tx, task)?;
     let mut chain = None;
@@ -135,12 +134,12 @@ pub fn claiming_sessions(
     sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| row.get::<SessionId>(0))
 }
 
-/// The tasks whose live claims sessions made in a lane.
+/// The tasks with live claims that sessions made in a lane.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane], |row| row.get::<TaskId>(0))
 }
 
-/// All claimants of a task, newest first.
+/// All claims of a task, newest first.
 pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ClaimPeriod>, StoreError> {
     sql::rows(tx.conn(), HISTORY, &[&task], |row| {
         let ended = match (row.get::<Option<i64>>(3)?, row.get::<Option<String>>(4)?) {

@@ -76,8 +76,8 @@ impl Store {
         PostgresStore::migrate(address)
     }
 
-    /// The file, for what only a file can do.
-    /// [`StoreError::NoFile`] when the store is on a server.
+    /// The store's file, for operations that only a file supports.
+    /// Fails with [`StoreError::NoFile`] when the store is on a server.
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "one engine is always a file"))]
     pub(super) fn file(&self) -> Result<&SqliteStore, StoreError> {
         match &self.engine {
@@ -130,7 +130,8 @@ impl Store {
         }
     }
 
-    /// Lets a waiter, which is bound in [`Store::wake_dir`], hear of the changes by other hosts too. Look once after this.
+    /// Also wakes a waiter, which is bound in [`Store::wake_dir`], when other hosts change the store. The caller must look at
+    /// the store once after this call.
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(waiter),
@@ -146,9 +147,9 @@ impl Store {
         found
     }
 
-    /// As [`Self::read`], for many statements: a server gets those that do not depend on each other's rows in one exchange. There
-    /// `query` runs several times, and each but the last sees no rows of statements that are new to it. So it must have no effect,
-    /// and ask the same each time.
+    /// As [`Self::read`], for many statements: those that do not depend on each other's rows go to a server in one exchange.
+    /// There `query` runs several times, and every run but the last sees no rows of statements that are new to it. So it must
+    /// have no effect, and read the same each time.
     pub fn read_together<T, E: From<StoreError>>(
         &self,
         mut query: impl FnMut(&ReadTx<'_>) -> Result<T, E>,

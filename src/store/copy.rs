@@ -44,9 +44,9 @@ const SCHEMAS: &str = "SELECT nspname::text FROM pg_namespace";
 const SET_NUMBERS: &str = "SELECT set_config('fairway.numbers', $1, true)";
 // Reading a large file between two statements may take longer than a command may.
 const NO_IDLE_TIMEOUT: &str = "SET LOCAL idle_in_transaction_session_timeout = 0";
-/// The length of the rows that are inserted at once, in bytes.
+/// The size of the rows that one statement inserts, in bytes.
 const BATCH_BYTES: usize = 256 << 10;
-/// The table whose rows refer to one another: they are inserted at once.
+/// The table whose rows refer to each other, so that one statement must insert all of them.
 const SELF_REFERRING_TABLE: &str = "agent_sessions";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,26 +74,26 @@ impl Table {
     }
 }
 
-/// A copy to make: from where to where, by whom and when.
+/// A move to make: from where to where, by whom and when.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyRequest<'a> {
     pub root: &'a Path,
     pub file: &'a Path,
     /// The directory where waiters bind their sockets.
     pub runtime: &'a Path,
-    /// The directory of what is remembered outside of the store's tree.
+    /// The directory for facts about stores outside of their trees.
     pub outside: Option<&'a Path>,
     pub address: &'a StoreAddress,
     pub clock: Clock,
     pub now: Timestamp,
     pub actor: &'a str,
-    /// The name of this host and its id, which has the worktrees of lanes that name no host.
+    /// The name and the id of this host. Lanes that name no host have their worktrees on it.
     pub host: (&'a str, Option<&'a str>),
 }
 
 impl CopyRequest<'_> {
-    /// Moves the store from the file to the server, which must have no store there or an empty one. `point` runs when the copy is
-    /// complete, before the file is renamed: from then on commands look at the server.
+    /// Moves the store from the file to the server, which must have no store there or an empty one. `point` runs when the copy
+    /// is complete, before the file is renamed: it must make commands use the server.
     /// Without a complete copy the file stays as it is.
     pub fn to_server<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         PostgresStore::migrate(self.address)?;
@@ -148,8 +148,8 @@ impl CopyRequest<'_> {
         Ok(report)
     }
 
-    /// Moves the store from the server to the file, which must not be there. The schema on the server gets another name, so that
-    /// no host goes on in it; `point` runs afterwards.
+    /// Moves the store from the server to the file, which must not exist. The schema on the server gets another name, so that no
+    /// host goes on working in it; `point` runs afterwards and must make commands use the file.
     /// Without a complete copy the schema stays as it is.
     pub fn to_file<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         let server = PostgresStore::open(self.address, self.root, self.clock)?;

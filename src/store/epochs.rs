@@ -1,4 +1,4 @@
-//! The epochs of claims, raised as a whole: after a restore or a move, no claim of before counts.
+//! Raises the epochs of all claims: after a restore or a move of the store, no earlier claim is valid.
 
 use super::{
     StoreError, WriteTx,
@@ -9,7 +9,7 @@ use crate::domain::{
     claim::{Claim, ClaimEnd},
 };
 
-/// The increase of all epochs if those that were given out are unknown.
+/// The increase of all epochs when it is unknown which ones were given out.
 pub(super) const EPOCH_JUMP: i64 = 1_000_000;
 
 const HIGHEST_EPOCH: Statement<'_> = Statement {
@@ -27,7 +27,7 @@ const END_ALL_CLAIMS: &str = "UPDATE claims SET ended_at = $1, ended_as = $2 WHE
 const CLAIMED_TASKS: &str = "SELECT t.id, t.claimant, t.claim_role, t.claimed_at, s.id FROM tasks t \
      LEFT JOIN agent_sessions s ON s.id = t.claim_session WHERE t.claimant IS NOT NULL ORDER BY t.id";
 
-/// Raises every epoch to this one and renews the claims under it.
+/// Raises every epoch to this one and renews the live claims under it.
 pub(super) fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreError> {
     let conn = tx.conn();
     let now = tx.now().millis();

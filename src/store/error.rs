@@ -7,12 +7,12 @@ use thiserror::Error;
 
 use crate::domain::plural;
 
-/// The events that a store lacks of the remembered ones.
+/// The events that are remembered but missing in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// The number of the newest event that was written.
+    /// The number of the newest event that is remembered.
     pub known_event: i64,
-    /// The number of the newest event that is there.
+    /// The number of the newest event in the store.
     pub found_event: i64,
 }
 
@@ -173,7 +173,7 @@ impl From<io::Error> for StoreError {
 }
 
 impl StoreError {
-    /// A file operation that failed, by what it was for.
+    /// The error of a failed file operation; `what` names the file or the purpose.
     pub fn io(what: impl Into<String>, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
@@ -200,7 +200,7 @@ impl StoreError {
         )
     }
 
-    /// This error with the file's name, or the name of its directory, where it has none yet.
+    /// Adds the file's name, or that of its directory, where the error has none yet.
     #[must_use]
     pub fn with_path(self, file: &std::path::Path) -> Self {
         match self {

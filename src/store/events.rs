@@ -129,7 +129,7 @@ pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> 
     sql::first(tx.conn(), TIME, &[&seq], |row| row.get::<Timestamp>(0))
 }
 
-/// The sequence number above `after` behind which the newest `count` matching events stand.
+/// The sequence number, at least `after`, that is followed by the newest `count` matching events.
 pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usize) -> Result<i64, StoreError> {
     if count == 0 {
         return Ok(last_seq(tx)?.max(after));
@@ -212,7 +212,7 @@ pub fn last_seq(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), NEWEST, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The newest state transition of a task.
+/// The newest event that moved a task to another state.
 pub fn newest_transition(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<LoggedEvent>, StoreError> {
     newest_of(tx, task, EventKind::is_transition)
 }

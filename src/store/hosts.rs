@@ -9,7 +9,7 @@ use crate::env::Timestamp;
 /// A machine that works, or worked, on the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its id; `None` in a store whose records are all of an earlier version.
+    /// Its id; `None` when all records of the store are of an earlier version.
     pub id: Option<String>,
     /// Its name and pid namespace, for people.
     pub name: String,

@@ -128,7 +128,7 @@ pub(super) fn database_errors<'c>(conn: impl Into<Connection<'c>>) -> Result<Vec
     Ok(found)
 }
 
-/// Every derived column with a wrong value; at most twenty of a kind.
+/// Every derived column with a wrong value, at most twenty of a kind.
 pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError> {
     let mut found = Vec::new();
     let mut look = |code, query: &str, tell: fn(&Row<'_>) -> Result<String, StoreError>| -> Result<(), StoreError> {
@@ -164,7 +164,8 @@ pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError
     Ok(found)
 }
 
-/// Repairs the findings of [`differences`]. The task's row is authoritative; its history is adapted.
+/// Repairs what [`inconsistencies`] finds and returns the number of changed rows. A task's row is taken as right, and its
+/// history is adapted.
 pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     let conn = tx.conn();
     let mut changed = sql::execute(conn, FIX_DEPS, &[])?;
@@ -186,7 +187,7 @@ pub fn dependencies(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError
     sql::rows(tx.conn(), DEPENDENCIES, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Every child task and its parent.
+/// Every task that has a parent, as task and parent.
 pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
@@ -195,7 +196,7 @@ pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// Commands that run at once read the clock at different times.
+/// How far apart the clock readings of commands that run at once may be.
 const TOLERANCE_MS: i64 = 60_000;
 
 const FUTURE_TIMES: &str = "SELECT \
@@ -206,12 +207,12 @@ const SHORTEN_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
 const SHORTEN_HEARTBEATS: &str =
     "UPDATE agent_sessions SET last_heartbeat_at = $2 WHERE ended_at IS NULL AND last_heartbeat_at > $1";
 
-/// Whether a clock that was ahead has written a lease or a heartbeat.
+/// Whether there is a lease or a heartbeat of the future, which a clock that was ahead has written.
 pub fn has_future_times(tx: &ReadTx<'_>, now: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), FUTURE_TIMES, &[&(now.millis() + TOLERANCE_MS)], |row| row.get(0))?.unwrap_or(false))
 }
 
-/// Counts leases and heartbeats of the future from now.
+/// Shortens leases and heartbeats of the future, as if they had been written now.
 pub fn count_future_times_from_now(tx: &WriteTx<'_>) -> Result<(), StoreError> {
     let now = tx.now().millis();
     sql::execute(tx.conn(), SHORTEN_LEASES, &[&(now + TOLERANCE_MS), &now])?;

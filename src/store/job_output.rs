@@ -189,7 +189,7 @@ impl OutputStore {
         })
     }
 
-    /// How much output a job has, and how much of it was dropped.
+    /// How much a job has printed, and how much of that was dropped.
     pub fn totals(&self, job: &JobId) -> Result<Totals, StoreError> {
         let read = |row: &Row<'_>| {
             Ok(Totals {
@@ -243,7 +243,7 @@ impl OutputStore {
         self.query(BEFORE_IN_STREAM, &[run.bytes(), &seq, &limit, &stream])
     }
 
-    /// The sequence number of the newest event, or of the newest output, after `since_seq`.
+    /// The sequence number of the newest event after `since_seq`, or of the newest output when `events` is false.
     pub fn newest_after(&self, run: &JobId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
         let statement = if events { NEWEST_EVENT } else { NEWEST_OUTPUT };
         sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| row.get(0))

@@ -128,8 +128,8 @@ pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
-/// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both hold
-/// digits and dashes only.
+/// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both texts may
+/// hold digits and hyphens only.
 pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }
@@ -149,17 +149,17 @@ pub fn count_active(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<i64, StoreEr
     Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host.name, &host.id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The first queued jobs, in spawn order.
+/// The oldest queued jobs of all hosts, in spawn order, at most `limit`.
 pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), QUEUED, &[&limit], read)
 }
 
-/// The first queued job of a host.
+/// The oldest queued job of a host, in spawn order.
 pub fn first_queued(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), FIRST_QUEUED, &[&host.name, &host.id], read)
 }
 
-/// The first queued job of a host whose queue has no active job.
+/// The oldest queued job of a host whose queue has no active job.
 pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), NEXT, &[&host.name, &host.id], read)
 }

@@ -25,7 +25,7 @@ const UNFINISHED: &str = text!(SELECT, "WHERE ended_at IS NULL ORDER BY id");
 const NEWEST_OF: &str = text!(SELECT, "WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
 const NEWEST: &str = text!(SELECT, "ORDER BY id DESC LIMIT $1");
 const LANDED_IN: &str = text!(SELECT, "WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
-/// A landing of a base on itself, which is the newest one in that base.
+/// A failed landing of a base's own commit, if no later landing is into the same base.
 const STOPPED: &str = text!(
     SELECT,
     "WHERE state = 'failed' AND commit_id = base_before AND NOT EXISTS (SELECT 1 FROM landings AS later WHERE later.base = \
@@ -100,12 +100,11 @@ pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), UNFINISHED, &[], read)
 }
 
-/// The bases in which nothing lands since a command failed on them alone, each by the landing that found it.
+/// The bases into which nothing lands because a command failed on the base alone. Each is given as the landing that found this.
 pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), STOPPED, &[], read)
 }
 
-/// The newest landing of a commit into a base in a style.
 pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
     sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style], read)
 }
@@ -115,7 +114,7 @@ pub fn newest(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), NEWEST, &[&limit], read)
 }
 
-/// The landings in a base, newest first, at most `limit`.
+/// The successful landings into a base, newest first, at most `limit`.
 pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
 }
@@ -164,7 +163,7 @@ pub fn ready_dependents(tx: &ReadTx<'_>, on: &[&TaskId]) -> Result<Vec<(TaskId, 
     sql::rows(tx.conn(), READY_DEPENDENTS, &[&ids.join(" ")], |row| Ok((read_id(row)?, row.get::<TaskId>(1)?)))
 }
 
-/// Writes with which commit a task landed, or that its work is not landed any more.
+/// Records the commit with which a task landed; `None` records that its work is not landed any more.
 pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_LANDED, &[&task, &commit, &tx.now()])?;
     Ok(())

@@ -125,7 +125,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreErr
     sql::rows(tx.conn(), EXPIRED, &[&now], read)
 }
 
-/// When the next open message expires.
+/// The first time after `now` at which an open message expires.
 pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| row.get::<Timestamp>(0))
 }
@@ -210,7 +210,7 @@ pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<O
     sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to], read)
 }
 
-/// Extends an offer that expires at `until`. Returns whether the offer still existed.
+/// Extends an offer that expires at `until` to the time `then`. Returns whether the offer still existed.
 pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until, &then])? == 1)
 }

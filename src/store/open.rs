@@ -232,7 +232,8 @@ pub(super) fn open_checked(path: &Path, schema: &Schema) -> Result<Connection, S
     Ok(conn)
 }
 
-/// The schema version of a Fairway file.
+/// Reads the schema version of a Fairway file. Refuses the file of another program, and a version that is newer than this
+/// binary.
 pub(super) fn schema_version(conn: &Connection, path: &Path, schema: &Schema) -> Result<i64, StoreError> {
     let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (read("application_id")?, read("user_version")?);
@@ -358,8 +359,8 @@ fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Decides, before a connection is closed, whether closing writes the WAL back. That costs a millisecond, so a writer does it
-/// only when the WAL is large. A reader leaves an existing WAL as it was while others write: one that is idle is written back, since
-/// a program that changes every file of a tree costs the WAL, and leaves the store's records where they are.
+/// only when the WAL is large. A reader leaves an existing WAL as it was while others write, and writes an idle one back: a
+/// program that changes every file of a tree destroys a WAL, but not the records in the store's file.
 pub(super) fn prepare_close(conn: &Connection, path: &Path, wal_was_there: bool) {
     let wrote = conn.total_changes() > 0;
     let keep_log = if wrote {
@@ -395,8 +396,8 @@ fn resolve_dir(path: &Path) -> PathBuf {
     dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name))
 }
 
-/// Waits for a turn in the queue in front of every write; `None` after the timeout. The queue is for fairness only: SQLite's own lock
-/// serializes writes, and a write proceeds without a turn.
+/// Waits for a turn in the queue in front of every write; `None` after the timeout. The queue is for fairness only: SQLite's own
+/// lock serializes writes, and a write proceeds without a turn.
 pub(super) fn acquire_turn(store: &Path, timeout: Duration) -> io::Result<Option<QueuedLock>> {
     lock_queue::acquire(&sibling_path(store, "-turn"), timeout)
 }

@@ -21,9 +21,9 @@ pub struct LaneDiffstat {
     pub files: u64,
     pub added: u64,
     pub deleted: u64,
-    /// When it was looked at.
+    /// When the worktree was examined.
     pub taken_at: Timestamp,
-    /// Whether it could be judged.
+    /// Whether the change could be determined.
     pub is_known: bool,
     /// The commit that was checked out.
     pub tip: Option<String>,
@@ -217,12 +217,12 @@ pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot, runs_later: &[&st
     Ok(())
 }
 
-/// The overlaps, by the names of their lanes.
+/// The present overlaps, ordered by the names of their lanes.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), OVERLAPS, &[], read_overlap)
 }
 
-/// The overlaps with those that are gone, by the names of their lanes.
+/// As [`all`], together with the overlaps that are gone.
 pub fn all_with_gone(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), ALL_OVERLAPS, &[], read_overlap)
 }

@@ -25,7 +25,7 @@ const NEWEST_WRITTEN: &str = "SELECT id, session_id, state, summary, created_at 
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL ORDER BY id DESC LIMIT 1";
 const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL AND session_id = $2 ORDER BY id DESC LIMIT 1";
-/// The same for every claimed task, and for every task that a live session was launched for.
+/// As `NEWEST_WRITTEN`, for every claimed task. `NEWEST_OF_LAUNCHED` is for the tasks that live sessions were launched for.
 const NEWEST_OF_HELD: &str = "SELECT t.id, c.id, c.session_id, c.state, c.summary, c.created_at \
      FROM tasks t INDEXED BY tasks_held JOIN checkpoints c ON c.id = (SELECT max(w.id) FROM checkpoints w \
      INDEXED BY checkpoints_written WHERE w.task_id = t.id AND w.origin IS NULL) WHERE t.claimant IS NOT NULL";
@@ -111,12 +111,12 @@ fn read_checkpoint_from(row: &Row<'_>, column: usize) -> Result<WrittenCheckpoin
     })
 }
 
-/// The newest written checkpoint of a task.
+/// The newest checkpoint of a task that an agent or a person wrote.
 pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<WrittenCheckpoint>, StoreError> {
     sql::first(tx.conn(), NEWEST_WRITTEN, &[&task], read_checkpoint)
 }
 
-/// The newest checkpoint of a task that a session wrote.
+/// The newest checkpoint of a task that this session wrote.
 pub fn newest_written_by(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -137,7 +137,8 @@ pub fn newest_of_held(tx: &ReadTx<'_>) -> Result<BTreeMap<TaskId, WrittenCheckpo
     Ok(newest_by_task(tx, NEWEST_OF_HELD)?.into_iter().collect())
 }
 
-/// As [`newest_written_by`], for every session that has claimed a task, and every live one that was launched for a task, at once.
+/// As [`newest_written_by`], for every session that has claimed a task, and every live session that was launched for one, at
+/// once.
 pub fn newest_of_sessions(tx: &ReadTx<'_>) -> Result<BTreeMap<(TaskId, SessionId), WrittenCheckpoint>, StoreError> {
     let mut found = BTreeMap::new();
     for query in [NEWEST_OF_HOLDERS, NEWEST_OF_LAUNCHED] {
@@ -160,9 +161,9 @@ pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, Stor
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskCounts {
-    /// Claimable now.
+    /// Tasks that can be claimed now.
     pub ready: i64,
-    /// Neither done nor cancelled.
+    /// Tasks that are neither done nor cancelled.
     pub open: i64,
     pub done: i64,
 }
@@ -174,7 +175,7 @@ pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     Ok(TaskCounts { ready: count(COUNT_READY)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
 }
 
-/// The numbers of [`TaskCounts`] that a task counts in: each is 0 or 1.
+/// The counts of [`TaskCounts`] for one task: each is 0 or 1.
 pub type TaskState = TaskCounts;
 
 fn read_state(row: &Row<'_>) -> Result<(String, TaskState), StoreError> {
@@ -195,12 +196,12 @@ pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreE
     Ok(sql::first(tx.conn(), TASK_STATE, &[&task], read_state)?.map(|(_, state)| state))
 }
 
-/// The columns of a live session that change with each of its changes.
+/// The columns of a live session by which a change of it is noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionStamp {
     pub id: SessionId,
     pub version: i64,
-    /// Its last heartbeat, which is put right after a step of the clock without a new version.
+    /// Its last heartbeat, which may be corrected after a step of the clock without a new version.
     pub last_heartbeat_at: Option<Timestamp>,
     /// When its backend last saw output of it.
     pub last_output_at: Option<Timestamp>,

@@ -55,7 +55,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The furthest of both, number by number.
+    /// Keeps the higher of each two numbers.
     fn merge(&mut self, other: &Self) {
         self.event = self.event.max(other.event);
         for (prefix, number) in &other.task_numbers {
@@ -63,7 +63,7 @@ impl Progress {
         }
     }
 
-    /// Remembers that this id was given out.
+    /// Records that the id of a task was given out.
     pub fn add_task(&mut self, id: &TaskId) {
         if let Some((prefix, number)) = id.as_str().rsplit_once('-')
             && let Ok(number) = number.parse()
@@ -110,7 +110,7 @@ impl Progress {
     }
 }
 
-/// The memory of one open store.
+/// The file that remembers the progress of one open store.
 #[derive(Debug)]
 pub(super) struct ProgressFile {
     path: PathBuf,
@@ -123,8 +123,8 @@ impl ProgressFile {
         Ok((Self { path: dir.join(format!("{id}{SUFFIX}")) }, progress))
     }
 
-    /// Compares a store with what is remembered of it.
-    /// [`StoreError::Lost`] when the store lacks records.
+    /// Compares a store with what is remembered about it.
+    /// Fails with [`StoreError::Lost`] when the store lacks records.
     pub(super) fn check<'c>(conn: impl Into<Connection<'c>>, path: &Path, dir: &Path) -> Result<Self, StoreError> {
         let conn = conn.into();
         let (file, found) = Self::of(conn, dir)?;
@@ -145,7 +145,8 @@ impl ProgressFile {
         read(&self.path)
     }
 
-    /// Remembers this. A failure is none of the caller's: the memory is then behind.
+    /// Remembers how far the store has come. A failure is ignored: the remembered numbers are then lower than the store's, which
+    /// is normal.
     pub(super) fn record(&self, new: &Progress) {
         let _ = self.try_record(new);
     }
@@ -190,7 +191,7 @@ fn loss(known: &Progress, found: &Progress) -> Option<Loss> {
     (known.event > found.event).then_some(Loss { known_event: known.event, found_event: found.event })
 }
 
-/// The id of a store, and how far it has come; without its task numbers.
+/// The id of a store and the number of its newest event, without its task numbers.
 pub(super) fn position<'c>(conn: impl Into<Connection<'c>>) -> Result<(String, Progress), StoreError> {
     let found = sql::first(conn, POSITION, &[], |row| {
         let made: Option<String> = row.get(0)?;
@@ -206,7 +207,7 @@ pub fn is_known(dir: &Path) -> bool {
     !progress_files(dir).is_empty()
 }
 
-/// How far the stores at the path of this directory had come; nothing when none is known.
+/// How far the stores at the path of this directory had come; zero when none is known.
 pub fn known(dir: &Path) -> Progress {
     let mut known = Progress::default();
     for path in progress_files(dir) {
@@ -223,7 +224,7 @@ pub(super) fn missing(conn: Connection<'_>, dir: &Path) -> Result<Option<Loss>, 
     Ok(file.read().and_then(|known| loss(&known, &found)))
 }
 
-/// Brings a store to numbers that were never given out: of events, and of task ids.
+/// Raises the numbers of a store, of events and of task ids, to those that are `known`, so that none is given out again.
 pub(super) fn raise_to(conn: Connection<'_>, known: &Progress, now_millis: i64) -> Result<(), StoreError> {
     let (_, found) = position(conn)?;
     let by = known.event - found.event;
@@ -237,7 +238,7 @@ pub(super) fn raise_to(conn: Connection<'_>, known: &Progress, now_millis: i64) 
     Ok(())
 }
 
-/// Remembers the store that took the place of those that were known at this path, and forgets these. Best effort.
+/// Remembers the store that took the place of those that were known at this path, and forgets the others. A failure is ignored.
 pub(super) fn replace<'c>(conn: impl Into<Connection<'c>>, dir: &Path) {
     let Ok((file, mut progress)) = ProgressFile::of(conn, dir) else { return };
     progress.task_numbers = known(dir).task_numbers;

@@ -72,7 +72,7 @@ pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreErro
     sql::first(tx.conn(), FIND, &[&id], |row| row.get::<Timestamp>(0))
 }
 
-/// Those of these ids whose tasks were removed.
+/// Selects from `ids` those of removed tasks.
 pub fn among(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
     let ids = json_of(&ids.iter().map(|id| id.as_str()).collect::<Vec<_>>())?;
     Ok(sql::rows(tx.conn(), AMONG, &[&ids], |row| row.get::<TaskId>(0))?.into_iter().collect())

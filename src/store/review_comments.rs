@@ -54,7 +54,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<ReviewComment>, StoreErro
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// Inserts a comment as of now.
+/// Inserts a comment with the time of the transaction; the store sets its id.
 pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment, StoreError> {
     let line = i64::try_from(comment.place.line).unwrap_or(i64::MAX);
     let id = sql::first(
@@ -75,13 +75,13 @@ pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment,
     Ok(ReviewComment { id: id.unwrap_or_default(), created_at: tx.now(), ..comment })
 }
 
-/// Records that a review told the author.
+/// Records that the verdict of this review told the author about the comment.
 pub fn set_told(tx: &WriteTx<'_>, id: i64, review: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_TOLD, &[&id, &review])?;
     Ok(())
 }
 
-/// Closes a comment as of now.
+/// Closes a comment, with the time of the transaction and the name of the person or session that closed it.
 pub fn resolve(tx: &WriteTx<'_>, id: i64, by: &str) -> Result<(), StoreError> {
     sql::execute(tx.conn(), RESOLVE, &[&id, &by, &tx.now()])?;
     Ok(())

@@ -31,7 +31,7 @@ const ONE: &str = text!(SELECT, "WHERE id = $1");
 const REQUESTED: &str = text!(SELECT, "WHERE verdict IS NULL ORDER BY id");
 const DELETE: &str = "DELETE FROM reviews WHERE id = $1";
 
-/// Inserts a review as of now, or replaces the open request `asked`.
+/// Inserts a review with the time of the transaction, or replaces the open request `asked`.
 pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Review, StoreError> {
     let review = Review { created_at: tx.now(), ..review };
     let mut values = values(&review);
@@ -44,7 +44,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Review>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// Every requested review that is not given, oldest first.
+/// Every requested review without a verdict, oldest first.
 pub fn requested(tx: &ReadTx<'_>) -> Result<Vec<Review>, StoreError> {
     sql::rows(tx.conn(), REQUESTED, &[], read)
 }

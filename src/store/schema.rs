@@ -15,7 +15,7 @@ pub(super) struct Schema {
     /// The durability of a commit: `FULL` survives a power failure, `NORMAL` the end of every process.
     pub synchronous: &'static str,
     migrations: &'static [(&'static str, &'static str)],
-    /// What the migrations lead to, in one text; `None` where they are no longer than that.
+    /// The schema that the migrations lead to, in one text; `None` where the migrations are no longer than that.
     whole: Option<&'static str>,
 }
 
@@ -69,8 +69,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 
-/// Makes the newest schema in an empty file that no other process has. SQLite parses the whole schema anew at each change of a table,
-/// so that the migrations take ten times as long.
+/// Creates the newest schema in an empty file that no other process has. It uses one text in place of the migrations, which take
+/// ten times as long: SQLite parses the whole schema anew at each change of a table.
 pub(super) fn create(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
     let Some(whole) = schema.whole else { return migrate(conn, schema) };
     conn.execute_batch(whole)?;

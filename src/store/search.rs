@@ -115,7 +115,8 @@ fn read(row: &Row<'_>) -> Result<SearchRow, StoreError> {
     })
 }
 
-/// Passes the records of a kind to `see`, newest first, until `see` returns `false`. Transcripts are no records: there are none.
+/// Passes the records of a kind to `see`, newest first, until `see` returns `false`. Transcripts have no records; see
+/// [`transcripts`].
 pub fn for_each(
     tx: &ReadTx<'_>,
     kind: SearchKind,
@@ -145,7 +146,7 @@ pub fn for_each(
     sql::for_each(tx.conn(), query, &[&task, &session, &lane], |row| Ok(see(read(row)?)))
 }
 
-/// The transcripts of sessions, those of the newest sessions first. One file may be that of several sessions.
+/// The transcripts of sessions, those of the newest sessions first. Several sessions may have the same file.
 pub fn transcripts(tx: &ReadTx<'_>, scope: &SearchScope) -> Result<Vec<TranscriptRow>, StoreError> {
     let (task, session, lane) = conditions(scope);
     sql::rows(tx.conn(), TRANSCRIPTS, &[&task, &session, &lane], |row| {

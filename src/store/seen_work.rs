@@ -44,17 +44,16 @@ fn read(row: &Row<'_>) -> Result<SeenWork, StoreError> {
     })
 }
 
-/// Everything that was seen, newest first.
+/// The rows of all tasks and reviewers, newest first.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<SeenWork>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// What was seen of tasks that are closed.
 pub fn of_closed_tasks(tx: &ReadTx<'_>) -> Result<Vec<SeenWork>, StoreError> {
     sql::rows(tx.conn(), OF_CLOSED, &[], read)
 }
 
-/// Writes what a reviewer has seen of a task; the id of its row.
+/// Writes the row of a task and a reviewer; returns its id.
 pub fn upsert(tx: &WriteTx<'_>, seen: &SeenWork) -> Result<i64, StoreError> {
     let (newest, earlier) = (seen.newest.as_ref(), seen.earlier.as_ref());
     let id = sql::first(
@@ -76,7 +75,6 @@ pub fn upsert(tx: &WriteTx<'_>, seen: &SeenWork) -> Result<i64, StoreError> {
     Ok(id.unwrap_or_default())
 }
 
-/// Removes a row.
 pub fn delete(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE, &[&id])?;
     Ok(())

@@ -25,7 +25,7 @@ pub struct SessionReports {
     pub usage_offset: i64,
     /// How many tool calls have begun and not ended.
     pub open_calls: u32,
-    /// Its screen when it was last looked at; `None` since something happened in it.
+    /// Its screen when it was last read; `None` when something has happened in the session since.
     pub screen: Option<SeenScreen>,
     /// The time since which its agent's shell does not find `fairway`.
     pub program_missing_since: Option<Timestamp>,
@@ -33,7 +33,7 @@ pub struct SessionReports {
     pub protocol: Option<ProtocolState>,
 }
 
-/// What the agent of a structured session says about itself.
+/// The facts that the agent of a structured session reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtocolState {
     /// Its name and version, and the version of the protocol.
@@ -45,7 +45,7 @@ pub struct ProtocolState {
     pub can_steer: bool,
 }
 
-/// A screen that was looked at.
+/// A screen that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenScreen {
     pub digest: String,
@@ -116,13 +116,12 @@ pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, Stor
     Ok(sql::first(tx.conn(), ONE, &[&session], read)?.unwrap_or_default())
 }
 
-/// The live sessions of which a hook or a report of their runtime has come.
+/// The live sessions about which a hook or their runtime has reported.
 pub fn reporting(tx: &ReadTx<'_>) -> Result<BTreeSet<SessionId>, StoreError> {
     let found = sql::rows(tx.conn(), REPORTING, &[], |row| row.get::<SessionId>(0))?;
     Ok(found.into_iter().collect())
 }
 
-/// Sets the time of the newest lifecycle report.
 pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
     sql::execute(tx.conn(), LIFECYCLE, &[&session, &at])?;
     Ok(())
@@ -134,7 +133,6 @@ pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Sets what the agent of a structured session says about itself.
 pub fn set_protocol(tx: &WriteTx<'_>, session: &SessionId, state: &ProtocolState) -> Result<(), StoreError> {
     let ProtocolState { agent, mode, unguarded, can_steer } = state;
     sql::execute(tx.conn(), PROTOCOL, &[&session, agent, mode, unguarded, &i64::from(*can_steer)])?;
@@ -158,7 +156,6 @@ pub fn unguarded(tx: &ReadTx<'_>) -> Result<BTreeMap<SessionId, String>, StoreEr
     Ok(found.into_iter().collect())
 }
 
-/// Sets what was last seen of a session's screen.
 pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SCREEN, &[&session, &screen.digest, &screen.since])?;
     Ok(())
@@ -188,7 +185,7 @@ pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Counts a tool call of a session that begins or ends.
+/// Adds a tool call that begins to the open calls of a session, or takes one away that has ended.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
     let change: i64 = if begins { 1 } else { -1 };
     sql::execute(tx.conn(), CALL, &[&session, &change])?;
@@ -211,8 +208,8 @@ pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> 
     Ok(())
 }
 
-/// Sets the transcript and the offset in bytes up to which it was read. To be written in the transaction of the rows from
-/// there, so that none is lost or counted twice.
+/// Sets the transcript and the offset in bytes up to which it was read. The caller must write it in the transaction of the rows
+/// that it read, so that none is lost or counted twice.
 pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), USAGE, &[&session, &path, &offset])?;
     Ok(())

@@ -94,12 +94,12 @@ pub fn failed_with_process(tx: &ReadTx<'_>, boot_id: &str) -> Result<Vec<Session
     sql::rows(tx.conn(), FAILED_WITH_PROCESS, &[&boot_id], read)
 }
 
-/// The live session with a provider's own session id.
+/// The live session to which its provider gave the id `external`.
 pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider, &external], read)
 }
 
-/// The last ended session with a provider's own session id.
+/// The session that ended last of those to which their provider gave the id `external`.
 pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider, &external], read)
 }

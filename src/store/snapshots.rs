@@ -62,20 +62,20 @@ pub fn exist(outside: &Path) -> bool {
     newest(outside).is_some()
 }
 
-/// The time and the event of the newest snapshot, by its name alone: every write asks.
+/// The time and the event of the newest snapshot. Only names are read, because every write calls this.
 fn newest(outside: &Path) -> Option<(Timestamp, i64)> {
     let entries = fs::read_dir(outside.join(DIR)).into_iter().flatten().flatten();
     entries.filter_map(|entry| parse_name(entry.file_name().to_str()?)).max()
 }
 
-/// Reads `TIME-EVENT.db`.
+/// Parses a name such as `TIME-EVENT.db`.
 fn parse_name(name: &str) -> Option<(Timestamp, i64)> {
     let (at, event) = name.strip_suffix(SUFFIX)?.split_once('-')?;
     Some((Timestamp::from_millis(at.parse().ok()?), event.parse().ok()?))
 }
 
-/// Writes the log of an idle store back into its file, where a program that changes every file of a tree costs less. For a process
-/// that keeps the store open: SQLite does it for others when the last of them closes it.
+/// Writes the WAL of an idle store back into its file, where a program that changes every file of a tree does less harm. It is
+/// for a process that keeps the store open; for others SQLite does it when the last of them closes the store.
 pub fn write_back_idle_log(store: &Store) -> Result<(), StoreError> {
     let Some(path) = store.path().filter(|path| open::has_idle_wal(path)) else { return Ok(()) };
     let mut answer = store.file()?.conn.prepare_cached("PRAGMA wal_checkpoint(TRUNCATE)")?;
@@ -91,8 +91,8 @@ pub enum When {
     Changed,
 }
 
-/// Makes a snapshot and removes the surplus. `None` when none was needed, another process makes one, or the store is too large for
-/// one.
+/// Makes a snapshot and removes those beyond the limits. Returns `None` when none was needed, when another process makes one,
+/// and when the store is too large for one.
 pub fn make(store: &Store, outside: &Path, now: Timestamp, when: When) -> Result<Option<Snapshot>, StoreError> {
     let Some(path) = store.path() else { return Ok(None) };
     // Of most writes this is all.
@@ -130,7 +130,7 @@ fn is_due(newest: Option<(Timestamp, i64)>, event: i64, now: Timestamp) -> bool 
     age(at, now) >= RENEW_INTERVAL || (age(at, now) >= MIN_INTERVAL && event != known)
 }
 
-/// The age of a snapshot. One of a clock that was ahead is as old as it is far from now.
+/// The age of a snapshot. One from a clock that was ahead is as old as its time is far from now.
 fn age(at: Timestamp, now: Timestamp) -> Duration {
     now.since(at).max(at.since(now))
 }

@@ -124,13 +124,14 @@ impl SqliteStore {
     }
 
     /// Begins a read on one snapshot.
+    /// Fails when another file is at the store's path now.
     pub fn begin_read(&self) -> Result<SqliteRead<'_>, StoreError> {
         self.check_path_unchanged()?;
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
         Ok(SqliteRead { store: self, transaction, snapshot: ReadTx::from_connection(&self.conn) })
     }
 
-    /// Takes the write lock for a read; `None` if another process holds it now. Writes nothing and does not wait.
+    /// Takes the write lock for a read; `None` if another process has it now. Writes nothing and does not wait.
     pub fn begin_scratch(&self) -> Result<Option<ScratchTx<'_>>, StoreError> {
         self.check_path_unchanged()?;
         self.set_busy_timeout(Some(Duration::ZERO))?;
@@ -143,7 +144,7 @@ impl SqliteStore {
         }
     }
 
-    /// Begins an IMMEDIATE transaction, after the turn in the write queue.
+    /// Waits for a turn in the write queue, then begins an IMMEDIATE transaction.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),
@@ -159,7 +160,7 @@ impl SqliteStore {
         Ok(SqliteWrite { store: self, transaction, turn, change: WriteTx::new(&self.conn, now, actor) })
     }
 
-    /// Remembers, outside the store's tree, what was committed.
+    /// Remembers, outside of the store's tree, the newest event and task ids of a commit.
     pub(super) fn remember(&self, committed: &progress::Progress) {
         // A change without an event leaves nothing that could be missed.
         if let Some(file) = self.progress.as_ref().filter(|_| committed.event > 0) {
@@ -180,8 +181,8 @@ impl<'a> SqliteRead<'a> {
         &self.snapshot
     }
 
-    /// Frees the snapshot.
-    /// Fails when the file that was read without locks has changed meanwhile.
+    /// Ends the read and frees its snapshot.
+    /// Fails when the file was read without locks and has changed meanwhile.
     pub fn end(self) -> Result<(), StoreError> {
         // Nothing was written. Commit and rollback both free the snapshot.
         self.transaction.finish()?;
@@ -203,12 +204,11 @@ pub(super) struct SqliteWrite<'a> {
 }
 
 impl<'a> SqliteWrite<'a> {
-    /// The transaction.
     pub const fn change(&self) -> &WriteTx<'a> {
         &self.change
     }
 
-    /// Commits it.
+    /// Commits the write and leaves the write queue.
     /// After an error nothing is written.
     pub fn commit(self) -> Result<(), StoreError> {
         let progress = self.change.into_progress();

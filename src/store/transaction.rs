@@ -86,22 +86,22 @@ impl<'a> WriteTx<'a> {
         Self { read: ReadTx::from_connection(conn), now, actor, progress: RefCell::default() }
     }
 
-    /// The newest event and the task ids of this transaction.
+    /// The newest event and the task ids that this transaction gave out.
     pub(super) fn into_progress(self) -> Progress {
         self.progress.into_inner()
     }
 
-    /// The time of this change.
+    /// The time of this transaction, which all of its records get.
     pub const fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// The actor of this change.
+    /// The actor of this transaction, whom its events name.
     pub const fn actor(&self) -> &str {
         self.actor
     }
 
-    /// Adds an event to the log, in this transaction.
+    /// Adds an event to the log, in this transaction. Returns its sequence number.
     pub fn record(&self, event: &Event) -> Result<i64, StoreError> {
         let seq = sql::first(
             self.conn(),
@@ -152,7 +152,7 @@ fn event_row(event: &Event) -> Result<impl Serialize, StoreError> {
     Ok((event.kind.as_str(), task, lane, json_of(&data_of(event))?))
 }
 
-/// The particulars of an event as a JSON object.
+/// The data of an event as a JSON object.
 fn data_of(event: &Event) -> Value {
     let mut data = Map::new();
     for (key, fact) in &event.data {

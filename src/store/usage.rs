@@ -1,4 +1,5 @@
-//! Turns and tool calls that sessions report, as rows, append-only. Role, lane and task are the session's at the time of the report.
+//! Turns and tool calls that sessions report, as rows, append-only. Role, lane and task are the session's at the time of the
+//! report.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
@@ -87,7 +88,7 @@ macro_rules! costs {
 const COSTS: &str = costs!("INDEXED BY usage_turns_at WHERE at >= $1");
 const COSTS_OF_SESSION: &str = costs!("INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1");
 
-/// Adds a turn of a session, unless its run has one of this digest. Returns whether it was new.
+/// Adds a turn of a session, unless its session run has one of this digest. Returns whether it was new.
 pub fn insert_turn(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -170,7 +171,8 @@ pub fn known_costs(
     })
 }
 
-/// The sums of the turns since a time, of one session or of all. A day is the number of days since 1970.
+/// The sums of the turns since a time, by the groups of `by`, of one session or of all. The key of a day is the number of days
+/// since 1970.
 pub fn turn_totals(
     tx: &ReadTx<'_>,
     by: UsageBy,
@@ -242,7 +244,8 @@ pub fn insert_tool_call(
     Ok(added == 1)
 }
 
-/// The sums of the calls since a time, of one session or of all. A day is the number of days since 1970.
+/// The sums of the tool calls since a time, by the groups of `by`, of one session or of all. The key of a day is the number of
+/// days since 1970.
 pub fn tool_call_totals(
     tx: &ReadTx<'_>,
     by: UsageBy,

@@ -62,7 +62,7 @@ struct OutputPipe {
     is_large: bool,
 }
 
-/// The input of a program without a terminal, and how far it was read.
+/// The input of a program without a terminal, and how much of it was written.
 #[derive(Debug)]
 struct StdinFeed {
     pipe: File,
@@ -110,7 +110,7 @@ impl Child {
         Ok(Self { held, outputs, terminal: None, program_end: None, had_terminal: false, stdin_feed })
     }
 
-    /// The terminal, while a process has it open.
+    /// The program's terminal; `None` when it got none, or when no process has it open any more.
     pub const fn terminal(&self) -> Option<&Pty> {
         self.terminal.as_ref()
     }
@@ -119,7 +119,7 @@ impl Child {
         self.terminal.as_mut()
     }
 
-    /// Closes the program's end of the terminal; the output ends when no process has it open.
+    /// Closes this process's copy of the program's end of the terminal. The output then ends when no other process has it open.
     pub fn release_terminal(&mut self) {
         self.program_end = None;
     }
@@ -128,23 +128,22 @@ impl Child {
         self.had_terminal
     }
 
-    /// The open pipes of the output.
+    /// The output pipes that are still open, for polling.
     pub fn output_pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.outputs.iter().filter_map(|output| output.pipe.as_ref()).map(AsFd::as_fd)
     }
 
-    /// The pipe of the stdin; `None` when all of the input is written.
+    /// The pipe to the program's stdin; `None` when all of the input is written.
     pub fn stdin_pipe(&self) -> Option<BorrowedFd<'_>> {
         self.stdin_feed.as_ref().map(|feed| feed.pipe.as_fd())
     }
 
-    /// Whether every output stream has ended.
     pub const fn is_output_closed(&self) -> bool {
         self.outputs.is_empty() && self.terminal.is_none()
     }
 
-    /// Reads the output that is ready now, at most [`MAX_READ_BYTES`] of each stream, and hands it to `see`. Returns the number of
-    /// bytes.
+    /// Reads the output that is ready now, at most [`MAX_READ_BYTES`] of each stream, and hands it to `see`. Returns the number
+    /// of bytes.
     pub fn read(&mut self, see: &mut dyn FnMut(ItemType, &[u8])) -> usize {
         let mut total = 0;
         let mut hand_over = |stream, bytes: &[u8]| {
@@ -170,7 +169,7 @@ impl Child {
         total
     }
 
-    /// Writes as much of the input as the program takes now. Does not block.
+    /// Writes as much of the input as the program's stdin accepts now. Does not block.
     pub fn write_stdin(&mut self) {
         while let Some(feed) = &mut self.stdin_feed {
             match feed.pipe.write(feed.text.get(feed.written..).unwrap_or_default()) {

@@ -128,12 +128,11 @@ impl ControlSocket {
         Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Line, MAX_REQUEST_BYTES)? })
     }
 
-    /// The descriptors to poll.
     pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.requests.poll_fds()
     }
 
-    /// Accepts connections and reads requests. Does not block.
+    /// Accepts connections and reads requests without blocking. An invalid request gets its reply here.
     pub fn poll(&mut self) -> Vec<Incoming<Request>> {
         self.requests.poll(Request::from_json, &Reply::InvalidRequest.to_line())
     }
@@ -149,11 +148,11 @@ impl ControlSocket {
     }
 }
 
-/// Sends a request to a job's supervisor and waits for the reply. `None` when no supervisor listens. A supervisor that closes
-/// the connection without a reply has ended with its job.
+/// Sends a request to a job's supervisor and waits for the reply. Returns `None` when no supervisor listens, and
+/// [`Reply::EndedMeanwhile`] when the supervisor closes the connection without a reply: it has ended with its job.
 ///
 /// # Errors
-/// `TimedOut` when the reply takes longer than `timeout`; errors of the socket.
+/// `TimedOut` when the reply takes longer than `timeout`.
 pub fn send_request(dir: &JobDir, request: &Request, timeout: Duration) -> io::Result<Option<Reply>> {
     let Ok(stream) = socket::connect(dir.path(), SOCKET_NAME) else { return Ok(None) };
     let line = format!("{}\n", request.to_json());

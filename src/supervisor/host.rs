@@ -8,7 +8,7 @@ use super::{OutputRecorder, Sink, SinkError, Watchers};
 
 /// A [`Sink`] that also knows the output which earlier attempts of the job have stored.
 pub trait JobHost: Sink {
-    /// The recorder, which continues the stored output, and the watchers of the job.
+    /// Opens the recorder, which continues the stored output, and the watchers of the job.
     ///
     /// The supervisor calls this once, when the program was released or could not be started. It must not block.
     fn open_output(&mut self) -> (OutputRecorder, Watchers);

@@ -1,4 +1,4 @@
-//! The queue of a job's terminal input: one request after the other, each as far as the terminal takes it in time.
+//! The queue of a job's terminal input. Requests are written one after the other, each with a time limit.
 
 use std::{collections::VecDeque, io, time::Duration};
 
@@ -8,12 +8,12 @@ use crate::{
     os::pty::Pty,
 };
 
-/// How long a terminal may refuse to take any more.
+/// How long a terminal may accept no more input.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The part of a line that a terminal in line mode keeps, in bytes; the kernel forgets the rest.
 const MAX_LINE_BYTES: usize = 4_095;
 
-/// Requests that wait, and the one whose turn it is.
+/// The requests that wait; the first one is in progress.
 #[derive(Debug, Default)]
 pub struct InputQueue {
     waiting: VecDeque<QueuedInput>,
@@ -25,38 +25,37 @@ pub struct InputQueue {
 struct QueuedInput {
     id: u64,
     inputs: VecDeque<TerminalInput>,
-    /// The bytes of the current request, and how many were taken.
+    /// The bytes of the current input, and how many of them were written.
     bytes: Vec<u8>,
     offset: usize,
-    /// All that was, of all inputs.
+    /// The bytes that were written of all inputs of the request.
     written: usize,
     deadline: Option<Duration>,
 }
 
 impl InputQueue {
-    /// Puts a request at the end of the queue.
     pub fn add(&mut self, id: u64, inputs: Vec<TerminalInput>) {
         let inputs = inputs.into();
         self.waiting.push_back(QueuedInput { id, inputs, bytes: Vec::new(), offset: 0, written: 0, deadline: None });
     }
 
-    /// Forgets a request whose caller is gone, unless it has begun.
+    /// Removes a request whose caller has gone, unless the request has begun.
     pub fn cancel(&mut self, id: u64) {
         self.waiting.retain(|job| job.id != id || job.deadline.is_some());
     }
 
-    /// Whether the terminal is to be waited for.
+    /// Whether a request waits, so that the terminal must be polled for writing.
     pub fn is_busy(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// When to come back though nothing happens.
+    /// The deadline of the request in progress; `None` when there is none.
     pub fn due(&self) -> Option<Duration> {
         self.waiting.front()?.deadline
     }
 
-    /// Types as much as the terminal takes now; answers with what became of those that are done. Without a terminal the
-    /// run has ended.
+    /// Writes as much as the terminal accepts now, and returns the replies to the finished requests by their ids. `terminal` is
+    /// `None` when the job has ended.
     pub fn write_pending(&mut self, mut terminal: Option<&mut Pty>, now: Duration) -> Vec<(u64, Reply)> {
         let mut done = Vec::new();
         while let Some(job) = self.waiting.front_mut() {
@@ -103,7 +102,7 @@ impl QueuedInput {
             self.offset = 0;
             self.bytes = match input {
                 TerminalInput::Size(size) => {
-                    // One that has gone has no size.
+                    // A closed terminal cannot be resized, and that is no error here.
                     let _ = terminal.resize(child::to_size(size));
                     Vec::new()
                 }
@@ -113,7 +112,7 @@ impl QueuedInput {
         }
     }
 
-    /// The longest line in it, without its end, in bytes.
+    /// The longest line of the inputs, in bytes, without its end.
     fn longest_line(&self, modes: TerminalModes, ends: [u8; 3]) -> usize {
         let (mut longest, mut line) = (0, 0);
         for input in &self.inputs {

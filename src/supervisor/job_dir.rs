@@ -37,7 +37,7 @@ const START_FILE_MAGIC: &[u8] = b"fairway-run-1";
 #[derive(Debug, Clone)]
 pub struct JobDir {
     path: PathBuf,
-    /// The open directory that the path leads through, where it is one.
+    /// The open directory behind `path`, when it is kept open.
     opened: Option<Arc<OpenedDir>>,
 }
 
@@ -53,12 +53,12 @@ pub struct StartSpec {
 }
 
 impl JobDir {
-    /// The directory of a job, below the directory of all jobs.
+    /// The directory of the job `id` below `runs`, the directory of all jobs. Creates nothing.
     pub fn of(runs: &Path, id: &JobId) -> Self {
         Self { path: runs.join(id.to_string()), opened: None }
     }
 
-    /// This directory, kept open: its files are found also after it was moved. Unchanged when it cannot be opened.
+    /// Keeps the directory open, so that its files are found even after it was moved. Unchanged when it cannot be opened.
     #[must_use]
     pub fn kept_open(self) -> Self {
         match OpenedDir::open(&self.path) {
@@ -67,20 +67,16 @@ impl JobDir {
         }
     }
 
-    /// Whether the directory was removed.
     pub fn is_gone(&self) -> bool {
         self.opened.as_ref().map_or_else(|| !self.path.exists(), |opened| opened.is_removed())
     }
 
-    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes it, with what the run is started with: all of it or nothing.
-    ///
-    /// # Errors
-    /// When it cannot be made, or is there already.
+    /// Creates the directory with the start file and the stdin; nothing is left of it on an error. Fails when the directory
+    /// exists: it then belongs to another job.
     pub fn create(&self, start: &StartSpec, stdin: Option<&[u8]>) -> io::Result<()> {
         if let Some(runs) = self.path.parent() {
             files::private_dir(runs)?;
@@ -111,7 +107,7 @@ impl JobDir {
         files::write_atomic_nosync(&self.path.join(START_FILE), &text, 0o600)
     }
 
-    /// The document of the job's start; `None` when it is gone, or not whole.
+    /// Reads the start file; `None` when it is missing or incomplete.
     pub fn start_spec(&self) -> io::Result<Option<StartSpec>> {
         let text = match fs::read(self.path.join(START_FILE)) {
             Ok(text) => text,
@@ -121,7 +117,7 @@ impl JobDir {
         Ok(parse_start_spec(&text))
     }
 
-    /// The input of the program, when it was given some.
+    /// Reads the program's stdin; `None` when the job got none, or when it was removed.
     pub fn stdin(&self) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path.join(STDIN_FILE)) {
             Ok(text) => Ok(Some(text)),
@@ -130,18 +126,18 @@ impl JobDir {
         }
     }
 
-    /// Takes the supervisor's lock; `None` when another process has it.
+    /// Acquires the supervisor's lock; `None` when another process has it.
     pub fn try_lock(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::try_acquire(&self.path.join(LOCK_FILE))
     }
 
-    /// The supervisor's lock, inherited as stdin ([`InheritableLock::into_file`]), so that the job is never without a lock.
-    /// `None` when stdin is another file, or another process has the lock.
+    /// Takes over the supervisor's lock that was inherited as stdin ([`InheritableLock::into_file`]), so that the job is never
+    /// without a lock. `None` when stdin is another file, or another process has the lock.
     pub fn lock_from_stdin(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::from_stdin(&self.path.join(LOCK_FILE))
     }
 
-    /// Whether the job has a live supervisor. The lock is not taken for this.
+    /// Whether the job has a live supervisor, judged by its lock. Does not acquire the lock.
     pub fn is_locked(&self) -> io::Result<bool> {
         InheritableLock::is_locked(&self.path.join(LOCK_FILE))
     }
@@ -154,7 +150,7 @@ impl JobDir {
         files::private_file(&self.path.join(STARTED_FILE)).map(drop)
     }
 
-    /// Whether the program may have been started.
+    /// Whether the program may have been started: the mark is written just before its release.
     pub fn has_started(&self) -> bool {
         self.path.join(STARTED_FILE).exists()
     }
@@ -165,7 +161,7 @@ impl JobDir {
         remove_if_exists(&self.path.join(RESULT_FILE))
     }
 
-    /// Writes the result, for recovery after a supervisor that dies before the store has it.
+    /// Writes the result for recovery, in case the supervisor dies before the store has it.
     pub fn write_result(&self, ending: &JobResult) -> io::Result<()> {
         let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let text = format!(
@@ -178,7 +174,7 @@ impl JobDir {
         files::write_atomic_nosync(&self.path.join(RESULT_FILE), text.as_bytes(), 0o600)
     }
 
-    /// How the program ended, when that was noted.
+    /// Reads the result from the job's directory; `None` when it is missing or invalid.
     pub fn read_result(&self) -> Option<JobResult> {
         let text = fs::read_to_string(self.path.join(RESULT_FILE)).ok()?;
         let mut lines = text.splitn(4, '\n');
@@ -188,18 +184,18 @@ impl JobDir {
         Some(JobResult { status, exit_code, signal, error_message })
     }
 
-    /// Forgets what the run was started with: it will not be started again.
+    /// Removes the start file and the stdin of a job that will not be started again.
     pub fn remove_start_spec(&self) -> io::Result<()> {
         remove_if_exists(&self.path.join(START_FILE))?;
         remove_if_exists(&self.path.join(STDIN_FILE))
     }
 
-    /// Whether something of what the run was started with is there.
+    /// Whether the start file or the stdin still exists.
     pub fn has_start_spec(&self) -> bool {
         self.path.join(START_FILE).exists() || self.path.join(STDIN_FILE).exists()
     }
 
-    /// Removes it with everything in it.
+    /// Removes the directory with all its files. A missing directory is no error.
     pub fn remove(&self) -> io::Result<()> {
         match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -207,17 +203,16 @@ impl JobDir {
         }
     }
 
-    /// The directory where those who wait for the run bind their sockets.
+    /// The directory in which processes that wait for the job create their sockets.
     pub fn wake_dir(&self) -> PathBuf {
         self.path.join(WAKE_DIR)
     }
 
-    /// Wakes all who wait for the run: after everything that was written about it.
+    /// Wakes the processes that wait for the job. Call it after all changes were written.
     pub fn notify_waiters(&self) {
         notify::notify_all(&self.wake_dir());
     }
 
-    /// The path of a file of this name in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -49,7 +49,7 @@ impl<'a> StartJournal<'a> {
         Self { job_dir: dir, signals, sink, created: Instant::now() }
     }
 
-    /// Opens the output; from here on it is recorded.
+    /// Opens the output for recording. `key` makes the deduplication key of a notification from the key that a watcher gives.
     pub(super) fn into_journal(self, key: &'a dyn Fn(&str) -> String) -> Journal<'a> {
         let (recorder, watchers) = self.sink.open_output();
         Journal { start: self, recorder, watchers, notification_key: key, notify_at: None }
@@ -59,7 +59,7 @@ impl<'a> StartJournal<'a> {
         self.created.elapsed()
     }
 
-    /// The first received signal that asks this process to end.
+    /// Reads the received signals up to the first one that asks this process to end; `None` when there is no such signal.
     pub(super) fn termination_signal(&self) -> io::Result<Option<Signal>> {
         while let Some(signal) = self.signals.next()? {
             if signal != Signal::SIGCHLD {
@@ -77,7 +77,7 @@ impl<'a> StartJournal<'a> {
         Ok(self.termination_signal()?.is_none())
     }
 
-    /// Records the process that becomes the program when it is released.
+    /// Records the held process before its release. Retries a refused write for up to [`START_WRITE_TIMEOUT`].
     pub(super) fn record_started(&mut self, key: &ProcessKey) -> Result<(), SuperviseError> {
         let mut pause = Duration::from_millis(20);
         loop {
@@ -108,7 +108,7 @@ impl Journal<'_> {
         self.start.now()
     }
 
-    /// Records output of the program, and the matches of watchers in it.
+    /// Records output of the program, and the watchers' matches in it.
     pub(super) fn record_output(&mut self, stream: ItemType, bytes: &[u8]) {
         let now = self.now();
         self.recorder.push(stream, bytes, now);
@@ -132,7 +132,7 @@ impl Journal<'_> {
         [self.recorder.due(), self.watchers.due(), self.notify_at].into_iter().flatten().min()
     }
 
-    /// Writes whatever is due by now.
+    /// Writes the matches, the output and the notifications that are due by now.
     pub(super) fn tick(&mut self) {
         let now = self.now();
         if self.watchers.due().is_some_and(|due| due <= now) {
@@ -158,7 +158,8 @@ impl Journal<'_> {
         self.record_finished(ending)
     }
 
-    /// Writes the last output, then the result.
+    /// Writes the remaining output, then the result, and retries refused writes within limits. A result that the store does not
+    /// take stays in the job's directory for recovery.
     pub(super) fn record_finished(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
         let matches = self.watchers.finish(self.now());
         self.record_matches(matches);

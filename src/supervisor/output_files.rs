@@ -1,5 +1,5 @@
-//! The files that a run's bytes lie in: `out.N` and `err.N` in its directory, for its user alone. Number 0 is the head; the
-//! others are the tail, of which the oldest go first.
+//! The segment files of a job's output: `out.N` and `err.N` in the job's directory, readable only by its user. Number 0 is the
+//! head. The others are the tail, whose oldest segments are removed first.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ fn file_name(stream: ItemType, segment: i64) -> String {
     format!("{stream}.{segment}")
 }
 
-/// The bytes of a segment from `start` on, at most `length`; `None` when they are gone.
+/// Reads at most `length` bytes of a segment, from the offset `start`; `None` when the segment was removed.
 pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(dir.file(&file_name(stream, segment))) {
         Ok(file) => file,
@@ -37,7 +37,7 @@ pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: us
     Ok(Some(bytes))
 }
 
-/// The segments that are there: each number with the bytes of both streams, in order.
+/// Lists the segments in order: the number of each, and the bytes of its two files together.
 pub(super) fn list(dir: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     let mut found: Vec<(i64, u64)> = Vec::new();
     for entry in fs::read_dir(dir.path())? {
@@ -55,14 +55,14 @@ pub(super) fn list(dir: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     Ok(found)
 }
 
-/// Removes both files of a segment. A file that cannot be removed now goes with the directory.
+/// Removes both files of a segment. Errors are ignored: the files are removed with the directory at the latest.
 pub(super) fn remove(dir: &JobDir, segment: i64) {
     for stream in [ItemType::Stdout, ItemType::Stderr] {
         let _ = fs::remove_file(dir.file(&file_name(stream, segment)));
     }
 }
 
-/// The end of a segment file that is being written.
+/// A segment file that is open for appending.
 #[derive(Debug)]
 pub(super) struct OpenSegment {
     segment: i64,
@@ -71,19 +71,19 @@ pub(super) struct OpenSegment {
 }
 
 impl OpenSegment {
-    /// Opens a segment of a stream at its end.
+    /// Opens a segment file so that writing continues at its end.
     pub(super) fn open(dir: &JobDir, stream: ItemType, segment: i64) -> io::Result<Self> {
         let file = files::private_file(&dir.file(&file_name(stream, segment)))?;
         let length = file.metadata()?.len();
         Ok(Self { segment, file, length })
     }
 
-    /// Which segment it is.
     pub(super) const fn segment(&self) -> i64 {
         self.segment
     }
 
-    /// Adds bytes; answers where they begin. When they do not all fit, none of them stays.
+    /// Appends bytes and returns the offset at which they begin. After a partial write the file is cut back, so that none of them
+    /// remain.
     pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let start = self.length;
         if let Err(error) = self.file.write_all_at(bytes, start) {

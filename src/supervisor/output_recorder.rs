@@ -1,9 +1,9 @@
-//! Keeps what a run prints: the beginning and the end of it, never more than it may, and never more in memory than a few
-//! megabytes. What is pushed waits here until it is flushed: bytes into the segment files, then their rows through the
-//! [`Sink`].
+//! Keeps a job's output within limits on disk and in memory. Pushed output waits in memory until it is flushed: its bytes go into
+//! the segment files, then its rows through the [`Sink`].
 //!
-//! The head is the first half of what may be kept, the tail the other half. When the tail is full its oldest segments go,
-//! and one event, the gap, stands in their place. What would be gone before anybody could read it never reaches the disk.
+//! One half of the limit is for the head (the beginning of the output), the other for the tail (its end). When the tail is full,
+//! its oldest segments are removed, and one event, the gap, takes their place. Output that would be removed before anybody could
+//! read it never reaches the disk.
 
 use std::{collections::VecDeque, io, time::Duration};
 
@@ -20,34 +20,34 @@ use crate::{
 
 /// The largest item of output, in bytes.
 const MAX_CHUNK_BYTES: u64 = 16 << 10;
-/// How long what was printed waits for more, and how long when it is this much already.
+/// How long output waits for more before it is flushed; the shorter delay applies from [`QUICK_FLUSH_BYTES`] on.
 const FLUSH_DELAY: Duration = Duration::from_millis(20);
 const QUICK_FLUSH_DELAY: Duration = Duration::from_millis(5);
 const QUICK_FLUSH_BYTES: u64 = 64 << 10;
-/// With so much in memory it is time to write, and with so much it is kept no longer, when writing fails.
+/// With the first amount of waiting output a flush is due at once; above the second one the oldest output is dropped.
 const IMMEDIATE_FLUSH_BYTES: u64 = 1 << 20;
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
-/// How many events wait at most when writing fails.
+/// How many events wait at most while writing fails.
 const MAX_BUFFERED_EVENTS: usize = 4_096;
-/// How much is left free on the disk, in bytes, but at most this part of it: a run that fills it with what it prints must
-/// not keep its own end, and every other change of state, from being written.
+/// The space that is left free on the disk, in bytes, but at most this part of the disk: a job that fills the disk with output
+/// must not prevent its result, or any other change of state, from being written.
 const DISK_RESERVE_BYTES: u64 = 1 << 20;
 const DISK_RESERVE_DIVISOR: u64 = 16;
-/// After writing has failed.
+/// The delay after a failed write.
 const RETRY_DELAY: Duration = Duration::from_millis(250);
-/// Into how many segments the tail is cut.
+/// The number of segments of a full tail.
 const TAIL_SEGMENTS: u64 = 4;
-/// How many buffers are kept for the next pieces.
+/// How many buffers are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 64;
 
-/// A piece that waits to be written.
+/// Output or an event that waits to be written.
 #[derive(Debug)]
 enum Chunk {
     Output { seq: i64, stream: ItemType, bytes: Vec<u8>, origin: i64, is_head: bool },
     Event { seq: i64, payload: String, meta: String, notification_key: Option<String> },
 }
 
-/// Segments of the tail that go together.
+/// Segments of the tail that are removed together.
 #[derive(Debug)]
 struct Segment {
     first: i64,
@@ -57,34 +57,34 @@ struct Segment {
     through_seq: i64,
 }
 
-/// Why writing failed, and what was lost since.
+/// Why writing failed, and how many bytes were lost since.
 #[derive(Debug)]
 struct WriteFailure {
     why: String,
     lost: u64,
 }
 
-/// Keeps what a run prints.
+/// Keeps a job's output within limits.
 #[derive(Debug)]
 pub struct OutputRecorder {
     job_dir: JobDir,
-    /// How much the head still takes, and how much the tail may hold, in bytes.
+    /// How many more bytes the head takes, and how many the tail may hold.
     head_room: u64,
     tail_limit: u64,
     chunks: VecDeque<Chunk>,
-    /// How much output waits; and how much of it belongs to the tail.
+    /// The bytes of output that wait, and how many of them belong to the tail.
     pending_bytes: u64,
     pending_tail_bytes: u64,
     pending_events: usize,
     hits: Vec<WatcherHit>,
-    /// The gap before the disk: its first and its last place.
+    /// The first and last sequence number of the output that was dropped before it reached the disk.
     skipped: Option<(i64, i64)>,
     segments: VecDeque<Segment>,
     next_segment: i64,
-    /// Whether the last segment takes more.
+    /// Whether the last segment takes more bytes.
     is_open: bool,
     open_segments: [Option<OpenSegment>; 2],
-    /// A batch whose bytes lie in the files and which was not taken, and the segments that go after it.
+    /// A batch whose bytes are in the files but which the sink refused, and the segments to remove after it.
     rejected_batch: Option<(Batch, Vec<(i64, i64)>)>,
     write_failure: Option<WriteFailure>,
     next_seq: i64,
@@ -105,7 +105,8 @@ fn saturating_i64(number: u64) -> i64 {
 }
 
 impl OutputRecorder {
-    /// Keeps at most `max_output_bytes` in a run's directory, after what an earlier beginning of the run has left there.
+    /// A recorder that keeps at most `max_output_bytes` in the job's directory, the output of earlier attempts included. `resume`
+    /// has the totals of those attempts.
     pub fn new(dir: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
         let found = output_files::list(&dir).unwrap_or_default();
         let head = max_output_bytes.div_ceil(2);
@@ -114,7 +115,8 @@ impl OutputRecorder {
         let mut next_seq = resume.next_seq;
         let mut kept = VecDeque::new();
         if let (Some((first, _)), Some((last, _))) = (older.first(), older.last()) {
-            // Which items lie in which of them is not known here: they go together, and a place is set aside for that.
+            // Which items are in which of these segments is not known here. They are removed together, and a sequence number is
+            // reserved for their gap.
             let bytes = older.iter().map(|(_, bytes)| bytes).sum();
             kept.push_back(Segment { first: *first, last: *last, bytes, first_seq: 1, through_seq: next_seq });
             next_seq += 1;
@@ -146,7 +148,7 @@ impl OutputRecorder {
         }
     }
 
-    /// Takes what a stream has brought; `now` is the time since the supervisor's start.
+    /// Adds output of a stream; `now` is the time since the supervisor's start.
     pub fn push(&mut self, stream: ItemType, bytes: &[u8], now: Duration) {
         if bytes.is_empty() {
             return;
@@ -170,7 +172,8 @@ impl OutputRecorder {
         self.drop_oldest();
     }
 
-    /// Takes an event that follows everything pushed so far; answers its place.
+    /// Adds an event after everything pushed so far and returns its sequence number. When too many events wait, the oldest is
+    /// dropped.
     pub fn event(&mut self, payload: String, meta: String, notification_key: Option<String>) -> i64 {
         if self.pending_events >= MAX_BUFFERED_EVENTS
             && let Some(at) = self.chunks.iter().position(|piece| matches!(piece, Chunk::Event { .. }))
@@ -184,7 +187,7 @@ impl OutputRecorder {
         seq
     }
 
-    /// Notes how often a watcher has matched by now; written together with the events so far.
+    /// Sets how often a watcher has matched by now. The number is written together with the events so far.
     pub fn record_hits(&mut self, place: usize, hits: i64) {
         // While writing fails only the newest number of each is kept.
         match self.hits.iter_mut().find(|known| known.watcher == place) {
@@ -193,7 +196,7 @@ impl OutputRecorder {
         }
     }
 
-    /// When it is time to flush, as the time since the supervisor's start; `None`: nothing waits.
+    /// When the next flush is due, as the time since the supervisor's start; `None` when nothing waits.
     pub fn due(&self) -> Option<Duration> {
         if self.chunks.is_empty() && self.hits.is_empty() && self.skipped.is_none() && self.rejected_batch.is_none() {
             return None;
@@ -212,8 +215,7 @@ impl OutputRecorder {
         Some(self.pending_since.unwrap_or_default().max(earliest))
     }
 
-    /// Writes everything that waits. What cannot be written goes on waiting, within bounds, and is tried again when it is
-    /// due.
+    /// Writes everything that waits. Output that cannot be written keeps waiting, within limits, until the next flush.
     pub fn flush(&mut self, now: Duration, sink: &mut dyn Sink) {
         let done = self.try_flush(sink) && (!self.push_loss_event() || self.try_flush(sink));
         if done {
@@ -223,7 +225,7 @@ impl OutputRecorder {
         }
     }
 
-    /// Adds the event that says what could not be kept, now that it can be written; `false` when all was.
+    /// Adds an event about the bytes that were lost while writing failed; returns `false` when none were.
     fn push_loss_event(&mut self) -> bool {
         let Some(WriteFailure { why, lost: lost @ 1.. }) = self.write_failure.take() else { return false };
         let meta = serde_json::json!({ "event": "not_kept", "bytes": lost, "reason": why });
@@ -231,17 +233,17 @@ impl OutputRecorder {
         true
     }
 
-    /// All that was printed, in bytes, kept or not.
+    /// The bytes of all output so far, whether they were kept or not.
     pub const fn output_bytes(&self) -> i64 {
         self.total_bytes[0].saturating_add(self.total_bytes[1])
     }
 
-    /// Whether something of it was left out.
+    /// Whether some of the output was dropped.
     pub const fn is_truncated(&self) -> bool {
         self.dropped_bytes > 0
     }
 
-    /// Why the last flush could not write everything.
+    /// Why output could not be written or was lost; `None` after a flush that wrote everything.
     pub fn write_failure(&self) -> Option<&str> {
         self.write_failure.as_ref().map(|trouble| trouble.why.as_str())
     }
@@ -252,7 +254,7 @@ impl OutputRecorder {
         seq
     }
 
-    /// Cuts bytes into pieces behind what waits.
+    /// Appends bytes to the waiting chunks.
     fn push_chunks(&mut self, stream: ItemType, mut rest: &[u8], origin: &mut i64, head: bool) {
         let most = if head { MAX_CHUNK_BYTES } else { MAX_CHUNK_BYTES.min(self.segment_limit()) };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -284,19 +286,19 @@ impl OutputRecorder {
         }
     }
 
-    /// How large a segment of the tail may grow, in bytes.
+    /// The largest size of a segment of the tail, in bytes.
     fn segment_limit(&self) -> u64 {
         self.tail_limit.div_ceil(TAIL_SEGMENTS).max(1)
     }
 
-    /// Notes what is left out for good before it reached the disk.
+    /// Counts output that is dropped before it reaches the disk.
     fn record_skipped(&mut self, seq: i64, bytes: u64) {
         let (first, through) = self.skipped.unwrap_or((seq, seq));
         self.skipped = Some((first.min(seq), through.max(seq)));
         self.dropped_bytes = self.dropped_bytes.saturating_add(saturating_i64(bytes));
     }
 
-    /// Leaves out the oldest that waits, as long as it is more than the tail or the memory holds.
+    /// Drops the oldest waiting output while there is more of it than the tail or the memory may hold.
     fn drop_oldest(&mut self) {
         while self.pending_tail_bytes > self.tail_limit || self.pending_bytes > MAX_BUFFERED_BYTES {
             let is_tail = self.pending_tail_bytes > self.tail_limit;
@@ -323,7 +325,7 @@ impl OutputRecorder {
         }
     }
 
-    /// Writing fails and memory is full: the oldest that waits is gone. What was kept before stays.
+    /// Counts output that is dropped because writing fails and the memory is full. Output that was kept before it stays.
     fn record_loss(&mut self, bytes: u64) {
         self.dropped_bytes = self.dropped_bytes.saturating_add(saturating_i64(bytes));
         let trouble =
@@ -365,7 +367,7 @@ impl OutputRecorder {
         }
     }
 
-    /// Hands a batch over, then removes the files that it says are gone.
+    /// Hands a batch to the sink, then removes the files of the segments that the batch gives up.
     fn submit(&mut self, batch: Batch, going: Vec<(i64, i64)>, sink: &mut dyn Sink) -> bool {
         if let Err(error) = sink.write_batch(&batch) {
             self.record_failure(&error);
@@ -386,12 +388,12 @@ impl OutputRecorder {
         }
     }
 
-    /// Lets the oldest segments go until what waits has room beside the others; `None` when it has.
+    /// Gives up the oldest segments until the waiting output fits into the tail; `None` when none had to go.
     fn make_room(&mut self) -> Option<(Batch, Vec<(i64, i64)>)> {
         let mut kept: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
         let (mut first_seq, mut through_seq) = (i64::MAX, 0);
         let mut going = Vec::new();
-        // The skipped bytes lie behind all of the segments, so that none of them can stay.
+        // The skipped bytes come after all of the segments, so none of them can stay.
         while (kept + self.pending_tail_bytes > self.tail_limit || self.skipped.is_some())
             && let Some(oldest) = self.segments.pop_front()
         {
@@ -410,7 +412,7 @@ impl OutputRecorder {
         (through_seq > 0).then(|| (Batch { gap: Some(gap), ..self.new_batch() }, going))
     }
 
-    /// Writes the bytes that wait; answers the batch of what was written, and whether that was everything.
+    /// Writes the waiting output into the files. Returns a batch of the written items, and whether that was everything.
     fn write_pending(&mut self) -> (Batch, bool) {
         let mut batch = self.new_batch();
         let mut room = if self.pending_bytes > 0 { self.check_free_space() } else { Ok(()) };
@@ -444,15 +446,15 @@ impl OutputRecorder {
                 }
             }
         }
-        // Only with all the events that they count.
+        // The hits are written only together with all events that they count.
         batch.hits = std::mem::take(&mut self.hits);
         (batch, true)
     }
 
-    /// Whether the disk takes what waits, and a little more.
+    /// Fails when the disk has no room for the waiting output and the reserve.
     fn check_free_space(&self) -> io::Result<()> {
         let path = self.job_dir.path();
-        // An unknown size shows when it is written.
+        // When a size is unknown, the write itself shows whether there is room.
         let reserve =
             file_system::total_bytes(path).map_or(0, |size| DISK_RESERVE_BYTES.min(size / DISK_RESERVE_DIVISOR));
         let is_short =

@@ -70,7 +70,7 @@ pub enum Effect {
     Finish(JobResult),
 }
 
-/// Why a run is ended before its own end.
+/// Why a job is ended before its program ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     KillRequested(Signal),
@@ -82,17 +82,17 @@ enum Cause {
 enum Phase {
     /// The program runs.
     Running,
-    /// It has ended; what it said last may still come.
+    /// The program has ended; the rest of its output is still read.
     Draining { until: Duration },
-    /// Everything that is left was told to end.
+    /// All remaining processes got a signal to end.
     Terminating { until: Duration },
-    /// It was killed, again and again.
+    /// All remaining processes get SIGKILL repeatedly.
     Killing { next: Duration, until: Duration },
-    /// Nothing more is to be done.
+    /// Nothing is left to do.
     Finished,
 }
 
-/// A run in the eyes of its supervisor.
+/// The state of a supervised job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateMachine {
     phase: Phase,
@@ -100,14 +100,14 @@ pub struct StateMachine {
     cause: Option<Cause>,
     exit: Option<Exit>,
     output_closed: bool,
-    /// The program had ended before anybody wanted it to; what outlived it was named.
+    /// Whether the processes that the program left behind were reported.
     leftovers_reported: bool,
-    /// Something would not die.
+    /// Whether some processes survived SIGKILL.
     has_survivors: bool,
 }
 
 impl StateMachine {
-    /// A program that begins now.
+    /// A job whose program starts now; `timeout` counts from here.
     pub const fn new(timeout: Option<Duration>) -> Self {
         Self {
             phase: Phase::Running,
@@ -120,7 +120,7 @@ impl StateMachine {
         }
     }
 
-    /// When to come back with [`Event::Tick`] though nothing happens.
+    /// When [`Event::Tick`] is due even if nothing else happens.
     pub fn due(&self) -> Option<Duration> {
         match self.phase {
             Phase::Running => self.timeout,
@@ -130,7 +130,7 @@ impl StateMachine {
         }
     }
 
-    /// The next state, and the effects of the step in order.
+    /// Handles an event at the time `now` and returns the next state with the effects in order.
     #[must_use]
     pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
         let effects = match event {
@@ -239,7 +239,7 @@ impl StateMachine {
         }
     }
 
-    /// How the run ended, as far as it is known.
+    /// How the job has ended, as far as that is known.
     fn job_result(&self) -> JobResult {
         let (exit_code, signal) = match self.exit {
             Some(Exit::Code(code)) => (Some(i64::from(code)), None),
@@ -284,7 +284,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// Plays events with their times; what is done is answered as effects of each.
+    /// Plays events at their times and returns the effects of each.
     fn play(timeout: Option<Duration>, events: &[(u64, Event)]) -> (StateMachine, Vec<Vec<Effect>>) {
         let mut machine = StateMachine::new(timeout);
         let mut seen = Vec::new();
@@ -315,7 +315,7 @@ mod tests {
         let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::OutputClosed), (9, GONE)]);
         assert_eq!(seen, [vec![WriteResult(done.clone())], vec![ScanTree], vec![Finish(done.clone())]]);
         assert_eq!(machine.due(), None);
-        // The other order, as of a program that closes its streams first.
+        // The other order: a program that closes its streams before it ends.
         let (_, seen) = play(None, &[(5, Event::OutputClosed), (9, exit), (9, GONE)]);
         assert_eq!(seen, [vec![], vec![WriteResult(done.clone()), ScanTree], vec![Finish(done)]]);
     }
@@ -427,7 +427,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    /// An event of the outside world: the time until it, and the event.
+    /// An event from outside, with the time that passes before it.
     fn happening() -> impl Strategy<Value = (u64, Event)> {
         let event = prop_oneof![
             Just(Event::Exited(Exit::Code(0))),
@@ -443,15 +443,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens in whatever order: the end is noted once, when the program has ended; it is written once, after
-        /// that, and as it was noted; and once nothing more happens but time, every run whose program has ended comes to
-        /// its end, without anything being done twice in one moment for ever.
+        /// For any sequence of events: the result is written to the directory when the program has ended, and the job finishes
+        /// once, after that, with this result. When only time passes, every job whose program has ended finishes, without an
+        /// endless loop at one time.
         #[test]
         fn every_job_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
             let mut machine = StateMachine::new(timeout.map(at));
             let (mut now, mut noted, mut finished, mut has_exited) = (0, Vec::new(), Vec::new(), false);
             let exit = [(0, Event::Exited(Exit::Code(1)))];
-            // From here on nothing happens but time; what is left does not go by itself.
+            // From here on only time passes; the remaining processes do not end by themselves.
             let rest = std::iter::repeat_n((0, Event::Tick), 2_000);
             for (pause, event) in happenings.into_iter().chain(exit).chain(rest) {
                 now += pause;
@@ -479,7 +479,7 @@ mod tests {
             }
             prop_assert_eq!(finished.len(), 1);
             prop_assert_eq!(noted.last(), finished.last());
-            // Once when it ended; once more when something would not die.
+            // Once when the program ended, and once more when processes survived SIGKILL.
             prop_assert!(noted.len() <= 2 && noted.iter().all(|one| one.status == finished[0].status));
             prop_assert_eq!(machine.due(), None);
         }

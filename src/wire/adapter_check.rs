@@ -56,7 +56,6 @@ pub enum ProbeOutcome {
 }
 
 impl ProbeOutcome {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

@@ -63,7 +63,8 @@ pub struct NeedView {
 }
 
 impl NeedView {
-    /// The shape of its kind, which tells it apart without colour: `!` for a decision, `?` for an answer, `✗` for a failure.
+    /// The symbol of the item's kind, which distinguishes it without colour: `!` for a decision, `?` for an answer, `✗` for a
+    /// failure.
     pub fn shape(&self) -> char {
         match self.kind {
             "approval" | "guard" | "program" | "lease" | "prompt" | "runs_later" | "host" => '!',
@@ -74,14 +75,14 @@ impl NeedView {
 }
 
 impl NeedView {
-    /// Whether it is a question that a text answers.
+    /// Whether the item is a question that a person answers with a text.
     pub fn takes_answer(&self) -> bool {
         self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
     }
 }
 
 impl BoardView {
-    /// The place of the most urgent item that a lane has; `None` for a lane at rest.
+    /// The index of the lane's most urgent item in `needs_you`. Returns `None` when the lane needs nothing.
     pub fn first_need_of(&self, lane: &BoardLaneView) -> Option<usize> {
         let is_here = |need: &NeedView| {
             let is_task = |task: &String| lane.tasks.iter().any(|held| held.task_id == *task);

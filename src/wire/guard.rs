@@ -51,7 +51,6 @@ pub struct LoggedDecisionView {
 }
 
 impl LoggedDecisionView {
-    /// When it was made, as text.
     pub fn time(at: Timestamp) -> Option<String> {
         time(Some(at))
     }

@@ -50,7 +50,7 @@ pub struct HostRetiredView {
 }
 
 impl HostRetiredView {
-    /// The answer of which nothing is known yet.
+    /// A view that lists no sessions, jobs or lanes yet. The caller adds them.
     pub const fn new(id: Option<String>, name: String, reason: String) -> Self {
         Self { id, name, reason, sessions: Vec::new(), released: Vec::new(), jobs: Vec::new(), lanes: Vec::new() }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The largest number with a point that is exactly a whole one: 2^53.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The whole number, or `None` for another value or one beyond 64 bits.
+/// Reads a whole number, which may also be written as `3.0`. Returns `None` for any other value and beyond 64 bits.
 pub fn whole_number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {
         let number = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= MAX_EXACT)?;
@@ -15,7 +15,7 @@ pub fn whole_number(value: &Value) -> Option<i64> {
     })
 }
 
-/// Reads a list of whole numbers.
+/// Refuses numbers with a fraction, but accepts `3.0`.
 pub fn deserialize_whole_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i64>, D::Error> {
     let items = Vec::<Value>::deserialize(deserializer)?;
     items.iter().map(|item| whole_number(item).ok_or_else(|| D::Error::custom("not a whole number"))).collect()

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::values::time;
 use crate::domain::{job::Job, secrets::mask};
 
-/// The last eight digits of a job's id, which every command on jobs takes.
+/// Shortens a job's id to its last eight digits. Every command on jobs accepts the short form.
 pub fn short_job_id(run_id: &str) -> &str {
     run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id)
 }
@@ -64,8 +64,8 @@ pub struct JobView {
 }
 
 impl JobView {
-    /// A run as it stands; `supervised` says whether it has a supervisor, `output_bytes` and `truncated` how much it
-    /// has printed so far.
+    /// The view of a job. `supervised` tells whether it has a supervisor; `output_bytes` and `truncated` describe its output so
+    /// far.
     pub fn new(run: &Job, supervised: bool, output_bytes: i64, truncated: bool) -> Self {
         Self {
             run_id: run.id.to_string(),

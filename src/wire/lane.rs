@@ -73,7 +73,7 @@ pub struct LaneGitView {
 }
 
 impl LaneView {
-    /// The view of a lane in which `held` tasks are held.
+    /// The view of a lane in which `held` tasks are claimed.
     pub fn new(lane: &Lane, held: i64) -> Self {
         Self {
             name: lane.name.to_string(),

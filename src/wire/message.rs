@@ -120,7 +120,7 @@ impl From<&Message> for OutboxView {
 }
 
 impl OutboxView {
-    /// The message with the reason of its wait and the command that delivers it now.
+    /// Adds the reason why the message waits, and the command that delivers it now.
     #[must_use]
     pub fn waiting(self, wait: &PromptWait) -> Self {
         Self { reason: Some(wait.reason.as_str()), hint: wait.hint.clone(), ..self }
@@ -151,7 +151,8 @@ pub struct PromptView {
 }
 
 impl PromptView {
-    /// A prompt that was accepted.
+    /// The answer for a prompt that was accepted. `position` is its place in the queue; `deduplicated` tells that nothing was
+    /// sent, because a prompt under the same key had been acknowledged.
     pub fn new(message: &Message, position: Option<usize>, deduplicated: bool) -> Self {
         Self {
             accepted: true,
@@ -165,13 +166,12 @@ impl PromptView {
         }
     }
 
-    /// The prompt with the reason of its wait and the command that delivers it now.
+    /// Adds the reason why the prompt waits, and the command that delivers it now.
     #[must_use]
     pub fn waiting(self, wait: &PromptWait) -> Self {
         Self { reason: Some(wait.reason.as_str().to_owned()), hint: wait.hint.clone(), ..self }
     }
 
-    /// A prompt that was not accepted.
     pub const fn declined(reason: String) -> Self {
         Self {
             accepted: false,

@@ -20,7 +20,6 @@ pub struct ReconcileEntryView {
 }
 
 impl ReconcileEntryView {
-    /// A finding about a session, a task or both.
     pub fn new(session: Option<&SessionId>, task: Option<&TaskId>, reason: impl Into<String>) -> Self {
         Self {
             session_id: session.map(ToString::to_string),
@@ -48,7 +47,6 @@ pub struct RecoveredJobView {
 }
 
 impl RecoveredJobView {
-    /// The entry of a job.
     pub fn new(run: &JobId, session: Option<&RoutingKey>, status: JobStatus, reason: String) -> Self {
         Self {
             session_id: session.map(ToString::to_string),

@@ -35,7 +35,7 @@ pub struct ReviewView {
 }
 
 impl ReviewView {
-    /// A request that was withdrawn just now; its record is gone.
+    /// The view of a request that was just withdrawn. The store has no record of it any more.
     pub fn withdrawn(review: &Review) -> Self {
         Self { status: "withdrawn", ..Self::from(review) }
     }
@@ -89,7 +89,7 @@ pub struct ReviewCommentView {
 }
 
 impl ReviewCommentView {
-    /// A comment in this state, with its line at this place.
+    /// The view of a comment with its current state and the current place of its line.
     pub fn new(comment: &ReviewComment, status: CommentStatus, place: &LinePlace) -> Self {
         Self {
             id: comment.id,

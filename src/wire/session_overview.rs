@@ -73,25 +73,25 @@ pub struct ShownState<'a> {
 }
 
 impl SessionOverviewView {
-    /// Its id, with its host when that is another one.
+    /// The session's id, followed by its host when that is another one.
     pub fn shown_id(&self) -> String {
         let id = &self.session.id;
         self.other_host.as_ref().map_or_else(|| id.clone(), |host| format!("{id} on {host}"))
     }
 
-    /// `not guarded`, of a live session whose agent may run a tool without asking.
+    /// Returns `not guarded` for a live session whose agent may run a tool without asking.
     pub fn guard_mark(&self) -> Option<&'static str> {
         let is_over = matches!(self.shown_status, "dead" | "failed" | "ended");
         (self.unguarded.is_some() && !is_over).then_some("not guarded")
     }
 
-    /// `sandbox namespace`, of a session whose program runs in one.
+    /// Returns, for example, `sandbox namespace` when the session's program runs in a sandbox.
     pub fn sandbox_mark(&self) -> Option<String> {
         let class = self.session.sandbox.filter(|class| *class != SandboxClass::Off.as_str())?;
         Some(format!("sandbox {class}"))
     }
 
-    /// The state: over, stale, the activity, or else the status.
+    /// The state to show for a session: that it is over or stale, else its activity, else its status.
     pub fn shown_state(&self) -> ShownState<'_> {
         let seen = Some(self.seen_at.as_str());
         // What was done on purpose is no alarm.
@@ -188,7 +188,7 @@ pub struct HeldTaskView {
 }
 
 impl HeldTaskView {
-    /// The shape of a claim without a session: as of the item about it, and `●` for one that is worked on.
+    /// The symbol of a claim without a session: `✗` when the task is blocked, `?` when it is in review, else `●`.
     pub fn shape(&self) -> char {
         match self.status {
             "blocked" => '✗',
@@ -317,7 +317,7 @@ impl From<&SessionOverview> for SessionOverviewView {
 }
 
 impl ClaimantView {
-    /// The view of a claimant's session, with the ways on.
+    /// The view of a claimant's session. `ways_on` are the commands that help when the session is in trouble.
     pub fn new(session: &Session, alive: &Aliveness, seen: Seen, ways_on: &[NextCommand]) -> Self {
         Self {
             session_id: session.id.to_string(),
@@ -329,7 +329,8 @@ impl ClaimantView {
         }
     }
 
-    /// The mark for people beside the claimant's name: `dead`, `ended`, `failed`, `stale`, or none.
+    /// The mark beside the claimant's name: `dead`, `ended`, `failed`, `orphaned` or `stale`. `None` for a claimant without
+    /// trouble.
     pub fn mark(&self) -> Option<&'static str> {
         match (self.status, self.alive.alive) {
             ("ended", _) => Some("ended"),
@@ -342,7 +343,7 @@ impl ClaimantView {
         }
     }
 
-    /// The claimant's state after its name: `is dead: process 7 is gone`; `None` for one that works.
+    /// A text that follows the claimant's name, such as `is dead: process 7 is gone`. `None` for a claimant without trouble.
     pub fn trouble(&self) -> Option<String> {
         let mark = self.mark()?;
         let verb = if matches!(mark, "ended" | "failed") { "has" } else { "is" };

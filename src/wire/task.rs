@@ -110,7 +110,7 @@ impl From<&Claim> for ClaimView {
 }
 
 impl TaskView {
-    /// The view of a task and what it waits for.
+    /// The view of a task. `waiting` are the reasons why it is not ready.
     pub fn new(task: &Task, waiting: &[NotReadyReason]) -> Self {
         let words = &task.fields;
         Self {
@@ -215,7 +215,7 @@ pub struct ClaimedView {
 }
 
 impl ClaimedView {
-    /// The answer to the renewal of a claim.
+    /// The answer when a claimant has claimed its task again, which only renews the claim.
     pub const fn renewed(task: TaskView) -> Self {
         Self { task, takeover: None, from: None }
     }

@@ -12,10 +12,10 @@ use crate::{
     env::Timestamp,
 };
 
-/// Reads the `events` of a report. Fields that are not known are ignored; a number that is none is refused by name.
+/// Reads the `events` of a report. Ignores unknown fields; refuses an invalid number and names its field.
 ///
 /// # Errors
-/// [`Refusal::Invalid`] naming field and place.
+/// [`Refusal::Invalid`], naming the field and its place.
 pub fn parse_turns(events: &Value) -> Result<Vec<Turn>, Refusal> {
     let Value::Array(events) = events else { return Err(Refusal::invalid("events", "must be a list")) };
     if events.len() > MAX_REPORTED_ITEMS {
@@ -48,7 +48,7 @@ fn parse_turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
     let turn = Turn {
         at: at.ok_or_else(|| invalid("timestamp", place, "must be RFC 3339 or milliseconds since 1970"))?,
         key: text("key", place, &event["key"])?,
-        // A turn without numbers is a turn.
+        // A turn counts even without numbers.
         usage: Some(Usage {
             model: text("model", place, &usage["model"])?,
             input_tokens: count("input_tokens", place, &usage["input_tokens"])?.unwrap_or(0),

@@ -9,11 +9,11 @@ use crate::domain::{
     terminal_input::{MAX_TERMINAL_DIMENSION, TerminalInput},
 };
 
-/// Reads `keys`: a text is typed as it is; a list holds `{"text":…}`, `{"key":…}`, `{"paste":…}`, `{"hex":…}`,
-/// `{"eof":true}` and `{"size":{"rows":…,"cols":…}}`.
+/// Parses `keys`: a text is typed as it is; a list holds `{"text":…}`, `{"key":…}`, `{"paste":…}`, `{"hex":…}`, `{"eof":true}`
+/// and `{"size":{"rows":…,"cols":…}}`.
 ///
 /// # Errors
-/// [`Refusal::Usage`] naming the place.
+/// [`Refusal::Usage`], naming the place in the list.
 pub fn parse_inputs(value: &Value) -> Result<Vec<TerminalInput>, Refusal> {
     match value {
         Value::String(text) => Ok(vec![TerminalInput::Text(text.clone())]),
@@ -22,7 +22,7 @@ pub fn parse_inputs(value: &Value) -> Result<Vec<TerminalInput>, Refusal> {
     }
 }
 
-/// The list as JSON.
+/// Encodes inputs as the list that [`parse_inputs`] reads.
 pub fn to_json(inputs: &[TerminalInput]) -> Value {
     let one = |input: &TerminalInput| match input {
         TerminalInput::Text(text) => json!({ "text": text }),

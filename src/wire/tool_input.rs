@@ -8,24 +8,24 @@ use crate::domain::secrets;
 const MAX_TEXT_CHARS: usize = 2_000;
 /// How many items of a list or fields of an object are kept.
 const MAX_ITEMS: usize = 64;
-/// How deep it is looked into.
+/// The depth to which nested values are kept.
 const MAX_DEPTH: usize = 12;
-/// The longest line that tells what it is about, in characters.
+/// The longest summary of a call, in characters.
 const MAX_LINE_CHARS: usize = 100;
 
-/// The fields that say most about a call, in the order of how much.
+/// The fields that say most about a call, the most telling first.
 const SUMMARY_FIELDS: &[&str] =
     &["command", "cmd", "script", "file_path", "absolute_path", "path", "notebook_path", "url", "query", "pattern"];
 
-/// The input as JSON of at most `most` bytes: whatever looks like a secret is dots, long texts are cut. What is too long all
-/// the same becomes one cut text.
+/// Encodes the input as JSON of at most `most` bytes. Masks everything that looks like a secret, and shortens long texts. If
+/// the JSON is still too long, it becomes one shortened text.
 pub fn for_log(input: &Value, most: usize) -> String {
     let shown = redact(input, 0);
     let text = shown.to_string();
     if text.len() <= most {
         return text;
     }
-    // A character of JSON may be written as six.
+    // JSON may write one character as six.
     let mut chars = most / 2;
     loop {
         let cut = Value::String(truncate(&text, chars)).to_string();
@@ -36,7 +36,7 @@ pub fn for_log(input: &Value, most: usize) -> String {
     }
 }
 
-/// The subject of the call, in a short line without control characters.
+/// The most telling field of the call, or else its whole input, on one short line without control characters.
 pub fn summary(input: &Value) -> String {
     let shown = redact(input, 0);
     let telling = SUMMARY_FIELDS.iter().find_map(|name| shown.get(*name));
@@ -51,7 +51,8 @@ pub fn summary(input: &Value) -> String {
     truncate(&words.join(" "), MAX_LINE_CHARS)
 }
 
-/// Whether a part of a tool's input was too long to be stored: an answer would be about something that the person has not seen.
+/// Whether a part of a tool's input was too long to be stored. A person then has not seen everything that an answer would
+/// allow.
 pub fn is_cut(input: &Value) -> bool {
     match input {
         Value::String(text) => text == "…" || text.ends_with('…') && text.chars().count() > MAX_TEXT_CHARS,
@@ -63,14 +64,15 @@ pub fn is_cut(input: &Value) -> bool {
     }
 }
 
-/// The command of a stored call, if it is stored whole: nothing of it is cut or masked.
+/// The command of a stored call. Returns `None` when a part of it was shortened or masked.
 pub fn exact_command(stored: &str) -> Option<String> {
     let input: Value = serde_json::from_str(stored).ok()?;
     let command = ["command", "cmd"].iter().find_map(|name| input.get(*name)?.as_str())?;
     (!is_cut(&input) && !command.contains(secrets::MASK)).then(|| command.to_owned())
 }
 
-/// Whether [`summary`] tells the whole call: nothing is cut, masked or joined, and no other field says what it does.
+/// Whether [`summary`] shows the whole call: nothing is shortened, masked or joined, and no other field changes what the call
+/// does.
 pub fn is_whole_in_summary(input: &Value) -> bool {
     /// Fields that change nothing of what a call does.
     const TELLING_NOTHING: &[&str] = &["description", "timeout"];

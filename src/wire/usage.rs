@@ -92,12 +92,12 @@ impl From<&TaskNumbers> for TaskNumbersView {
 }
 
 impl UsageRowView {
-    /// How many tokens of every kind.
+    /// The sum of input, output and cache tokens.
     pub const fn tokens(&self) -> i64 {
         self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_creation_tokens
     }
 
-    /// Adds another row's numbers to this one's.
+    /// Adds another row's numbers to this row. The cost stays unknown only when neither row has one.
     pub fn add(&mut self, other: &Self) {
         self.turns += other.turns;
         self.input_tokens += other.input_tokens;

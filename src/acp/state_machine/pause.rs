@@ -1,12 +1,12 @@
-//! The pause in which a conversation goes on elsewhere.
+//! The pause during which a conversation continues in another process.
 
 use std::time::Duration;
 
 use super::{PAUSE, Phase, StateMachine};
 
 impl StateMachine {
-    /// Begins a pause that was asked for, if the agent is idle and nothing waits for it. Returns the requests. To be called when all
-    /// events were handled: a report may bring a prompt.
+    /// Starts a requested pause if the agent is idle and no prompt waits for it, and returns the ids of the requests that can now
+    /// be answered. Call it only after all pending events were handled: a report may bring another prompt.
     pub fn begin_pause(&mut self, now: Duration) -> Vec<u64> {
         let has_prompts = !self.queued.is_empty() || !self.steering.is_empty();
         if self.phase != Phase::Idle || has_prompts || self.pause_requests.is_empty() {

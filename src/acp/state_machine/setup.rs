@@ -77,7 +77,7 @@ impl StateMachine {
         match self.config.mode.clone() {
             Some(mode) if self.reported_mode.as_ref() != Some(&mode) => {
                 self.phase = Phase::SettingMode;
-                // An agent whose modes are options of its configuration answers with the value that holds then.
+                // An agent with its modes in configuration options answers with the value that is set then.
                 let (method, params) = match session_setup::mode_option_id(result) {
                     Some(option) => {
                         ("session/set_config_option", outgoing::set_config_option(&self.session, option, &mode))

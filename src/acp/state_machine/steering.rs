@@ -6,13 +6,14 @@ use super::{Effect, MAX_QUEUED_PROMPTS, Phase, Report, StateMachine, SteeringPro
 use crate::acp::{frame::RpcError, outgoing};
 
 impl StateMachine {
-    /// Whether a prompt goes into the turn that is running.
+    /// Whether a prompt can go into the running turn.
     fn can_steer(&self) -> bool {
         let is_running = matches!(self.phase, Phase::Prompting { is_cancelled: false, .. });
         is_running && self.agent.can_steer && self.pause_requests.is_empty()
     }
 
-    /// Handles a prompt of another process: it goes into the running turn, else it waits for its end.
+    /// Handles a prompt of another process: sends it into the running turn where the agent can take it, else queues it for a turn
+    /// of its own.
     pub(super) fn prompted(&mut self, request: u64, text: String, effects: &mut Vec<Effect>) {
         if !self.can_steer() || self.steering.len() >= MAX_QUEUED_PROMPTS {
             let accepted = self.accept_prompt(text, effects);
@@ -24,14 +25,14 @@ impl StateMachine {
         self.steering.insert(id, SteeringPrompt { request, text });
     }
 
-    /// Handles the answer to a prompt for a running turn.
+    /// Handles the agent's answer to a prompt for the running turn. An answer with another id is ignored.
     pub(super) fn steered(&mut self, id: u64, result: &Result<Value, RpcError>, effects: &mut Vec<Effect>) {
         let Some(SteeringPrompt { request, text }) = self.steering.remove(&id) else { return };
         let outcome = result.as_ref().map(|answer| answer.get("outcome").and_then(Value::as_str));
         let reply = match outcome {
             // The turn had ended: the prompt begins one of its own.
             Ok(Some("promptRequired")) => self.accept_prompt(text, effects),
-            // It is not told whether a turn has taken it. A text that comes twice is worse than one that is looked for.
+            // The answer does not say whether a turn has taken the prompt. To send a text twice would be worse than to lose it.
             Ok(_) => {
                 effects.push(Effect::Print(self.conversation.prompt(&text)));
                 effects.push(Effect::Report(Report::Steered));

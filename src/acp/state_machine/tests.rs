@@ -46,7 +46,7 @@ fn opened(mode: &str) -> Value {
     json!({ "sessionId": "s", "modes": { "currentModeId": mode } })
 }
 
-/// A machine and everything that it has done.
+/// A machine and all effects that it has had.
 struct Played {
     machine: StateMachine,
     seen: Vec<Effect>,
@@ -66,7 +66,7 @@ impl Played {
         new
     }
 
-    /// A session that is idle, in the mode that asks.
+    /// An idle session, in the mode in which the agent asks.
     fn idle() -> Self {
         let mut this = Self::new(config());
         this.play([result(1, json!({ "protocolVersion": 1 })), result(2, opened("ask")), Event::Tick]);
@@ -74,7 +74,7 @@ impl Played {
         this
     }
 
-    /// A session with a turn, whose request has the number 3.
+    /// A session with a running turn, whose request has the id 3.
     fn busy() -> Self {
         let mut this = Self::idle();
         let effects = this.play([Event::Request(0, Command::Prompt("go".into()))]);
@@ -118,7 +118,7 @@ fn prompt_goes_into_the_running_turn_of_an_agent_that_takes_it() {
     );
     let effects = played.play([result(4, json!({ "outcome": "injected" }))]);
     assert!(effects.contains(&Effect::Report(Report::Steered)) && effects.contains(&Effect::Reply(7, Ok(()))));
-    // The agent refuses one, and gives one back when its turn has ended.
+    // The agent refuses one prompt, and returns another because its turn has ended.
     played.play([Event::Request(8, Command::Prompt("no".into())), Event::Request(9, Command::Prompt("late".into()))]);
     let effects = played.play([failure(5, "full")]);
     let why = "the agent does not take it into its running turn: full".to_owned();
@@ -129,7 +129,7 @@ fn prompt_goes_into_the_running_turn_of_an_agent_that_takes_it() {
     let effects = played.play([result(6, json!({ "outcome": "promptRequired" }))]);
     assert_eq!(sent_to(&effects).0, "session/prompt");
     assert!(effects.contains(&Effect::Reply(9, Ok(()))));
-    // One whose agent ends, and one for a turn that is cancelled.
+    // A prompt whose agent ends, and one for a turn that is cancelled.
     played.machine.pause_requests.clear();
     played.play([Event::Request(11, Command::Prompt("lost".into())), Event::Request(12, Command::Cancel)]);
     let effects = played.play([Event::Request(13, Command::Prompt("after".into()))]);
@@ -275,7 +275,7 @@ fn turn_has_one_prompt_and_the_next_ones_wait() {
     assert!(effects.contains(&Effect::Report(ended)), "{effects:?}");
     assert!(effects.contains(&Effect::Report(Report::ContextUsage(0.5))));
     assert_eq!(sent(&effects)[0]["params"]["prompt"], json!([text("two")]));
-    // The answer to the first prompt again, and one that nothing asked for.
+    // A second answer to the first prompt, and an answer without a request.
     assert_eq!(played.play([result(3, json!({})), result(99, json!({}))]), []);
     let effects = played.play([failure(4, "overloaded")]);
     assert!(effects.contains(&Effect::Report(Report::TurnFailed("overloaded".into()))));
@@ -446,7 +446,7 @@ fn happening() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: there is one turn at a time, every question is answered at most once and is closed
+    /// For any sequence of events: there is one turn at a time, every question is answered at most once and is closed
     /// when the turn or the agent ends, and nothing is written to an agent that is gone.
     #[test]
     fn turns_and_questions_are_closed_in_any_order(events in proptest::collection::vec(happening(), 0..60)) {

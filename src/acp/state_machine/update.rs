@@ -1,4 +1,4 @@
-//! What the agent tells of a turn: text, tool calls, usage.
+//! The agent's updates during a turn: text, tool calls, usage.
 
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ impl StateMachine {
         }
     }
 
-    /// The cost since the last turn, where the agent tells costs.
+    /// The cost in US dollars since the last call of this function; `None` when the agent has reported no cost.
     pub(super) fn take_cost(&mut self) -> Option<f64> {
         let cost = self.total_cost - self.reported_cost;
         self.reported_cost = self.total_cost;
@@ -71,7 +71,8 @@ impl StateMachine {
         }
     }
 
-    /// The call of this id, known or new; `None` when a turn has too many.
+    /// The call with this id, added when it is new, and whether the agent has asked about it. `None` when the turn has too many
+    /// calls.
     pub(super) fn call(&mut self, id: &str) -> Option<&mut (ToolCall, bool)> {
         if !self.calls.contains_key(id) {
             if self.calls.len() >= MAX_TOOL_CALLS {

@@ -40,31 +40,29 @@ use crate::{
 
 /// Maximum number of tasks, paths, checks or handoffs in a list.
 const MAX_LISTED: usize = 8;
-/// Maximum number of hosts in a sentence.
 const MAX_HOSTS: usize = 12;
-/// Maximum number of comments in a list.
 const MAX_COMMENTS: usize = 5;
 /// Maximum length of a single quoted line.
 const MAX_LINE_CHARS: usize = 300;
 
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The name under which it claims tasks.
+    /// The name under which the subject claims tasks.
     name: String,
     /// The session, if registered.
     session: Option<Session>,
-    /// A session that the environment names and that is not registered.
+    /// The session that the environment names, when the store does not know it.
     unregistered: Option<SessionId>,
     role: Option<Role>,
     lane: Option<LaneName>,
-    /// The task that the context is to be about.
+    /// The task that the caller asks about.
     task: Option<TaskId>,
 }
 
 #[derive(Debug, Clone)]
 pub struct AgentContext {
     pub sections: Vec<Section>,
-    /// The tasks in it.
+    /// The tasks that the text names.
     pub tasks: Vec<TaskId>,
 }
 
@@ -242,7 +240,7 @@ fn over_claimant(tx: &ReadTx<'_>, subject: &Subject, task: &Task, now: Timestamp
     claimant_over::find(tx, &subject.name, subject.live_lane(), task, now)
 }
 
-/// A clause that says which hosts the proxy of the sandbox lets through.
+/// A clause that names the hosts that the sandbox's proxy lets programs reach.
 fn open_hosts(app: &App) -> String {
     let hosts: Vec<String> = app.settings.sandbox.hosts.iter().map(ToString::to_string).collect();
     let (shown, rest) = hosts.split_at(hosts.len().min(MAX_HOSTS));
@@ -397,7 +395,7 @@ fn comments_text(id: &TaskId, open: &[ReviewCommentView], mode: Mode) -> String 
     text
 }
 
-/// Who handed the task over to the subject, with which words, and in which lane its work is.
+/// Who handed the task over to the subject, with which message, and in which lane its work is.
 fn handed_over(tx: &ReadTx<'_>, subject: &Subject, task: &Task) -> Result<String> {
     let mut text = String::new();
     let is_mine = |handoff: &Handoff| {

@@ -1,4 +1,4 @@
-//! A task whose claimant has ended: how it ended, and how the next one takes the task over.
+//! A task whose claimant has ended: how it ended, and how another session takes the task over.
 
 use anyhow::Result;
 
@@ -15,9 +15,9 @@ pub(super) struct ClaimantOver {
     pub claimant: String,
     /// How the session ended, as a clause: `which ended 5m ago`.
     pub how: String,
-    /// Whether it worked in the lane of the session that asks.
+    /// Whether the ended session worked in the lane of the session that asks.
     pub is_of_same_lane: bool,
-    /// Whether a relaunch of the session can continue its claim.
+    /// Whether a relaunch of the ended session can continue its claim.
     pub can_be_relaunched: bool,
 }
 
@@ -35,8 +35,8 @@ impl ClaimantOver {
     }
 }
 
-/// The claimant of a task, if it is another session than `own_name` and has ended. `own_lane` is the lane of the live session
-/// that asks.
+/// The claimant of a task, if it is a session other than `own_name` and has ended; else `None`. `own_lane` is the lane of the
+/// live session that asks.
 pub(super) fn find(
     tx: &ReadTx<'_>,
     own_name: &str,

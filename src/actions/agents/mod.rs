@@ -1,4 +1,4 @@
-//! What agents ask and report: guard, approvals, provider hooks, runtime reports, context and usage; and the providers.
+//! The requests and reports of agents: guard, approvals, provider hooks, runtime reports, context and usage; and the providers.
 
 pub mod agent_context;
 pub mod approval;

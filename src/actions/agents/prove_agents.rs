@@ -1,4 +1,5 @@
-//! Canaries: whether a structured agent asks before it runs a tool. A turn costs what a turn of its model costs.
+//! Canaries: short test turns that show whether a structured agent asks before it runs a tool. A turn costs as much as any other
+//! turn of the agent's model.
 
 use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf, time::Duration};
 
@@ -25,17 +26,17 @@ const FILE: &str = "fairway-canary";
 pub struct Candidate {
     pub setup: AgentSetup,
     pub proof: Option<AgentProof>,
-    /// Whether it was asked for by its name, or has no proof.
+    /// Whether a canary should run: the caller named the provider, or its agent has no valid proof.
     pub is_due: bool,
     program: PathBuf,
-    /// The environment of its sessions.
     env: BTreeMap<String, String>,
 }
 
-/// The agents of these providers, or all that are installed.
+/// The agents of the named providers; with no names, those of all providers whose program is installed.
 ///
 /// # Errors
-/// `not_found` for a provider that nothing knows, or a program that is not there; `usage` for one that does not speak the protocol.
+/// `not_found` for an unknown provider or a missing program; `usage` for a provider without a program that speaks the structured
+/// protocol. Without names there are no errors.
 pub fn candidates(env: &Env, settings: &Settings, names: &[String]) -> Result<Vec<Candidate>, Refusal> {
     let known: Vec<String> = built_in_profiles().into_keys().chain(settings.providers.keys().cloned()).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
@@ -55,7 +56,7 @@ pub fn candidates(env: &Env, settings: &Settings, names: &[String]) -> Result<Ve
     Ok(found)
 }
 
-/// What the newest canary of a provider's agent has shown, in its installed version.
+/// The result of the newest canary of a provider's agent in its installed version; `None` when there is none or no such agent.
 pub fn proof(env: &Env, settings: &Settings, name: &str) -> Option<AgentProof> {
     candidate(env, settings, name, false).ok()?.proof
 }
@@ -90,10 +91,10 @@ pub fn view(proof: &AgentProof) -> AgentProofView {
     }
 }
 
-/// Lets the agent work for one short turn in an empty directory, and stores what that has shown.
+/// Lets the agent work for one short turn in an empty directory, and stores whether it asked before it ran a command.
 ///
 /// # Errors
-/// When the directory or the file of the proof cannot be made. An agent that cannot be used is no error.
+/// When the directory or the file of the proof cannot be created. An agent that cannot be started is a result, not an error.
 pub fn prove(env: &Env, candidate: &Candidate) -> Result<AgentProof> {
     let id = env.ids.uuid(env.now());
     let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
@@ -143,7 +144,7 @@ fn run(env: &Env, candidate: &Candidate, directory: &std::path::Path, id: &str) 
     canary.run()
 }
 
-/// Why a report does not prove that the agent asks.
+/// Why a report does not prove that the agent asks; `None` when it does prove it.
 fn gap(setup: &AgentSetup, report: &CanaryReport, has_run: bool) -> Option<String> {
     if has_run && report.has_asked {
         return Some("it ran a command that was denied".to_owned());

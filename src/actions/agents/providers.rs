@@ -13,10 +13,10 @@ use crate::{
     wire::{ProviderProgramView, ProviderView},
 };
 
-/// Every provider: the built-in ones, and those that the project here configures, if there is one. Runs nothing.
+/// Lists the built-in providers and, in a project, those that its configuration adds. Runs no program.
 ///
 /// # Errors
-/// A broken configuration; without a project at `root`, where one is named.
+/// A broken configuration, or a `root` that holds no project.
 pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<ProviderView>> {
     let settings = match Project::discover(env, root) {
         Err(error) if root.is_some() => return Err(error.into()),

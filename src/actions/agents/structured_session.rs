@@ -1,5 +1,5 @@
-//! The store's side of a structured session's supervisor. Its reports go the way of a provider's hooks: the same use cases, with
-//! the protocol as their source.
+//! The store's side of a structured session's supervisor. Its reports are handled by the same use cases as a provider's hooks,
+//! with the protocol as their source.
 
 use std::{collections::BTreeMap, os::fd::AsFd, os::fd::BorrowedFd, path::PathBuf, rc::Rc};
 
@@ -50,7 +50,8 @@ use crate::{
 /// No hook waits for an answer: the loop of the supervisor does.
 const NO_WAIT: ApprovalWait = ApprovalWait { usual: std::time::Duration::ZERO, longest: std::time::Duration::ZERO };
 
-/// The sink of the session that this configuration starts; without a project one that denies every question.
+/// Opens the sink for the reports of the session that `start` configures. Without a usable project, the sink denies every
+/// question of the agent.
 pub fn open_sink(env: &Env, start: &StartConfig) -> Box<dyn StructuredSink> {
     match open(env, start) {
         Ok(Some(sink)) => Box::new(sink),
@@ -129,9 +130,9 @@ impl StructuredSink for Broken {
 
 /// The messages of the next prompt, until the agent has got it.
 enum Delivered {
-    /// Taken from the queue when the session was opened.
+    /// Messages that were taken from the queue when the session was opened.
     Batch(Box<Session>, DeliveryBatch),
-    /// In the reply to a turn's end.
+    /// The reply to a turn's end, which has the messages.
     Reply(Box<HookOutcome>),
 }
 
@@ -149,9 +150,9 @@ struct StoreSink {
     id: SessionId,
     caller: HookCaller,
     cwd: Option<PathBuf>,
-    /// Bound while a person is asked.
+    /// Set while a person is asked.
     waiter: Option<ChangeWaiter>,
-    /// The approvals of the open questions.
+    /// The ids of the approvals of open questions, by the number of the question.
     open: BTreeMap<u64, i64>,
     delivered: Option<Delivered>,
     turns: u64,
@@ -218,7 +219,7 @@ impl StoreSink {
         }
     }
 
-    /// The messages that are on their way to the agent by the control socket.
+    /// The messages that are on their way to the agent through the control socket.
     fn sent_now(&self) -> Result<Vec<i64>> {
         let open = self.app.read(|tx| Ok(messages::open_for(tx, &Recipient::Session(self.id.clone()))?))?;
         let is_sent =
@@ -252,7 +253,7 @@ impl StoreSink {
         Ok(SinkReply { context, prompt, note: None })
     }
 
-    /// The text of messages for the agent: one that a person has sent goes as it is, so that it can be a command of the agent.
+    /// The text of messages for the agent. A single message of a person stays as it is, so that it can be a command of the agent.
     fn prompt_text(&self, batch: &DeliveryBatch) -> Result<String> {
         let [id] = batch.ids.as_slice() else { return Ok(batch.text.clone()) };
         let message = self.app.read(|tx| Ok(messages::find(tx, *id)?))?;
@@ -261,7 +262,7 @@ impl StoreSink {
         Ok(message.filter(is_plain).map_or_else(|| batch.text.clone(), |message| message.content))
     }
 
-    /// The app under the current configuration: a session may live longer than a rule.
+    /// The app with the configuration in force now, which may have changed since the session began.
     fn app_now(&self) -> Result<App> {
         let (layers, settings) = load_in_force(&self.app.project, &self.app.env)?;
         Ok(self.app.with_settings(layers, settings))
@@ -293,8 +294,8 @@ impl StoreSink {
         Ok(SinkReply { prompt, ..SinkReply::default() })
     }
 
-    /// Records a tool that has run. One that the agent ran without a question gets its decision now: too late to stop it, but
-    /// it is recorded and shown.
+    /// Records a tool that has run. When the agent ran it without asking, the guard decides only now: too late to stop the call,
+    /// but the decision is recorded and shown.
     fn tool_ended(&mut self, call: &AgentCall, was_asked: bool) -> Result<SinkReply> {
         let session = self.session()?;
         let tool = self.tool_call(call);
@@ -384,7 +385,7 @@ impl StoreSink {
     }
 }
 
-/// Records the end of a turn for the messages that it has taken.
+/// Marks the messages that a turn has taken as answered, with the reason why the turn ended.
 fn answer(tx: &WriteTx<'_>, taken: &[i64], stop_reason: &str) -> Result<()> {
     for id in taken {
         if messages::answer(tx, *id, stop_reason)? {

@@ -19,7 +19,7 @@ use crate::{
 /// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Sums the usage of the turns since `since`, of these sessions or, if none is given, of all.
+/// Sums the usage of the turns since `since`, of `sessions` or, when that is empty, of all sessions.
 ///
 /// # Errors
 /// `not_found` for an unknown session; store errors.

@@ -1,4 +1,4 @@
-//! The board, composed anew from what has changed since the last time.
+//! The board, updated by what has changed since the last time.
 
 use std::{collections::BTreeSet, os::fd::BorrowedFd, rc::Rc};
 
@@ -17,8 +17,8 @@ use crate::{
     wire::BoardView,
 };
 
-/// The facts behind the last board. The next board reads only what has changed since, so its cost does not grow with
-/// the history of the store.
+/// The facts behind the last board. The next board reads only what has changed since, so its cost does not grow with the history
+/// of the store.
 #[derive(Debug, Default)]
 pub struct BoardCache {
     kept: Option<Kept>,
@@ -38,8 +38,8 @@ impl BoardCache {
         Self { watches: Watches::on(), ..Self::default() }
     }
 
-    /// The board as it is now. `hook_providers`: the labels of the providers whose agents call hooks. After an error
-    /// the next board is composed from scratch.
+    /// The board as it is now. `hook_providers` has the labels of the providers whose agents call hooks. After an error the next
+    /// board is composed from scratch.
     pub fn compose(&mut self, app: &App, hook_providers: &[&str]) -> Result<BoardView> {
         // A changed setting may change any item.
         let kept = self.kept.take().filter(|kept| Rc::ptr_eq(&kept.settings, &app.settings));
@@ -75,7 +75,7 @@ impl BoardCache {
         Ok(board)
     }
 
-    /// When the board changes by time alone next.
+    /// When the board changes next even without an event; `None` when time alone changes nothing.
     pub fn next_change(&self) -> Option<Timestamp> {
         self.next_change
     }
@@ -85,7 +85,7 @@ impl BoardCache {
         self.watches.fds()
     }
 
-    /// The same processes, for a thread that waits for them.
+    /// The processes of [`Self::fds`] with their ids, for a thread that waits for them.
     pub fn processes(&self) -> Vec<WatchedProcess> {
         self.watches.processes()
     }

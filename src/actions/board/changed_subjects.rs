@@ -12,7 +12,7 @@ use crate::{
 /// After more events than this, everything is read again.
 const MAX_EVENTS: i64 = 2_000;
 
-/// What may have changed since the last board.
+/// The parts of the board that may have changed since it was last composed.
 #[derive(Debug, Default)]
 pub(super) struct News {
     pub seq: i64,
@@ -25,7 +25,7 @@ pub(super) struct News {
 }
 
 impl News {
-    /// The subjects of the events after `seq`. Without `seq`, everything.
+    /// The subjects of the events after `seq`. Without `seq`, and after too many events, everything counts as changed.
     pub(super) fn since(tx: &ReadTx<'_>, seq: Option<i64>) -> Result<Self> {
         let newest = events::last_seq(tx)?;
         let everything = || Self { seq: newest, everything: true, ..Self::default() };
@@ -41,7 +41,7 @@ impl News {
             news.tasks.extend(task);
             news.sessions.extend(session);
             match event.kind.split_once('.').map_or("", |(noun, _)| noun) {
-                // A kind of a newer version may mean anything.
+                // An event kind of a newer version may mean anything.
                 _ if EventKind::parse(&event.kind).is_none() => return Ok(everything()),
                 "store" => return Ok(everything()),
                 "lane" => news.lanes = true,

@@ -20,7 +20,7 @@ pub(super) struct DayCosts {
 }
 
 impl DayCosts {
-    /// Reads the costs of these sessions again. On a new day, and without `sessions`, of all.
+    /// Reads the costs of these sessions again. Reads those of all sessions on a new day, and when `sessions` is `None`.
     pub(super) fn advance<'a>(
         &mut self,
         tx: &ReadTx<'_>,
@@ -44,7 +44,7 @@ impl DayCosts {
         self.of.extend(costs.into_iter().map(|cost| ((cost.session, cost.lane), cost.nano_usd)));
     }
 
-    /// In US dollars; `None` when no cost is known.
+    /// The costs of today in a lane, in US dollars; `None` when none are known.
     pub(super) fn of_lane(&self, lane: &str) -> Option<f64> {
         dollars(self.of.iter().filter(|((_, of), _)| of.as_deref() == Some(lane)).map(|(_, nano)| *nano))
     }

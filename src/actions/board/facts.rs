@@ -10,8 +10,13 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    approved_later, changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions,
-    task_counts::KeptCounts, watches::Watches,
+    changed_subjects::News,
+    day_costs::DayCosts,
+    reviewed_executables,
+    sent_back::{self, SentBack},
+    sessions,
+    task_counts::KeptCounts,
+    watches::Watches,
 };
 use crate::{
     actions::{
@@ -57,15 +62,15 @@ use crate::{
 /// How long after its start an agent should have called its first hook.
 pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
-/// How long a failed job is shown, and how many are.
+/// How long a failed job is shown.
 const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
-/// Of further submitted tasks the board only says that they are submitted.
+/// The maximum number of submitted tasks whose gates are evaluated. For the others the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
-/// With more claimed tasks, all checkpoints are read in one statement.
+/// The number of claimed tasks above which all checkpoints are read in one statement.
 const MAX_SINGLE_READS: usize = 2;
 
-/// Everything that the store tells, and which sessions are alive.
+/// The facts from the store, and which sessions are alive.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub now: Timestamp,
@@ -113,7 +118,7 @@ pub(super) struct Facts {
     /// Landings whose work was sent back and not settled since.
     pub sent_back: Vec<SentBack>,
     pub refused: Vec<RefusedTask>,
-    /// Hosts in the network that sandboxed programs asked for in vain. Read only while a session has a sandbox.
+    /// Closed network hosts that programs in a sandbox asked for. Read only while a session has a sandbox.
     pub refused_hosts: Vec<RefusedHostRow>,
     pub shared_base: SharedBase,
     pub costs: DayCosts,
@@ -132,7 +137,7 @@ pub(super) struct ShownFailure {
 }
 
 impl Facts {
-    /// Reads what `news` says has changed, and the facts that are cheap to read.
+    /// Reads the facts that `news` says have changed, and those that are cheap to read.
     pub(super) fn advance(
         &mut self,
         app: &App,
@@ -155,7 +160,7 @@ impl Facts {
             self.lanes = lanes::all(tx)?;
         }
         self.diffstats = overlaps::diffstats(tx)?;
-        self.approved_later = approved_later::find(tx, &self.diffstats, &self.held)?;
+        self.approved_later = reviewed_executables::find(tx, &self.diffstats, &self.held)?;
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
         self.paused = land::paused(app);
@@ -179,7 +184,8 @@ impl Facts {
         self.costs.advance(tx, now, reporters)
     }
 
-    /// When the board changes next without an event: for example when a lease ends, a message expires or a day is over.
+    /// When the board changes next without an event, for example when a lease ends, a message expires or a day is over; `None`
+    /// when it does not.
     pub(super) fn next_change(&self, app: &App) -> Option<Timestamp> {
         const AFTER: Duration = Duration::from_millis(1);
         let leases = self.held.iter().filter_map(|held| held.lease_until);
@@ -243,7 +249,7 @@ impl Facts {
         let sessions = &self.sessions;
         self.questions.retain(|(id, ..)| !changed.contains(id) && sessions.iter().any(|one| one.session.id == *id));
         let asked = || sessions.iter().filter(|one| may_work(one) && changed.contains(&one.session.id));
-        // Of many all is read at once: each statement is an exchange with a server.
+        // For many sessions all checkpoints are read at once, because each statement is an exchange with a server.
         let is_many = asked().map(|one| one.holds.len()).sum::<usize>() > MAX_SINGLE_READS;
         let known = if is_many { Some(overview::newest_of_held(tx)?) } else { None };
         for one in asked() {
@@ -266,7 +272,7 @@ impl Facts {
             let is_same = !news.everything
                 && !news.tasks.contains(&held.task)
                 && held.session.as_ref().is_none_or(|session| !changed.contains(session));
-            // The text about a question tells its age.
+            // The text about a question contains its age.
             let is_timeless = |all: &Vec<Blocker>| all.iter().all(|one| one.code != "open_question");
             let known = before.remove(&held.task).flatten().filter(|known| is_same && is_timeless(known));
             let blockers = match known {
@@ -282,7 +288,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Reads the messages. `is_new`: also those to dead sessions, which seldom change.
+    /// Reads the messages. With `is_new` also those to dead sessions, which seldom change.
     fn read_messages(&mut self, app: &App, tx: &ReadTx<'_>, is_new: bool) -> Result<()> {
         if is_new {
             self.unread.clear();
@@ -320,7 +326,7 @@ impl Facts {
         let mut reporting = None;
         for one in self.sessions.iter().filter(|one| may_work(one) && one.session.provider.is_some()) {
             let id = &one.session.id;
-            // A first report is no event.
+            // A session's first report is no event.
             if !changed.contains(id) && !before.contains(id) {
                 continue;
             }
@@ -335,13 +341,13 @@ impl Facts {
         Ok(())
     }
 
-    /// Whether the claimant's session itself needs a person.
+    /// Whether the board has an item about the claimant's session itself, so that the task needs none.
     pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
         held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
     }
 }
 
-/// Whether a session is over, stale or without its supervisor.
+/// Whether a session has ended, is stale or lacks its supervisor.
 pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
     one.is_over() || one.is_orphaned() || one.is_stale()
 }

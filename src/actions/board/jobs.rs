@@ -1,4 +1,4 @@
-//! Background jobs: what runs, and what failed lately.
+//! Background jobs: those that run, and those that failed lately.
 
 use super::{
     facts::{Facts, ShownFailure},
@@ -39,7 +39,7 @@ fn active_view(app: &App, reader: &mut JobReader, job: &Job) -> BoardJobView {
     }
 }
 
-/// Needs for jobs that failed lately, until they are removed or their command has succeeded.
+/// Items for jobs that failed lately, until they are removed or their command has succeeded.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     facts.failed_jobs.iter().filter(|failure| !failure.is_mended).map(|failure| item(facts, failure)).collect()
 }

@@ -6,7 +6,7 @@ use crate::{
     domain::{commit_id, landing::Landing, need::NeedKind},
 };
 
-/// Needs for a pause of landing, for each base in which nothing lands, and for each landing that sent work back.
+/// Items for a pause of landing, for each base in which nothing lands, and for each landing that sent work back.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let paused = facts.paused.iter().map(of_pause);
     paused

@@ -18,7 +18,7 @@ use crate::{
     store::overlaps::LaneDiffstat,
 };
 
-/// Needs for each pair of lanes, or lane and base, whose merge conflicts.
+/// One item for each pair of lanes, or lane and base, whose merge conflicts.
 pub(super) fn conflicting_lanes(facts: &Facts) -> Vec<Need> {
     let is_severe = |one: &&LaneOverlap| matches!(one.level, OverlapLevel::Conflict | OverlapLevel::Rebase);
     facts.overlaps.iter().filter(is_severe).map(conflict_need).collect()
@@ -45,7 +45,7 @@ fn conflict_need(one: &LaneOverlap) -> Need {
     commands.into_iter().map(next).fold(need.command(&show), |need, command| need.command(&command))
 }
 
-/// Needs for each lane that has changed files which a person's programs run later, until the change is approved or
+/// One item for each lane that has changed files which a person's programs run later, until the change is approved or
 /// landed.
 pub(super) fn lanes_with_later_files(facts: &Facts) -> Vec<Need> {
     let is_open = |one: &&LaneDiffstat| !one.runs_later.is_empty() && !facts.approved_later.contains(&one.lane);
@@ -74,7 +74,7 @@ fn later_files_need(facts: &Facts, one: &LaneDiffstat) -> Need {
     }
 }
 
-/// Needs for each base that has diverged from its upstream, and for each missing landing of another host for which
+/// One item for each base that has diverged from its upstream, and for each missing landing of another host for which
 /// tasks wait.
 pub(super) fn unshared_bases(facts: &Facts) -> Vec<Need> {
     let waited_for = facts.shared_base.missing.iter().filter(|one| !one.waiting.is_empty());

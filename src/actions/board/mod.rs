@@ -1,8 +1,7 @@
-//! The board: what needs a person, what every lane does, which jobs run. One model for every surface that shows it. It is
-//! read in one transaction, and composed anew from what has changed. Besides that it looks at `/proc` and at the output of running
-//! jobs. It asks no other program but git, and that only where another host has landed work.
+//! The board: items that need a person, the activity of every lane, and the running jobs. One model for every surface that shows
+//! it. It is read in one transaction, and updated by what has changed. Besides that it looks at `/proc` and at the output of
+//! running jobs. It runs no other program but git, and that only where another host has landed work.
 
-mod approved_later;
 mod cache;
 mod changed_subjects;
 mod day_costs;
@@ -13,6 +12,7 @@ mod lane_needs;
 mod need;
 mod questions;
 mod refused_host;
+mod reviewed_executables;
 mod sent_back;
 mod session_needs;
 mod sessions;
@@ -29,7 +29,7 @@ use crate::{actions::App, wire::BoardView};
 pub use cache::BoardCache;
 pub use watches::WatchedProcess;
 
-/// The board as it is now. `hook_providers`: the labels of the providers whose agents call hooks.
+/// The board as it is now. `hook_providers` has the labels of the providers whose agents call hooks.
 pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
     BoardCache::default().compose(app, hook_providers)
 }

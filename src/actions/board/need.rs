@@ -20,7 +20,7 @@ pub(super) struct Need {
 }
 
 impl Need {
-    /// `key` names the object of the need; the id of the item is `kind:key`.
+    /// `key` names the object of the item, whose id is `kind:key`.
     pub(super) fn new(kind: NeedKind, key: &str, since: Option<Timestamp>, line: String, evidence: String) -> Self {
         let view = NeedView {
             id: format!("{kind}:{key}"),
@@ -36,7 +36,7 @@ impl Need {
         Self { kind, since, view }
     }
 
-    /// Names the session and its lane.
+    /// Adds the session and its lane to the item.
     pub(super) fn session(mut self, one: &SessionOverview) -> Self {
         self.view.session_id = Some(one.session.id.to_string());
         self.lane(one.session.lane.as_ref())
@@ -47,7 +47,6 @@ impl Need {
         self
     }
 
-    /// Names the lane, if there is one.
     pub(super) fn lane(mut self, lane: Option<&LaneName>) -> Self {
         if let Some(lane) = lane {
             self.view.lane = Some(lane.to_string());
@@ -64,13 +63,13 @@ impl Need {
         self
     }
 
-    /// As [`Need::command`], from its two parts.
+    /// Adds a command like [`Need::command`], from its two parts.
     pub(super) fn then(self, purpose: &str, command: String) -> Self {
         self.command(&NextCommand::new(purpose, command))
     }
 
-    /// Rewrites the commands for a session of another host so that they can be typed here. `host_of`: the other host of
-    /// a session.
+    /// Rewrites the commands for a session of another host so that they can be typed here. `host_of` returns the host of a
+    /// session when it is another one.
     pub(super) fn typed_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {
         if let Some(host) = self.view.session_id.as_deref().and_then(host_of) {
             for next in &mut self.view.commands {
@@ -81,7 +80,7 @@ impl Need {
     }
 }
 
-/// Sorted by kind, age and id.
+/// The items as documents, sorted by kind, age and id.
 pub(super) fn sorted(mut needs: Vec<Need>) -> Vec<NeedView> {
     needs.sort_by(|a, b| {
         let key = |need: &Need| (need.kind.rank(), need.since.map_or(i64::MAX, Timestamp::millis));

@@ -1,4 +1,4 @@
-//! What sessions ask a person: pending approvals and open questions.
+//! The questions of sessions to a person: pending approvals and open questions.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ use crate::{
     wire::tool_input,
 };
 
-/// Needs for each pending approval. The provider of a dead session waits no longer.
+/// Items for the pending approvals. Those of dead sessions are left out, because their provider no longer waits.
 pub(super) fn pending_approvals(app: &App, facts: &Facts) -> Vec<Need> {
     facts.approvals.iter().filter_map(|approval| approval_need(app, facts, approval)).collect()
 }
@@ -59,7 +59,7 @@ fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> 
     })
 }
 
-/// Needs for each session that requires action, unless an approval is the reason, and for each other task whose newest
+/// One item for each session that requires action, unless an approval is the reason, and for each other task whose newest
 /// written checkpoint awaits input.
 pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
     let asks_approval = |id: &SessionId| facts.approvals.iter().any(|approval| approval.session == *id);
@@ -79,7 +79,7 @@ pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// The need of a session whose activity requires a person.
+/// The item of a session whose activity requires a person.
 fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let question = one.waiting_for()?;
     let session = &one.session;

@@ -1,4 +1,4 @@
-//! Hosts that programs in the sandboxes of live sessions asked for, and that are closed.
+//! Network hosts that programs in the sandboxes of live sessions asked for, and that the configuration does not open.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::{
     store::event_facts::RefusedHostRow,
 };
 
-/// Longer lists are shortened in the line that would open a host.
+/// The maximum number of hosts in the configuration line that would open a host. A longer list is shortened.
 const MAX_LINE_HOSTS: usize = 8;
-/// A program may ask for any number of hosts.
+/// The maximum number of items, because a program may ask for any number of hosts.
 const MAX_ITEMS: usize = 10;
 
-/// Needs for each refused host, until the configuration opens it or no session that asked for it is alive.
+/// One item for each refused host, until the configuration opens it or no session that asked for it is alive.
 pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
     let hosts = &app.settings.sandbox.hosts;
     let open: Vec<String> = hosts.iter().map(ToString::to_string).collect();
     let mut first: BTreeMap<&str, &RefusedHostRow> = BTreeMap::new();
     for row in &facts.refused_hosts {
-        // A text that names no host is in the event log alone: no line opens it.
+        // An entry that is no host name is only in the event log: no configuration line opens it.
         let Some(entry) = row.entry.as_deref() else { continue };
         let Ok(asked) = HostPort::parse(entry.as_bytes(), None) else { continue };
         let is_live = facts.session(&row.session).is_some_and(may_work);

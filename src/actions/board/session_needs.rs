@@ -1,4 +1,5 @@
-//! Sessions that need a person: dead, stale or without a supervisor, without `fairway`, without a guard, or with undelivered messages.
+//! Sessions that need a person: dead, stale or without a supervisor, without `fairway`, without a guard, or with undelivered
+//! messages.
 
 use super::{
     facts::{FIRST_HOOK_TIMEOUT, Facts, is_in_trouble, may_work},
@@ -16,7 +17,7 @@ use crate::{
     },
 };
 
-/// Needs for each dead or stale session with claims that was not stopped on purpose, for each session without its
+/// One item for each dead or stale session with claims that was not stopped on purpose, for each session without its
 /// supervisor, and for each other claim with an expired lease.
 pub(super) fn lost_claimants(facts: &Facts) -> Vec<Need> {
     let mut items: Vec<Need> = facts
@@ -31,7 +32,7 @@ pub(super) fn lost_claimants(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// The claims that need the session itself. A submitted task waits for its reviewer instead.
+/// The claims of a session for which it is needed. A submitted task waits for its reviewer instead.
 fn unfinished(one: &SessionOverview) -> impl Iterator<Item = &HeldTask> {
     one.holds.iter().filter(|held| held.status != TaskStatus::Review)
 }
@@ -47,7 +48,7 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
         _ => String::new(),
     };
     let line = format!("{}: {reason}{title}", tasks.join(", "));
-    // The time of a death that is not recorded is unknown; the session was alive when it was last seen.
+    // When the time of death is not recorded, only the time is known at which the session was last seen alive.
     let (since, since_when) = match session.ended_at {
         Some(at) => (at, "since its end".to_owned()),
         None => (one.seen.at, format!("since it was last seen, by its {}", one.seen.by)),
@@ -67,7 +68,7 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
     need
 }
 
-/// The need of a session whose program works on without its supervisor.
+/// The item of a session whose program works on without its supervisor.
 fn of_orphan(one: &SessionOverview) -> Need {
     let id = &one.session.id;
     let held = unfinished(one).next();
@@ -106,7 +107,7 @@ fn leases(facts: &Facts) -> Vec<Need> {
     expired.map(item).collect()
 }
 
-/// Needs for each live session whose shell did not find `fairway`.
+/// One item for each live session whose shell did not find `fairway`.
 pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     let mut items = Vec::new();
     for (id, since) in &facts.program_missing {
@@ -122,7 +123,7 @@ pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// A need while the guard rules are not trusted, which denies every tool call, and one for each agent under guard rules
+/// An item while the guard rules are not trusted, which denies every tool call, and one for each agent under guard rules
 /// that has not called a hook.
 pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -> Vec<Need> {
     let mut items = Vec::new();
@@ -141,7 +142,7 @@ pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -
     for one in facts.silent.iter().filter_map(|id| facts.session(id)) {
         let session = &one.session;
         let label = session.provider.as_ref().map_or("", |provider| provider.as_str());
-        // It has not begun: a person is asked first.
+        // Its first turn has not begun: the agent asks a person first.
         let is_asked = one.waiting_for().is_some();
         if is_asked || !hook_providers.contains(&label) || facts.now.since(session.started_at) < FIRST_HOOK_TIMEOUT {
             continue;
@@ -157,7 +158,7 @@ pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -
     items
 }
 
-/// Needs for messages of people to dead sessions, and for those that expired unread.
+/// Items for messages of people to dead sessions, and for those that expired unread.
 pub(super) fn undelivered_messages(facts: &Facts) -> Vec<Need> {
     let open = facts.undelivered.iter().filter_map(|message| undelivered(facts, message));
     let expired = facts.expired.iter().map(|message| {

@@ -1,5 +1,5 @@
-//! Hosts that are silent as a whole: which they are, what the board says about them, and whose sessions are marked without the
-//! brake that keeps many sessions from being marked at once.
+//! Hosts that are silent as a whole: finding them, the board's items about them, and the sessions that may be marked as stale
+//! together in spite of the limit on marking many at once.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -27,7 +27,7 @@ pub(in crate::actions) struct SilentHosts {
 }
 
 impl SilentHosts {
-    /// Why `undecided` are not judged, as the end of a sentence.
+    /// Why the hosts in `undecided` are not judged, as the end of a sentence; `None` when there are none.
     pub fn why(&self) -> Option<String> {
         let silence = self.own_silence.filter(|_| !self.undecided.is_empty())?;
         Some(format!(
@@ -38,7 +38,7 @@ impl SilentHosts {
     }
 }
 
-/// The silent hosts that share the store. A store in a file has none.
+/// Finds the silent hosts that share the store. A store in a file has none.
 pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     let (Some(own), StaleAfter::After(limit), true) =
         (host::identity().id, app.settings.sessions.stale_after, app.settings.store.is_on_server())
@@ -49,7 +49,7 @@ pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     Ok(judge(&known, &own, limit, |host| silence(app, host)))
 }
 
-/// How long a host has not been heard of, by the clock that wrote its row.
+/// How long a host has been silent, by the clock that wrote its row.
 pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     let now = match app.env.clock {
         Clock::Fixed(now) => now,
@@ -58,8 +58,8 @@ pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     now.since(host.last_seen)
 }
 
-/// A host that was silent itself judges no other: after an outage of the server all have been silent, and come back as
-/// it did. Its next look may judge.
+/// Separates the silent hosts from the others. A host that was silent itself judges no other: after an outage of the server all
+/// hosts have been silent, and will report again. Its next look may judge.
 fn judge(known: &[Host], own: &str, limit: Duration, silence: impl Fn(&Host) -> Duration) -> SilentHosts {
     let (own, others): (Vec<&Host>, Vec<&Host>) = known.iter().partition(|host| host.id.as_deref() == Some(own));
     let silent = others.into_iter().filter(|host| silence(host) > limit).filter_map(|host| host.id.clone()).collect();
@@ -69,17 +69,17 @@ fn judge(known: &[Host], own: &str, limit: Duration, silence: impl Fn(&Host) -> 
     }
 }
 
-/// For how many sessions of a silent host the board offers a relaunch here.
+/// The number of a silent host's sessions for which the board offers a relaunch here.
 const MAX_MOVABLE: usize = 3;
 
-/// Needs for each silent host with open sessions, claims or active jobs.
+/// One item for each silent host with open sessions, claims or active jobs.
 pub(super) fn silent_host_needs(app: &App, facts: &Facts) -> Vec<Need> {
     let StaleAfter::After(limit) = app.settings.sessions.stale_after else { return Vec::new() };
     let silent = facts.hosts.iter().filter(|host| silence(app, host) > limit);
     silent.filter_map(|host| silent_host_need(facts, host, limit)).collect()
 }
 
-/// The host of a session, when it is another one.
+/// The host of a session; `None` when it is this one.
 pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
     let session = &facts.sessions.iter().find(|one| one.session.id.as_str() == id)?.session;
     if host::identity().owns(&session.host, session.host_id.as_deref()) {
@@ -118,7 +118,7 @@ fn silent_host_need(facts: &Facts, host: &Host, limit: Duration) -> Option<Need>
     }))
 }
 
-/// What is recorded as at work on a host.
+/// The sessions, claims and jobs that are recorded for a host.
 struct Use {
     sessions: usize,
     claims: usize,

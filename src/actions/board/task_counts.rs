@@ -30,7 +30,7 @@ impl KeptCounts {
         if news.tasks.is_empty() {
             return Ok(());
         }
-        // A single board needs no states: they are read at the first change of a task.
+        // A board that is composed once needs no states: they are read at the first change of a task.
         let Some(states) = &mut self.states else {
             let mut states = BTreeMap::new();
             self.all = TaskCounts::default();
@@ -42,7 +42,7 @@ impl KeptCounts {
             return Ok(());
         };
         for task in &news.tasks {
-            // The end of a task makes those ready that wait for it.
+            // When a task ends, the tasks that wait for it may become ready.
             let dependents = tasks::dependents(tx, task)?.into_iter().map(|(id, _)| id);
             for id in dependents.chain([task.clone()]) {
                 refresh(tx, &id, &mut self.all, states)?;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::domain::{handoff::Handoff, need::NeedKind, review::Verdict, session_facts::HeldTask, task::TaskStatus};
 
-/// Needs for each submitted task: its first blocker, or a review.
+/// One item for each submitted task: its first blocker, or a review.
 pub(super) fn submitted_tasks(facts: &Facts) -> Vec<Need> {
     let submitted = facts.held.iter().filter(|held| held.status == TaskStatus::Review);
     submitted.map(|held| submitted_need(facts, held)).collect()
@@ -57,7 +57,7 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
     }
 }
 
-/// Needs for each blocked task, unless its claimant has a need of its own.
+/// One item for each blocked task, unless the board has an item about its claimant.
 pub(super) fn blocked_tasks(facts: &Facts) -> Vec<Need> {
     let blocked = facts.held.iter().filter(|held| held.status == TaskStatus::Blocked);
     let item = |held: &HeldTask| {
@@ -78,7 +78,7 @@ pub(super) fn blocked_tasks(facts: &Facts) -> Vec<Need> {
     blocked.filter(|held| !facts.claimant_in_trouble(held)).map(item).collect()
 }
 
-/// Needs for each task that was released after a review sent it back.
+/// One item for each task that was released after a review sent it back.
 pub(super) fn refused_tasks(facts: &Facts) -> Vec<Need> {
     let mut items = Vec::new();
     for one in &facts.refused {
@@ -106,7 +106,7 @@ fn first_line(text: &str) -> &str {
 /// The role of agents that a person started by hand.
 const PERSON: &str = "person";
 
-/// Needs for each open handoff to a person, or to a role or lane without a live session.
+/// One item for each open handoff to a person, or to a role or lane without a live session.
 pub(super) fn open_handoffs(facts: &Facts) -> Vec<Need> {
     facts.handoffs.iter().filter(|handoff| needs_person(facts, handoff)).map(handoff_need).collect()
 }

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Of the document's format.
+/// The version of the document's format.
 const VERSION: u32 = 1;
 
 pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> BoardView {

@@ -31,12 +31,12 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// Watches for a board that is composed repeatedly.
+    /// Watches for a board that is composed repeatedly; the default ones watch nothing.
     pub(super) fn on() -> Self {
         Self { is_on: true, ..Self::default() }
     }
 
-    /// In the order of the flags for [`Self::note`].
+    /// The descriptors, in the order of the flags for [`Self::note`].
     pub(super) fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.watched.values().flatten().map(|(_, end)| end.as_fd()).collect()
     }
@@ -45,7 +45,7 @@ impl Watches {
         self.watched.values().flatten().cloned().collect()
     }
 
-    /// Stops watching the processes whose flag is set.
+    /// Stops watching the processes whose flag is set, and marks their sessions as due.
     pub(super) fn note(&mut self, ended: &[bool]) {
         let mut places = ended.iter();
         for (session, processes) in &mut self.watched {
@@ -59,7 +59,7 @@ impl Watches {
         }
     }
 
-    /// Notes the processes that have ended by now.
+    /// Checks which watched processes have ended by now, without waiting.
     pub(super) fn look(&mut self) {
         let ended = poll::wait_readable(&self.fds(), Some(Duration::ZERO));
         if ended.contains(&true) {
@@ -90,20 +90,20 @@ impl Watches {
         }
     }
 
-    /// Stops watching a session whose judgement does not depend on a process.
+    /// Stops watching a session whose state no longer depends on a process.
     pub(super) fn settle(&mut self, one: &SessionOverview) {
         if watched_pid(one).is_none() {
             self.watched.remove(&one.session.id);
         }
     }
 
-    /// Keeps only the watches of these sessions. The caller has judged all that had ended.
+    /// Keeps only the watches of these sessions. The caller must have judged the sessions whose processes had ended.
     pub(super) fn retain(&mut self, is_there: impl Fn(&SessionId) -> bool) {
         self.watched.retain(|id, _| is_there(id));
         self.ended.clear();
     }
 
-    /// Watches the leftover processes of dead sessions that are known.
+    /// Watches the known leftover processes of dead sessions.
     pub(super) fn follow_rest(&mut self, sessions: &[SessionOverview], processes: &RunProcesses) {
         for one in sessions.iter().filter(|one| self.is_on && one.is_over()) {
             for pid in processes.known(&one.session.run_id) {

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Makes the snapshot when it is dropped.
+/// Makes a snapshot of the store, if one is due, when it is dropped at the end of a command.
 #[derive(Debug)]
 pub(super) struct AfterWrite {
     project: Rc<Project>,
@@ -25,19 +25,19 @@ pub(super) struct AfterWrite {
 }
 
 impl AfterWrite {
-    /// `store`: opened for writing. `reused`: opened for reading, and then used for writing too.
+    /// `store` is the one opened for writing. `reused` is the one opened for reading, which may have been used for writing too.
     pub fn new(project: &Rc<Project>, store: &Rc<OnceCell<Store>>, reused: &Rc<OnceCell<Store>>) -> Rc<Self> {
         let (store, reused) = (Rc::clone(store), Rc::clone(reused));
         Rc::new(Self { project: Rc::clone(project), store, reused, due: Cell::new(None) })
     }
 
-    /// Notes a commit at this time.
+    /// Notes that a change was committed at this time.
     pub fn wrote(&self, at: Timestamp) {
         let when = self.due.get().map_or(When::Due, |(when, _)| when);
         self.due.set(Some((when, at)));
     }
 
-    /// Notes that an import was committed: its snapshot is made at once.
+    /// Notes that an import was committed at this time: its snapshot is made even if none is due yet.
     pub fn imported(&self, at: Timestamp) {
         self.due.set(Some((When::Changed, at)));
     }

@@ -13,13 +13,13 @@ pub struct Answer {
     pub line: String,
     /// The ids that `--quiet` prints.
     pub ids: Vec<String>,
-    /// Notes for stderr. Stored answers have them under their older name.
+    /// Notes for stderr. Answers that an earlier version stored have them under an older name.
     #[serde(rename = "remarks")]
     pub notes: Vec<String>,
 }
 
 impl Answer {
-    /// `id`: what `--quiet` prints. `line`: the change in one line.
+    /// `id` is printed with `--quiet`. `line` describes the change in one line.
     pub fn new(document: &impl Serialize, id: impl ToString, line: impl Into<String>) -> anyhow::Result<Self> {
         let document = serde_json::to_value(document).map_err(errors::internal)?;
         Ok(Self { document, line: line.into(), ids: vec![id.to_string()], notes: Vec::new() })

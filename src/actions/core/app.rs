@@ -29,7 +29,7 @@ pub struct App {
     pub layers: Rc<Layers>,
     pub settings: Rc<Settings>,
     pub actor: Actor,
-    /// Set by `--request-id`.
+    /// The key of the command's `--request-id`, when it has one.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Which landings of other hosts this host's repository has.
     pub landed_here: Rc<LandedCommits>,
@@ -39,7 +39,7 @@ pub struct App {
 }
 
 impl App {
-    /// The context of one command. Opens nothing yet.
+    /// The context of one command. Does not open the store yet.
     pub fn new(
         env: Rc<Env>,
         project: Project,
@@ -63,7 +63,7 @@ impl App {
         }
     }
 
-    /// As [`App::new`], under the configuration in force.
+    /// Like [`App::new`], with the configuration in force.
     pub fn in_force(
         env: Rc<Env>,
         project: Project,
@@ -74,8 +74,8 @@ impl App {
         Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
-    /// As [`App::in_force`], for a person or a session. On a server a person's name includes the machine. `request`
-    /// makes the idempotency key from that actor.
+    /// Like [`App::in_force`], for a person or a session. With a store on a server, a person's name gets the machine added.
+    /// `request` makes the idempotency key from that actor.
     pub fn for_caller(
         env: Rc<Env>,
         project: Project,
@@ -115,7 +115,7 @@ impl App {
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// This context for another project, with nothing open yet.
+    /// This context for another project, whose store is not opened yet.
     #[must_use]
     pub fn with_project(&self, project: Project) -> Self {
         let project = Rc::new(project);
@@ -131,7 +131,7 @@ impl App {
         }
     }
 
-    /// This context with nothing open yet, for use after the store's file was replaced.
+    /// This context with the store not opened yet, for use after the store's file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {
         self.with_project(Project::clone(&self.project))
@@ -142,15 +142,15 @@ impl App {
         self.store_for_reading()?.read(query)
     }
 
-    /// As [`App::read`], for many statements. On a server `query` may run several times, see [`Store::read_together`].
+    /// Like [`App::read`], for many statements. On a server `query` may run several times, see [`Store::read_together`].
     pub fn read_together<T>(&self, query: impl FnMut(&ReadTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_reading()?.read_together(query)
     }
 
-    /// The stored answer of a repeated `--request-id`.
+    /// The stored answer of a repeated `--request-id`; `None` without one, and for a new request.
     ///
     /// # Errors
-    /// `request_reused`.
+    /// `request_reused` when the id was used for another command.
     pub fn stored_response(&self) -> Result<Option<Answer>> {
         match &self.idempotency_key {
             Some(key) => self.read(|tx| key.stored_response(tx)),
@@ -158,8 +158,8 @@ impl App {
         }
     }
 
-    /// Writes the intent of a command that changes something outside of the store. Returns the stored answer of a
-    /// repeated `--request-id`. `became`: what to say of an earlier intent without an answer.
+    /// Writes the intent of a command that changes something outside of the store. Returns the stored answer of a repeated
+    /// `--request-id`. `became` describes, for the error, an earlier intent without an answer.
     ///
     /// # Errors
     /// `request_reused`, `request_pending`.
@@ -170,7 +170,7 @@ impl App {
         }
     }
 
-    /// Also used when it was opened for writing.
+    /// Opens the store at the first call. A store that was opened for writing is used here too.
     pub fn store_for_reading(&self) -> Result<&Store> {
         if let Some(store) = self.writer.get() {
             return Ok(store);
@@ -185,7 +185,7 @@ impl App {
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// Created if it is missing. Also used when it was opened for reading.
+    /// Opens the store at the first call, and creates it if it is missing. A store that was opened for reading is used here too.
     pub fn store_for_writing(&self) -> Result<&Store> {
         if let Some(store) = self.reader.get().filter(|store| !store.is_missing()) {
             return Ok(store);
@@ -200,7 +200,7 @@ impl App {
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// Completes the error of a store that lost records: its hint offers a snapshot only if there is one.
+    /// Completes the error of a store that lost events: its hint offers a snapshot only if there is one.
     fn opened(&self, result: Result<Store, StoreError>) -> Result<Store> {
         result.map_err(|error| open_store::with_way_back(&self.project, error))
     }
@@ -223,7 +223,7 @@ impl App {
         self.mutate_as(true, Box::new(change))
     }
 
-    /// As [`App::mutate`], without a heartbeat: for changes that register sessions.
+    /// Like [`App::mutate`], without a heartbeat: for changes that register sessions.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_as(false, Box::new(change))
     }
@@ -248,7 +248,7 @@ impl App {
         done.map_err(with_request_id)
     }
 
-    /// As [`App::mutate`], for one of several steps that are committed separately and that no `--request-id` covers.
+    /// Like [`App::mutate`], for one of several steps that are committed separately and that no `--request-id` covers.
     pub fn mutate_step(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<()>) -> Result<()> {
         self.transaction(|tx| {
             self.heartbeat(tx)?;
@@ -264,13 +264,13 @@ impl App {
         Ok(())
     }
 
-    /// Has a snapshot made at the end of the command: imported tasks exist nowhere else in this form.
+    /// Asks for a snapshot of the store at the end of the command: imported tasks exist nowhere else in this form.
     pub fn snapshot_after_import(&self) {
         self.after_write.imported(self.env.now());
     }
 
-    /// Corrects leases and heartbeats that a clock in the future has written: they count from now. Writes only if there
-    /// are any.
+    /// Corrects leases and heartbeats that lie in the future because a clock was wrong: they count from now. Writes only if
+    /// there are any.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;
         if self.read(|tx| Ok(integrity::has_future_times(tx, now)?))? {
@@ -296,7 +296,7 @@ fn machine_digest(settings: &Settings) -> Option<String> {
     Some(digest::sha256_hex(format!("fairway claimant {machine}").as_bytes()))
 }
 
-/// Notes in an error of unknown outcome that the change has a request id, so that a repeat is safe.
+/// Adds to an error of unknown outcome that the change has a request id, so that a repeat is safe.
 fn with_request_id(error: anyhow::Error) -> anyhow::Error {
     let mut error = error;
     if let Some(StoreError::OutcomeUnknown { has_request_id, .. }) = error.downcast_mut() {

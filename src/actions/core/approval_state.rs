@@ -31,7 +31,7 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
     Ok(())
 }
 
-/// Expires the approval requests that no hook waits for. Call it when a new turn begins: a person has answered in the
+/// Expires the approval requests that no hook waits for. Call it when a new turn begins: a person has then answered in the
 /// agent's window.
 pub(in crate::actions) fn expire_unanswerable(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)?.into_iter().filter(|approval| !approval.answerable) {
@@ -48,10 +48,10 @@ fn expire(tx: &WriteTx<'_>, approval: Approval, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// In a request's input: the agent's own option to allow further calls, in its words.
+/// A field of a request's input: the agent's own option to allow further calls, with the agent's text for it.
 pub const ALWAYS_FIELD: &str = "always";
 
-/// In the event of an answer: whether it also holds for further calls.
+/// A field of the event of an answer: whether the answer also holds for further calls.
 pub(in crate::actions) const LASTS: &str = "always";
 
 /// Whether the answer to an approval also holds for further calls.
@@ -62,7 +62,6 @@ pub(in crate::actions) fn lasts(tx: &ReadTx<'_>, approval: &Approval) -> Result<
     Ok(answered.is_some_and(|event| event.data[LASTS] == true))
 }
 
-/// An event about an approval request.
 pub(in crate::actions) fn event(kind: EventKind, approval: &Approval) -> Event {
     Event::new(kind)
         .session(&approval.session, &approval.run_id)

@@ -18,7 +18,7 @@ use crate::{
     wire::{Failure, FailureKind},
 };
 
-/// A state that the code excludes, so a bug in Fairway.
+/// An error for a state that the code excludes. It shows a bug in Fairway.
 #[derive(Debug, Error)]
 #[error("internal error: {0} (please report this)")]
 pub struct InternalError(String);
@@ -27,7 +27,7 @@ pub fn internal(why: impl Display) -> anyhow::Error {
     InternalError(why.to_string()).into()
 }
 
-/// Context of an error about a store that lost records: there is no snapshot to restore.
+/// Context of an error about a store that lost events: there is no snapshot to restore.
 #[derive(Debug, Error)]
 #[error("there is no snapshot of the store")]
 pub struct NoSnapshot;
@@ -36,15 +36,13 @@ pub struct NoSnapshot;
 #[derive(Debug, Error)]
 #[error("{written} of {all} tasks are imported")]
 pub struct ImportStopped {
-    /// How many tasks are in the store now.
     pub written: usize,
-    /// How many tasks the import has.
     pub all: usize,
-    /// The file, as the person named it; `-` for stdin.
+    /// The file as the person named it; `-` for stdin.
     pub path: PathBuf,
 }
 
-/// Classifies any error that a use case or entry point returns.
+/// Determines code, kind, message, hint and details of any error that a use case or entry point returns.
 pub fn classify(error: &anyhow::Error) -> Failure {
     let failure = classify_cause(error);
     let Some(stopped) = error.downcast_ref::<ImportStopped>() else { return failure };
@@ -330,7 +328,7 @@ fn store_moved_away(error: &StoreError, schema: &str, left: &str) -> Failure {
     Failure { hint: Some(hint), ..plain("store_missing", FailureKind::NotFound, escape_line(&error.to_string())) }
 }
 
-/// A store that this process may not write. A repeat does not help, so the failure is not retryable.
+/// A store that this process may not write. Repeating the command does not help, so the failure is not retryable.
 fn store_read_only(error: &StoreError, dir: Option<&Path>) -> Failure {
     let failure = plain("store_read_only", FailureKind::External, escape_line(&error.to_string()));
     let Some(dir) = dir else { return failure };

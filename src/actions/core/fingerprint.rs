@@ -10,23 +10,23 @@ const COMMAND: &str = "2:";
 const API: &str = "api:";
 const EVENT: &str = "event:";
 
-/// `path`: the command's canonical name. `digest`: of its arguments and actor.
+/// The fingerprint of a command. `path` is its canonical name; `digest` is computed from its arguments and actor.
 pub fn of_command(path: &str, digest: &str) -> String {
     format!("{COMMAND}{path}:{digest}")
 }
 
-/// `digest`: of the route and the body.
+/// The fingerprint of an API request. `digest` is computed from its route and body.
 pub fn of_api(digest: &str) -> String {
     format!("{API}{digest}")
 }
 
-/// `digest`: of the event's fields.
+/// The fingerprint of a provider event. `digest` is computed from its fields.
 pub fn of_event(digest: &str) -> String {
     format!("{EVENT}{digest}")
 }
 
-/// Whether a stored fingerprint and a new one are of the same request. `answer`: the stored answer as JSON, if there is
-/// one.
+/// Whether a stored fingerprint and a new one belong to the same request. `answer` is the stored answer as JSON, if there is
+/// one: with it, fingerprints of the previous version are compared.
 pub fn is_same(stored: &str, asked: &str, answer: Option<&str>) -> bool {
     if stored == asked {
         return true;

@@ -19,17 +19,16 @@ pub struct IdempotencyKey {
     pub fingerprint: String,
 }
 
-/// A request that is in the store.
+/// A request whose id the store has.
 enum StoredRequest {
-    /// Its intent is written, but no answer.
+    /// The store has its intent, but no answer.
     Open,
-    /// It has its answer.
     Answered(Answer),
 }
 
 impl IdempotencyKey {
-    /// The stored answer; `None` for a new request and for an intent without an answer. Error: `request_reused` when
-    /// the id was used for another command.
+    /// The stored answer; `None` for a new request and for an intent without an answer. Fails with `request_reused` when the id
+    /// was used for another command.
     pub(crate) fn stored_response(&self, tx: &ReadTx<'_>) -> Result<Option<Answer>> {
         match self.find(tx)? {
             Some(StoredRequest::Answered(answer)) => Ok(Some(answer)),
@@ -37,9 +36,8 @@ impl IdempotencyKey {
         }
     }
 
-    /// Writes the intent of a new request. Returns the stored answer of a repeat. `state`: describes an earlier intent
-    /// without an answer, and says whether its command still runs. Error: `request_pending` when there is an intent
-    /// already.
+    /// Writes the intent of a new request. Returns the stored answer of a repeat. For an earlier intent without an answer,
+    /// `state` returns its description and whether its command still runs, and the call fails with `request_pending`.
     pub(crate) fn record_intent(
         &self,
         tx: &WriteTx<'_>,

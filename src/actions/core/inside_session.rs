@@ -19,15 +19,16 @@ const SESSION_VARIABLES: [&str; 2] = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RU
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallPlace {
-    /// Outside of every session.
+    /// The caller is outside of every session.
     Outside,
-    /// Inside of a session. Its id, if a process or variable tells it.
+    /// The caller is inside of a session, whose id is given if a process or variable names it.
     Inside(Option<SessionId>),
-    /// Why this cannot be found out.
+    /// It cannot be determined, for this reason.
     Unknown(String),
 }
 
-/// Refuses a person's command inside of a session. When the place is unknown, a person at a terminal is asked.
+/// Refuses a command for people inside of a session. When it is unknown whether the caller is inside, a person at a terminal is
+/// asked.
 ///
 /// # Errors
 /// `inside_session`, `not_confirmed`.
@@ -38,7 +39,7 @@ pub fn refuse(app: &App, command: &'static str) -> Result<()> {
     refuse_at(&app.env, place(app), command)
 }
 
-/// As [`refuse`], outside of a project.
+/// Like [`refuse`], outside of a project.
 pub fn refuse_without_project(env: &Env, command: &'static str) -> Result<()> {
     let place = if has_session_variable(env) { CallPlace::Inside(None) } else { place_by_environment() };
     refuse_at(env, place, command)
@@ -55,8 +56,8 @@ fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
     }
 }
 
-/// As [`refuse`], but a session that acts for itself in one of these roles is allowed. Only a trusted configuration can
-/// give a role this permission.
+/// Like [`refuse`], but a session that acts for itself in one of these roles is allowed. Only a trusted configuration can give a
+/// role this permission.
 pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> Result<()> {
     let refused = || Err(Refusal::InsideSession { command }.into());
     let known = match place(app) {
@@ -78,7 +79,7 @@ pub fn is_inside(app: &App) -> bool {
     has_session_variable(&app.env) || place(app) != CallPlace::Outside
 }
 
-/// Where a command is called from.
+/// Whether a command is called from inside of a session.
 pub fn place(app: &App) -> CallPlace {
     let ancestors = match process::own_ancestors() {
         Ok(ancestors) => ancestors,

@@ -11,8 +11,8 @@ use crate::{
     store::{StoreError, WriteTx, sessions, tasks},
 };
 
-/// Records an act of a session as its heartbeat. A starting or stale session is running then, which is an event. A
-/// final session and another run of it are left alone.
+/// Records an act of a session as its heartbeat. A starting or stale session becomes running, with an event. A final session
+/// stays as it is, and so does one whose current run is not `run_id`.
 pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Result<()> {
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
@@ -21,7 +21,7 @@ pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Res
     mark_running(tx, session)
 }
 
-/// As [`touch`], for a report of the session; also renews the leases of its claims.
+/// Like [`touch`], for a report of the session; also renews the leases of its claims.
 pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -30,7 +30,7 @@ pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()>
     touch_started(tx, session)
 }
 
-/// As [`touch_and_renew_leases`], for the start of a session, which does not prove that typed text arrived.
+/// Like [`touch_and_renew_leases`], for the start of a session, which does not prove that typed text arrived.
 pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -50,7 +50,7 @@ pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> R
     record_running(tx, session, "it acts")
 }
 
-/// Writes a session that was read in this transaction.
+/// Writes a session that the caller has read in this transaction.
 pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     // No other process writes while this transaction is open, so the version cannot have changed.
     if sessions::update(tx, session)? {

@@ -1,4 +1,4 @@
-//! Which commits that landed on other hosts the bases of this host have, as far as it was looked up.
+//! Which commits that landed on other hosts are in the bases of this host, as far as that was looked up.
 
 use std::{
     cell::RefCell,
@@ -15,12 +15,12 @@ type Landed = (String, String);
 #[derive(Debug, Default)]
 pub struct LandedCommits {
     known: RefCell<BTreeMap<Landed, bool>>,
-    /// What was asked for but not looked up yet.
+    /// Landings that were asked for and not looked up yet.
     unknown: RefCell<BTreeSet<Landed>>,
 }
 
 impl LandedCommits {
-    /// Has missing landings looked up again.
+    /// Forgets which landings are missing here, so that they are looked up again.
     pub fn forget_missing(&self) {
         self.known.borrow_mut().retain(|_, is_here| *is_here);
         self.unknown.borrow_mut().clear();
@@ -30,7 +30,8 @@ impl LandedCommits {
         !self.unknown.borrow().is_empty()
     }
 
-    /// Whether a commit is here. An unknown one counts as missing, and is looked up by [`Self::look_up`].
+    /// Whether a base of this host has the commit. One that was not looked up yet counts as missing until [`Self::look_up`] is
+    /// called.
     pub(in crate::actions) fn has(&self, landed: &Landed) -> bool {
         let known = self.known.borrow().get(landed).copied();
         if known.is_none() {

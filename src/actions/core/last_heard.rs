@@ -1,4 +1,5 @@
-//! When another host was last heard of. Without `--force`, only what a host silent for `sessions.stale_after` has is given up.
+//! When another host was last heard of. Without `--force`, sessions, jobs and lanes are given up only when their host was silent
+//! for `sessions.stale_after`.
 
 use anyhow::Result;
 
@@ -29,13 +30,13 @@ impl LastHeard {
         Self { at, now }
     }
 
-    /// Of a session or its host, whichever wrote later.
+    /// The last write of a session or of its host, whichever is later.
     pub fn of_session(tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result<Self> {
         let own = session.last_heartbeat_at.unwrap_or(session.started_at);
         Self::of(tx, own, session.host_id.as_deref(), now)
     }
 
-    /// Of a job or its host, whichever wrote later.
+    /// The last write of a job or of its host, whichever is later.
     pub fn of_job(tx: &ReadTx<'_>, job: &Job, now: Timestamp) -> Result<Self> {
         Self::of(tx, job.updated_at, job.host_id.as_deref(), now)
     }
@@ -45,7 +46,7 @@ impl LastHeard {
         Ok(Self::new(host.map_or(own, |host| host.last_seen.max(own)), now))
     }
 
-    /// Whether that is less than `sessions.stale_after` ago; always, when that setting is `off`.
+    /// Whether the last write is less than `sessions.stale_after` ago; always true when that setting is `off`.
     pub fn is_recent(self, app: &App) -> bool {
         match app.settings.sessions.stale_after {
             StaleAfter::After(limit) => self.now.since(self.at) <= limit,
@@ -70,7 +71,7 @@ impl LastHeard {
         Err(Refusal::HostAlive { subject: name, host, ago: self.age(), there, force })
     }
 
-    /// The recorded reason of a session or job that is given up.
+    /// The reason to record with a session or job that is given up.
     pub fn reason(self, app: &App, why: Option<&str>) -> String {
         let mut text = format!("{GIVEN_UP_REASON}{}, last heard {} ago", app.actor.name, self.age());
         if let Some(why) = why {
@@ -81,15 +82,15 @@ impl LastHeard {
     }
 }
 
-/// What is given up, for [`LastHeard::refuse_recent`].
+/// The session, job or lane that is to be given up, for [`LastHeard::refuse_recent`].
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// With its noun, such as `the session s1`.
+    /// The name with its noun, such as `the session s1`.
     pub name: String,
     /// The host as the row names it.
     pub recorded: &'a str,
-    /// The command that ends it on its own host.
+    /// The command that ends the session or job on its own host.
     pub there: Option<String>,
-    /// The command that gives it up all the same.
+    /// The command that gives up the session or job although its host may be at work.
     pub force: String,
 }

@@ -25,13 +25,13 @@ pub const SHELL: &str = "shell";
 /// The parts of a launch that the store does not keep. A relaunch needs them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnParts {
-    /// Whether a program was named.
+    /// Whether the session was launched with a program that the caller named.
     pub command: bool,
     pub env: Vec<String>,
 }
 
-/// The parts of a session's launch that are not stored. A launch of an earlier version did not record them: without a
-/// provider its program is unknown.
+/// The parts of a session's launch that are not stored. Earlier versions did not record which parts these were: then the program
+/// of a session without a provider counts as named.
 pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
     let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
@@ -48,7 +48,7 @@ pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreErr
     Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
 }
 
-/// Whether the session's program is being replaced. If the new one fails, the session goes on as before.
+/// Whether the session's program is being replaced. If the new one fails to start, the session keeps the old one.
 pub fn is_switching(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     if session.status != SessionStatus::Starting {
         return Ok(false);

@@ -66,12 +66,12 @@ pub fn session_of_run(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Session> {
     }
 }
 
-/// The error for a session run without a session.
+/// The `not_found` error for a `run_id` that no session has.
 pub(in crate::actions) fn unknown_run(run_id: &RunId) -> anyhow::Error {
     Refusal::not_found("session with the run", shown_run(run_id)).into()
 }
 
-/// Shortened for an error: the caller's text may have any length.
+/// The `run_id` shortened for an error: the caller's text may have any length.
 pub(in crate::actions) fn shown_run(run_id: &RunId) -> String {
     run_id.as_str().chars().take(64).collect()
 }
@@ -91,7 +91,7 @@ pub struct Scope {
     pub task: Option<TaskId>,
 }
 
-/// As [`effective_scope`], with the session's task. An unregistered session implies nothing.
+/// Like [`effective_scope`], with the session's task. An unregistered session implies nothing.
 pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
     let session = actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
     let of_session = session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
@@ -113,7 +113,7 @@ pub fn is_used_key(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool> {
     Ok(!jobs::newest(tx, Some(key), 1)?.is_empty() || messages::has_any_to(tx, key)?)
 }
 
-/// Whether an actor may write to a task.
+/// Refuses an actor that may not write to a task.
 ///
 /// # Errors
 /// `stale_claim`, `not_claimant`.
@@ -128,8 +128,8 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Task
     }
 }
 
-/// Whether the actor may continue the claim on a task: its session is in the lane in which a session that is over made
-/// the claim.
+/// Whether the actor may continue the claim on a task: its session is in the lane in which a session that has ended made the
+/// claim.
 pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool> {
     let find = |id: &SessionId| sessions::find(tx, id);
     let holder = task.state.claim().and_then(|claim| claim.session.as_ref()).map(find).transpose()?.flatten();
@@ -140,7 +140,7 @@ pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool>
     Ok(actor.session.as_ref() != Some(&holder.id) && made_in == Some(own_lane) && is_over())
 }
 
-/// The open dependencies of a task. The store is asked only if there are any.
+/// The open dependencies of a task. Does not read the store for a task without any.
 pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());
@@ -148,12 +148,11 @@ pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyRea
     Ok(tasks::waiting_on(tx, &task.id)?)
 }
 
-/// A task's current state as a document.
 pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {
     view(tx, &task(tx, id)?)
 }
 
-/// As [`task_view`], for a task that was read or written in this transaction.
+/// Like [`task_view`], for a task that was read or written in this transaction.
 pub fn view(tx: &ReadTx<'_>, task: &Task) -> Result<TaskView> {
     Ok(TaskView::new(task, &not_ready_reasons(tx, task)?))
 }

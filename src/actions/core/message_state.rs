@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, WriteTx, messages},
 };
 
-/// The text of the message is not part of the event log.
+/// An event about a message, without the message's text: that is not part of the event log.
 pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
     let (noun, name) = noun_and_name(&message.to);
     let lane = match &message.to {
@@ -27,7 +27,7 @@ pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
         .with("source", message.source.as_str())
 }
 
-/// For example `("lane", "web")`.
+/// The kind and the name of a recipient, such as `("lane", "web")`.
 pub(in crate::actions) fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
     match to {
         Recipient::Session(session) => ("session", session.as_str()),
@@ -63,7 +63,7 @@ pub fn unread_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<i64>> {
     Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
-/// The note about messages that expired with ended sessions.
+/// The note about messages that expired with ended sessions; `None` without any.
 pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     match ids {
         [] => None,
@@ -75,7 +75,7 @@ pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     }
 }
 
-/// Offers messages to a session until a time.
+/// Offers messages to a session until a time, with an event for each.
 pub(in crate::actions) fn offer(
     tx: &WriteTx<'_>,
     session: &Session,

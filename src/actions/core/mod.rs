@@ -3,7 +3,6 @@
 
 mod after_write;
 pub(crate) mod answer;
-pub(crate) mod apart_sandbox;
 pub(crate) mod app;
 pub(crate) mod approval_state;
 pub mod errors;
@@ -25,8 +24,9 @@ pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;
 pub mod trust;
+pub(crate) mod work_sandbox;
 
-/// `--force --reason TEXT`: the actor overrides the claimant. The reason goes into the event log.
+/// The actor overrides the claimant with `--force --reason TEXT`. The reason goes into the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForceReason {
     pub reason: String,

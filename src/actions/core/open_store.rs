@@ -9,7 +9,7 @@ use crate::{
     store::{Store, StoreError, snapshots},
 };
 
-/// The store for reading. Without a file, an empty one in memory.
+/// Opens the store for reading. A missing file counts as an empty store, in memory.
 pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -17,7 +17,7 @@ pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Re
     }
 }
 
-/// The store for writing. A missing file is created, a missing schema is not.
+/// Opens the store for writing. Creates a missing file, but not a missing schema on a server.
 pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -25,7 +25,7 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
     }
 }
 
-/// Adds to the error of a store that lost records that there is no snapshot.
+/// Completes an error of the store: when the store is damaged or lost and there is no snapshot to restore, the error says so.
 pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
     let has_snapshot = || project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
     let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
@@ -46,8 +46,8 @@ fn on_server(_: &Env, _: &Project, settings: &StoreSettings) -> Result<Option<St
     if settings.is_on_server() { Err(StoreError::NoPostgres) } else { Ok(None) }
 }
 
-/// The address of the store's server, with the password; `None` when the store is in a file. A demanded server is never
-/// replaced by a file: with a cleared environment, work would go on in another store.
+/// The address of the store's server, with the password; `None` when the store is in a file. Fails when the configuration
+/// demands a server and no address is known: with a cleared environment, work must not go on in another store.
 #[cfg(feature = "postgres")]
 pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddress>, StoreError> {
     match (&settings.url, settings.engine) {
@@ -57,8 +57,8 @@ pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddres
     }
 }
 
-/// The value of `FAIRWAY_STORE_URL` for a session, without a password. Empty, which unsets it, when the local file
-/// names the same store.
+/// The value of `FAIRWAY_STORE_URL` for a session, without a password. Empty, which unsets the variable, when the local
+/// configuration file names the same store.
 pub fn url_to_pass_on(env: &Env, layers: &Layers) -> String {
     let given = env.var(vars::FAIRWAY_STORE_URL).map(without_password);
     let local = layers.text_in_files("store", "url").map(|url| without_password(&url));

@@ -39,7 +39,7 @@ pub fn has_repository(app: &App, host_id: Option<&str>) -> bool {
     app.settings.store.is_on_server() && host_id.is_some_and(|id| host::identity().id.as_deref() != Some(id))
 }
 
-/// The host that a row names, under its current name.
+/// Describes the host that a row names, under its current name.
 pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHost, StoreError> {
     let known = id.map(|id| hosts::find(tx, id)).transpose()?.flatten();
     // A renamed host is reached under its new name. A store in a file has only what each row recorded.
@@ -48,7 +48,7 @@ pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHo
     Ok(OtherHost::new(name.as_deref().unwrap_or(recorded), &host::name(), root))
 }
 
-/// The session's host, when it is another one.
+/// The session's host; `None` when it is this one.
 pub fn of_session(tx: &ReadTx<'_>, session: &Session) -> Result<Option<OtherHost>, StoreError> {
     if host::identity().owns(&session.host, session.host_id.as_deref()) {
         return Ok(None);
@@ -60,13 +60,13 @@ pub fn of_lane(tx: &ReadTx<'_>, lane: &Lane) -> Result<OtherHost, StoreError> {
     find(tx, lane.host.as_deref().unwrap_or_default(), lane.host_id.as_deref())
 }
 
-/// The refusal of a command that needs a lane's worktree. `words`: the command.
+/// The refusal of a command that needs a lane's worktree, when that is on another host. `words` is the command.
 pub fn lane_refusal(tx: &ReadTx<'_>, lane: &Lane, words: &[&str]) -> Result<Refusal> {
     let host = of_lane(tx, lane)?;
     Ok(Refusal::LaneElsewhere { lane: lane.name.clone(), command: host.command(words), host: host.name })
 }
 
-/// Refuses a command when the lane's worktree, which it needs, is on another host. `words`: the command.
+/// Refuses a command when the lane's worktree, which it needs, is on another host. `words` is the command, for the hint.
 ///
 /// # Errors
 /// `lane_elsewhere`.
@@ -74,7 +74,7 @@ pub fn refuse_lane(app: &App, lane: &Lane, words: &[&str]) -> Result<()> {
     if has_worktree(app, lane) { Err(app.read(|tx| lane_refusal(tx, lane, words))?.into()) } else { Ok(()) }
 }
 
-/// The refusal of a command that needs a session's process or directory. `words`: the command.
+/// The refusal of a command that needs a session's process or directory, when that is on another host. `words` is the command.
 pub fn session_refusal(app: &App, tx: &ReadTx<'_>, session: &Session, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &session.host, session.host_id.as_deref())?;
     let is_silent = !LastHeard::of_session(tx, session, now(app)?)?.is_recent(app);
@@ -82,7 +82,8 @@ pub fn session_refusal(app: &App, tx: &ReadTx<'_>, session: &Session, words: &[&
     Ok(Refusal::SessionElsewhere { session: session.id.clone(), command, host: host.name, is_silent })
 }
 
-/// The refusal of a command that needs a job's process or output. `words`: the command without the job's id.
+/// The refusal of a command that needs a job's process or output, when that is on another host. `words` is the command without
+/// the job's id.
 pub fn job_refusal(app: &App, tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &job.host, job.host_id.as_deref())?;
     let id = job.id.to_string();
@@ -91,7 +92,7 @@ pub fn job_refusal(app: &App, tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Res
     Ok(Refusal::JobElsewhere { run: id, host: host.name, command, is_silent })
 }
 
-/// The time by the clock that writes the rows of hosts.
+/// The time of the clock that writes the rows of hosts: for a store on a server, the server's.
 fn now(app: &App) -> Result<Timestamp> {
     Ok(app.store_for_reading()?.time(app.env.now())?)
 }

@@ -31,7 +31,7 @@ pub enum SandboxMaker {
     Prefix(PathBuf),
 }
 
-/// The program that makes sandboxes of a class, tried as far as possible.
+/// Finds the program that makes sandboxes of a class, and tries it where that is possible.
 ///
 /// # Errors
 /// `sandbox_unavailable`, with the fix.
@@ -63,7 +63,7 @@ fn prefix_program(app: &App, network: SandboxNetwork) -> Result<PathBuf, Refusal
         let hint = "name the program below [sandbox], as in prefix = [\"sbx\", \"run\", \"--\"]: fairway config edit";
         return Err(unavailable("sandbox.prefix names no program for the class command".to_owned(), hint));
     };
-    // A network that is asked for is not left out without a word.
+    // A network that the caller asks for is never left out silently.
     if network == SandboxNetwork::Proxy {
         let hint = "take the class namespace, or leave sandbox.network out: fairway config edit";
         return Err(unavailable(

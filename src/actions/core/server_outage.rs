@@ -1,4 +1,4 @@
-//! Outages of a store's server: a command that follows the store goes on when the server is back.
+//! Outages of a store's server: a command that follows the store continues when the server is back.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use crate::{
     store::StoreError,
 };
 
-/// The pause after the first failed attempts. Each further pause is twice as long, up to the last.
+/// The first pause between attempts. Each further pause is twice as long, up to a limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Outages of the server while a command follows the store. A store in a file has none.
 pub struct ServerOutage<'a> {
-    /// Gets a sentence at the beginning of an outage, and one at its end.
+    /// Gets a message at the beginning of an outage, and one at its end.
     warn: &'a mut dyn FnMut(&str),
     pause: Option<Duration>,
     /// Whether to repeat a change whose outcome an outage left unknown.
@@ -28,17 +28,17 @@ impl<'a> ServerOutage<'a> {
         Self { warn, pause: None, repeats_unknown: false }
     }
 
-    /// For changes that are harmless when they are made twice: an unknown outcome is repeated too.
+    /// Repeats a change of unknown outcome too. For changes that are harmless when they are made twice.
     #[must_use]
     pub const fn repeating_unknown(self) -> Self {
         Self { repeats_unknown: true, ..self }
     }
 
-    /// Calls `look` until the server answers, at most until the deadline. It may be called several times, so it must
-    /// keep nothing of a failed call. The end of the outage wakes the waiter.
+    /// Calls `look` until the server answers, at most until the deadline. `look` may be called several times, so it must keep
+    /// nothing of a failed call. The end of the outage wakes the waiter.
     ///
     /// # Errors
-    /// As `look` fails: at once when the server refuses, and after the deadline when it is still away.
+    /// The errors of `look`: at once when the server refuses, and after the deadline when it still does not answer.
     pub fn outlast<T>(
         &mut self,
         waiter: &ChangeWaiter,
@@ -73,16 +73,16 @@ impl<'a> ServerOutage<'a> {
     }
 }
 
-/// Repeats `attempt` while the server is away, at most for `limit`.
+/// Repeats `attempt` while the server does not answer, at most for `limit`.
 ///
 /// # Errors
-/// As `attempt` fails.
+/// The error of the last `attempt`.
 pub fn retry<T>(limit: Duration, attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + limit;
     retry_while(|| Instant::now() < deadline, attempt)
 }
 
-/// Repeats `attempt` while the server is away and `is_wanted`.
+/// Repeats `attempt` while the server does not answer and `is_wanted` returns true.
 pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match attempt() {
@@ -92,8 +92,8 @@ pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() ->
     }
 }
 
-/// Turns an outage into an error of unknown outcome, because a part of the change outside of the store is done already.
-/// Other errors stay.
+/// Turns an outage into an error of unknown outcome, because a part of the change outside of the store, which `done` names, is
+/// done already. Other errors stay as they are.
 pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error {
     let (address, why) = match error.downcast_ref() {
         Some(
@@ -106,7 +106,7 @@ pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error
     StoreError::OutcomeUnknown { address, why, has_request_id: app.idempotency_key.is_some() }.into()
 }
 
-/// Whether the server did not answer and nothing was written. A refused login is an answer.
+/// Whether the server did not answer and nothing was written. A refused login counts as an answer.
 pub fn is_outage(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),

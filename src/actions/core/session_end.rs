@@ -1,5 +1,5 @@
-//! The end of a session: by a command or report, or by the proof that nothing of it is alive. The proof is made outside of a
-//! transaction; inside of it the session's version tells whether the proof still holds.
+//! The end of a session: by a command or report, or by the proof that none of its processes is alive. The proof is made outside
+//! of a transaction; inside of it the session's version shows whether the proof still holds.
 
 use anyhow::Result;
 
@@ -40,7 +40,7 @@ pub fn finish(
     Ok(finished)
 }
 
-/// A session of which nothing is alive.
+/// A session that is proven to have no process alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadSession {
     pub id: SessionId,
@@ -50,12 +50,12 @@ pub struct DeadSession {
 }
 
 impl DeadSession {
-    /// `session`: as it was read before the look at its processes.
+    /// `session` is the row as it was read before its processes were looked at.
     pub fn new(session: &Session, why: String) -> Self {
         Self { id: session.id.clone(), why, version: session.version }
     }
 
-    /// The session, unless it has changed since the look: a heartbeat or another run disproves the proof.
+    /// The session; `None` when it has changed since the proof, because a heartbeat or another run disproves it.
     pub fn confirm(&self, tx: &ReadTx<'_>) -> Result<Option<Session>> {
         Ok(sessions::find(tx, &self.id)?.filter(|session| session.version == self.version))
     }

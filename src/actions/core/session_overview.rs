@@ -19,23 +19,23 @@ use crate::{
     },
 };
 
-/// With more sessions, everything is read in one statement.
+/// The number of sessions above which everything is read in one statement.
 const MAX_SINGLE_READS: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionScope {
     Live,
-    /// As `Live`, with final sessions that still have a claim.
+    /// Like `Live`, with final sessions that still have a claim.
     LiveAndHolding,
     All,
 }
 
-/// The sessions of a scope with their facts, oldest first. `held`: all claimed tasks.
+/// The sessions of a scope with their facts, oldest first. The caller passes all claimed tasks as `held`.
 pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<SessionOverview>> {
     Ok(with_facts(tx, rows(tx, scope, held)?, held)?)
 }
 
-/// The rows of the sessions of a scope, oldest first. `held`: all claimed tasks.
+/// The rows of the sessions of a scope, oldest first. The caller passes all claimed tasks as `held`.
 pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {
@@ -48,7 +48,7 @@ pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
     Ok(found)
 }
 
-/// Adds the facts to sessions. `held`: at least the tasks that they have claimed.
+/// Adds the facts to sessions. `held` has at least the tasks that they have claimed.
 pub fn with_facts(
     tx: &ReadTx<'_>,
     sessions: Vec<Session>,
@@ -85,8 +85,8 @@ pub fn with_facts(
     sessions.into_iter().map(with_facts).collect()
 }
 
-/// What a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
-/// `known`: the newest checkpoints of all live sessions and all with claims.
+/// The text about what a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched
+/// for. `known` has the newest checkpoints of all live sessions and of all sessions with claims.
 fn doing(
     tx: &ReadTx<'_>,
     overview: &SessionOverview,

@@ -1,4 +1,4 @@
-//! A session's process by `/proc`: its backend is not asked.
+//! A session's process as `/proc` shows it, without asking its backend.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -23,7 +23,7 @@ pub fn is_local(session: &Session) -> bool {
     host::identity().owns(&session.host, session.host_id.as_deref())
 }
 
-/// Whether a session is alive: by its recorded process, and in a pane by the server of the multiplexer.
+/// Whether a session is alive: judged by its recorded process, and in a pane by the multiplexer's server.
 pub fn aliveness(session: &Session) -> Aliveness {
     let is_local = is_local(session);
     let process = match process_state(session) {
@@ -48,7 +48,7 @@ pub struct RunProcesses {
 }
 
 impl RunProcesses {
-    /// How many processes of a session run are alive here. Zero when `/proc` cannot be listed.
+    /// How many processes of a session run are alive on this host. Zero when `/proc` cannot be listed.
     pub fn count(&mut self, run_id: &RunId) -> usize {
         let found = self.found.get_or_insert_with(|| {
             let mut found: BTreeMap<RunId, Vec<i32>> = BTreeMap::new();
@@ -60,7 +60,7 @@ impl RunProcesses {
         found.get(run_id).map_or(0, Vec::len)
     }
 
-    /// The same processes; none before the first count.
+    /// The pids of the processes that [`Self::count`] counts; empty before the first call of it.
     pub fn known(&self, run_id: &RunId) -> &[i32] {
         self.found.as_ref().and_then(|found| found.get(run_id)).map_or(&[], Vec::as_slice)
     }
@@ -73,7 +73,7 @@ fn orphaned_program(session: &Session, supervisor: &ProcessKey) -> Option<Proces
     (program.status() == ProcessStatus::Alive).then_some(program)
 }
 
-/// The process whose end would end the session's life.
+/// The pid of the process whose end would end the session's life; `None` when there is none.
 pub fn living_process(session: &Session) -> Option<i64> {
     let supervisor = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
     let is_gone = |key: &ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
@@ -83,7 +83,7 @@ pub fn living_process(session: &Session) -> Option<i64> {
     }
 }
 
-/// What `/proc` says about a session's recorded process.
+/// The state of a session's recorded process, as `/proc` shows it.
 pub fn process_state(session: &Session) -> ProcessObservation {
     // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();

@@ -1,5 +1,5 @@
-//! Protection of the store from commands that change or remove every file of a tree: snapshots outside of the tree, by writes,
-//! and a shield from git's cleaners, by the commands that run now and then (`session reconcile`, `session launch` and `serve`).
+//! Protection of the store from commands that change or remove every file of a tree: snapshots outside of the tree, made after
+//! writes, and a shield from `git clean`, which `session reconcile`, `session launch` and `serve` set up.
 
 use std::{
     fmt::Write as _,
@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Shields the state directory from git's cleaners, writes an idle log back, and makes a snapshot if one is due.
-/// Returns a warning only for a damaged store. A snapshot that cannot be made fails no command.
+/// Shields the state directory from git's cleaners, writes back the store's log when it is idle, and makes a snapshot if one is
+/// due. Returns a warning only for a damaged store. A snapshot that cannot be made fails no command.
 pub fn keep_safe(app: &App) -> Option<String> {
     install(&app.project);
     let outside = app.project.outside_dir()?;
@@ -34,15 +34,15 @@ pub fn keep_safe(app: &App) -> Option<String> {
     }
 }
 
-/// In git's common directory: the paths that git ignores in one clone.
+/// The file in git's common directory with the paths that git ignores in one clone.
 const EXCLUDE: &str = "info/exclude";
-/// In git's common directory: the empty repository.
+/// The name of the empty repository in git's common directory.
 const SHIELD: &str = "fairway";
 const FILES: [(&str, &str); 2] =
     [("HEAD", "ref: refs/heads/none\n"), ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")];
 
-/// Makes git treat the state directory as a repository of its own, if the project is in a repository. Failures are
-/// ignored: the callers have other work.
+/// Makes git treat the state directory as a repository of its own, if the project is in a repository. Failures are ignored,
+/// because the callers have other work.
 pub fn install(project: &Project) {
     let _ = try_install(project);
 }
@@ -110,7 +110,7 @@ fn write_if_different(path: &Path, text: &str) -> io::Result<()> {
 /// The path of `to` as seen from `from`, so that it stays valid when both move.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let mut shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
-    // A path that shares only the root is not of one tree.
+    // Paths that share only the root are not in one tree.
     if shared <= 1 {
         return to.to_path_buf();
     }

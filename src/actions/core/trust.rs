@@ -111,7 +111,7 @@ pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
     Ok((layers, state))
 }
 
-/// Scripts that records of sessions name, and that this user has neither trusted nor launched.
+/// Scripts that rows of sessions name, and that this user has neither trusted nor launched.
 fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
     let sessions = app.read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
     let named: BTreeSet<PathBuf> =
@@ -127,7 +127,7 @@ fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
 /// # Errors
 /// `untrusted`.
 pub fn require_script(app: &App, script: &Path) -> Result<()> {
-    // Of an earlier version, or unpacked below another home.
+    // A script of an earlier version, or one that was unpacked below another home.
     if builtin_scripts::is_unpacked(script, &app.env) {
         return Ok(());
     }
@@ -137,8 +137,8 @@ pub fn require_script(app: &App, script: &Path) -> Result<()> {
     }
 }
 
-/// The note while the last trusted configuration is in force because the present one is not trusted. Agents are not
-/// told to trust anything.
+/// The note while the last trusted configuration is in force because the present one is not trusted. The note for an agent does
+/// not advise to trust anything.
 pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
     let what = match &kept.error {
         Some(error) => error.clone(),
@@ -157,7 +157,7 @@ pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
 pub struct TrustReport {
     pub document: TrustView,
     pub text: String,
-    /// Whether nothing is left to trust.
+    /// Whether everything is trusted already.
     pub is_known: bool,
 }
 
@@ -250,7 +250,7 @@ fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// Refuses an untrusted configuration.
+/// Refuses while the configuration is not trusted.
 ///
 /// # Errors
 /// `untrusted`.

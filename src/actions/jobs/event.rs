@@ -21,7 +21,7 @@ pub fn for_job(kind: EventKind, job: &Job) -> Event {
     }
 }
 
-/// The registered session that gets a job's notifications.
+/// The session that gets a job's notifications; `None` when the job has none or it is not registered.
 pub fn session_of(tx: &ReadTx<'_>, job: &Job) -> Result<Option<Session>> {
     let id = job.session.as_ref().and_then(RoutingKey::session_id);
     Ok(id.map(|id| sessions::find(tx, &id)).transpose()?.flatten())

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::apart_sandbox},
+    actions::{App, core::work_sandbox},
     domain::{
         Refusal, RoutingKey,
         job::{Job, JobId},
@@ -28,9 +28,9 @@ pub fn of_actor(app: &App, tx: &ReadTx<'_>, text: &str) -> Result<Job> {
     }
 }
 
-/// The acting session if it is in a sandbox: it may see only its own jobs.
+/// The acting session when it is in a sandbox, where it may see only its own jobs; `None` for every other actor.
 pub(super) fn own_only(app: &App, tx: &ReadTx<'_>) -> Result<Option<RoutingKey>> {
-    let sandbox = apart_sandbox::of_session(tx, app.actor.session.as_ref())?;
+    let sandbox = work_sandbox::of_session(tx, app.actor.session.as_ref())?;
     Ok(app.actor.session.clone().filter(|_| sandbox.is_some()).map(Into::into))
 }
 

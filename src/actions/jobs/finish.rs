@@ -16,7 +16,7 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Records the result of a job, with its event. `false`, without a change, when the job is already final.
+/// Records the result of a job, with its event. Returns `false`, without a change, when the job is already final.
 pub fn record_finished(
     tx: &WriteTx<'_>,
     job: &Job,
@@ -37,8 +37,8 @@ pub fn record_finished(
     Ok(true)
 }
 
-/// Records the result of a job without a supervisor; the caller holds the job's lock, or the job never started. `false` when
-/// the job is already final.
+/// Records the result of a job without a supervisor; the caller holds the job's lock, or the job never started. Returns `false`
+/// when the job is already final.
 ///
 /// # Errors
 /// Store errors. Errors of the output store are ignored: the result is recorded without the end event.

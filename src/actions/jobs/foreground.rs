@@ -24,7 +24,6 @@ use crate::{
 
 #[derive(Debug, Clone)]
 pub struct ForegroundRequest {
-    /// The program and its arguments.
     pub argv: Vec<OsString>,
     /// The working directory; by default the caller's.
     pub cwd: Option<PathBuf>,

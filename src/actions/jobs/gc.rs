@@ -20,7 +20,7 @@ use crate::{
 
 /// Jobs deleted in one transaction.
 const BATCH_SIZE: usize = 100;
-/// The garbage collection is considered at the end of every 32nd job.
+/// After how many jobs a garbage collection is considered.
 const GC_EVERY_JOBS: i64 = 32;
 
 #[derive(Debug, Default)]
@@ -66,8 +66,8 @@ pub fn collect(app: &App) -> Result<GcReport> {
     Ok(collected)
 }
 
-/// Runs [`collect`] at the end of every 32nd job, if a cheap check finds a limit exceeded. Errors are ignored: the next run
-/// tries again.
+/// Runs [`collect`] at the end of every 32nd job, if a quick check finds a limit exceeded. Errors are ignored: a later run tries
+/// again.
 pub fn gc_if_due(app: &App, seq: i64) {
     if seq % GC_EVERY_JOBS != 0 {
         return;

@@ -10,7 +10,7 @@ pub const DEFAULT_LIMIT: i64 = 50;
 #[derive(Debug, Clone, Default)]
 pub struct ListOptions {
     pub session: Option<RoutingKey>,
-    /// Only jobs that are not final.
+    /// Whether only jobs that are not final are listed.
     pub unfinished: bool,
     /// The maximum number of jobs; by default [`DEFAULT_LIMIT`].
     pub limit: Option<i64>,

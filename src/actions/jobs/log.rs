@@ -30,7 +30,7 @@ const TEXT_LIMIT_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct LogRequest {
     pub job: String,
-    /// Only items after this sequence number.
+    /// Only items with a higher sequence number are returned.
     pub since_seq: i64,
     pub limit: Option<usize>,
     pub stream: Option<ItemType>,

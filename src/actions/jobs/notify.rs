@@ -31,8 +31,8 @@ use crate::{
 /// Maximum events per call of [`send_all_pending`]; the next call sends the rest.
 const BATCH_SIZE: i64 = 10_000;
 
-/// The reader of a job's notifications: its session, else the person who started it in the background. `None` for a job without
-/// either.
+/// The reader of a job's notifications: its session, else the person who started it in the background. Returns `None` for a job
+/// without either.
 pub fn reader(job: &Job) -> Option<Recipient> {
     match &job.session {
         Some(session) => Some(Recipient::from(session)),
@@ -56,7 +56,7 @@ pub fn send_pending(app: &App, output: &OutputStore, job: &Job) -> Result<()> {
     send_for_job(app, output, &job.id, &output.pending_notifications_of(&job.id)?)
 }
 
-/// Sends the pending notifications of all jobs, after a crash.
+/// Sends the notifications of all jobs that are still pending, for example after a crash.
 pub fn send_all_pending(app: &App) -> Result<()> {
     // Opening for writing would create the file, so it is checked first.
     let path = app.project.output_file();

@@ -22,7 +22,8 @@ pub struct OrphanProcesses {
     pub survivors: Vec<String>,
 }
 
-/// Ends all processes of a job: TERM, `grace`, KILL. The caller must hold the job's lock.
+/// Ends all processes of a job: sends TERM, waits for `grace` (by default 2 s) and sends KILL to the rest. The caller must
+/// hold the job's lock.
 pub fn kill(job: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
     let left = process_tree::terminate(grace.unwrap_or(GRACE), || {

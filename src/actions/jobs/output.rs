@@ -97,7 +97,6 @@ pub struct JobReader {
 }
 
 impl JobReader {
-    /// A reader with the output store not opened.
     pub const fn new() -> Self {
         Self { output: None }
     }
@@ -133,8 +132,8 @@ pub fn view(app: &App, job: &Job) -> JobView {
     JobReader::new().view(app, job)
 }
 
-/// The last line of a job's output that is not empty, without control sequences and with secrets masked. `None` when there
-/// is none or the output cannot be read: a damaged output store hides no job.
+/// The last line of a job's output that is not empty, without control sequences and with secrets masked. Returns `None` when
+/// there is none or the output cannot be read: a damaged output store hides no job.
 pub(in crate::actions) fn last_line(app: &App, reader: &mut JobReader, job: &Job) -> Option<String> {
     let output = reader.output(app).ok().flatten()?;
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);

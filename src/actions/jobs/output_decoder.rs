@@ -91,7 +91,7 @@ struct Tail {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes the output in the directory of `job`; `is_complete` says that there will be no more.
+    /// A decoder of the output in the directory of `job`. `is_over` says that the job will write no more of it.
     pub const fn new(output: &'a OutputStore, job: &'a JobId, directory: JobDir, is_over: bool) -> Self {
         Self { output, job, dir: directory, is_complete: is_over }
     }

@@ -1,4 +1,5 @@
-//! This program as a process: its identity in rows, starting further processes of it, and a project that moves while it runs.
+//! This program as a process: its identity in rows, starting more processes of it, and noticing that the project was moved
+//! meanwhile.
 
 use std::{
     collections::BTreeMap,
@@ -53,7 +54,7 @@ pub(super) fn launch_detached(
     executable::spawn_self(args, &env, stdin)
 }
 
-/// The arguments of a call in the same project.
+/// The arguments with which this program runs `verb` in the same project.
 pub(super) fn argv(app: &App, verb: &[&str]) -> Vec<OsString> {
     let root = [OsString::from("--root"), app.project.root.clone().into_os_string()];
     root.into_iter().chain(verb.iter().map(OsString::from)).collect()
@@ -78,7 +79,7 @@ pub(super) fn start_supervisor(app: &App, job: &Job, start: &StartSpec, hold: In
 /// The root of a project, kept open so that a move of the project is noticed.
 #[derive(Debug)]
 pub(super) struct KeptRoot {
-    /// `None` where it cannot be opened: a move is then not noticed.
+    /// The open directory; `None` when it cannot be opened: a move is then not noticed.
     root: Option<OpenedDir>,
 }
 
@@ -87,8 +88,8 @@ impl KeptRoot {
         Self { root: OpenedDir::open(&app.project.root).ok() }
     }
 
-    /// The project at its new path, with no store open yet. `None` while it is at the path of `app`, and when its root was
-    /// removed.
+    /// The project at its new path, with no store open yet. Returns `None` while it is at the path of `app`, and when its root
+    /// was removed.
     pub(super) fn moved(&self, app: &App) -> Option<App> {
         let root = self.root.as_ref()?.current_path().filter(|path| *path != app.project.root)?;
         Some(app.with_project(Project::at(root, &app.env)))

@@ -25,7 +25,7 @@ const TEXT_LIMIT_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub struct PollRequest {
     pub job: String,
-    /// Only items after this sequence number.
+    /// Only items with a higher sequence number are returned.
     pub since_seq: i64,
     pub wait: Option<Duration>,
     /// The condition that ends the wait; by default any item or the end.
@@ -76,7 +76,6 @@ fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobRea
     })
 }
 
-/// The state of a job with its items after `since_seq`.
 pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Result<JobPollView> {
     let job_view = reader.view(app, job);
     let other = supervision::other_host_of(app, job)?;

@@ -63,7 +63,7 @@ pub(super) fn is_running(app: &App) -> io::Result<bool> {
 
 /// Acquires the queue waiter's lock; `None` when another process has it.
 pub(super) fn try_acquire(app: &App) -> io::Result<Option<InheritableLock>> {
-    // A project that was moved while this process started: nothing is made at its old path.
+    // The project may have been moved while this process started: then nothing must be created at its old path.
     files::private_subdir(&app.project.state)?;
     files::private_subdir(&app.project.runtime_dir())?;
     InheritableLock::try_acquire(&lock_path(app))

@@ -32,19 +32,19 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
     pub job: JobId,
-    /// The session that gets its notifications.
+    /// The session that gets the job's notifications.
     pub session: Option<RoutingKey>,
     pub status: JobStatus,
     pub reason: String,
 }
 
 impl Recovered {
-    /// Whether it was requeued because it never started.
+    /// Whether the job was requeued because it never started.
     pub fn is_unstarted(&self) -> bool {
         self.status == JobStatus::Queued && self.reason == NEVER_STARTED
     }
 
-    /// Whether it is unchanged because the recovery failed.
+    /// Whether the job is unchanged because its recovery failed.
     pub fn is_unresolved(&self) -> bool {
         self.status.is_active()
     }
@@ -85,8 +85,9 @@ pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
     Ok(recovered)
 }
 
-/// Records the result, or else `lost`, for every job of this host without a supervisor, whatever its recovery policy says.
-/// For a restored store: its jobs may have run on since the backup. Returns the number of jobs.
+/// Records the end of every job of this host without a supervisor, whatever its recovery policy says: with the result that its
+/// supervisor left, else as `lost`. For a restored store, whose jobs may have run on since the backup. Returns the number of
+/// jobs.
 pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
@@ -96,7 +97,8 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     Ok(lost)
 }
 
-/// Kills the processes of a job without a supervisor and records it as canceled. `false` if it has a supervisor or is final.
+/// Kills the processes of a job without a supervisor and records it as canceled. Returns `false` if it has a supervisor or is
+/// final.
 pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     let Some(lock) = try_lock(&dir)? else { return Ok(false) };
@@ -109,8 +111,8 @@ pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Resul
     done
 }
 
-/// Records a job of another host or container as lost, if no process has its lock. Its processes cannot be judged from here:
-/// that they are gone is the caller's claim, which needs a reason while the host still writes to the store.
+/// Records a job of another host or container as lost, if no process has its lock. Its processes cannot be checked from here:
+/// the caller states that they are gone, and must give a reason while the host still writes to the store.
 ///
 /// # Errors
 /// `host_alive` without a reason; `in_use` while a process has the lock; store errors.

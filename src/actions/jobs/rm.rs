@@ -18,10 +18,11 @@ use crate::{
 };
 
 /// Deletes jobs with their output, all or none. With `force`, jobs of another host or container that have no supervisor are
-/// given up first: they are recorded as lost, and their queues go on. `why` stands with them.
+/// first recorded as lost, with `why` as the reason, and their queues continue.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; `host_alive` without `why` while the host of a job is heard of; `in_use` for a job that is not final.
+/// `not_found`, `ambiguous`; `host_alive` without `why` while the host of a job still reports; `in_use` for a job that is not
+/// final.
 pub fn rm(app: &App, targets: &[String], force: bool, why: Option<&str>) -> Result<Answer> {
     if force {
         for text in targets {
@@ -59,7 +60,7 @@ pub fn rm(app: &App, targets: &[String], force: bool, why: Option<&str>) -> Resu
     Ok(answer)
 }
 
-/// Deletes the row of a final job.
+/// Deletes the row of a final job. Returns `false` when there was none any more.
 pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
     if !jobs::remove(tx, &job.id)? {
         return Ok(false);

@@ -9,25 +9,26 @@ use crate::{
     actions::{
         App,
         core::{
-            apart_sandbox::{self, Apart, WorkSandbox},
             lookup,
+            work_sandbox::{self, Apart, WorkSandbox},
         },
     },
     domain::{Refusal, RoutingKey},
     store::lanes,
 };
 
-/// The argument vector of a job, in a sandbox where one is demanded: of a session that is in one, and of a directory in the worktree of
-/// a lane that demands one.
+/// The argument vector that runs a job's command: wrapped in a sandbox when the acting session is in one, or when `dir` is in
+/// the worktree of a lane that demands one.
 ///
 /// # Errors
-/// `sandbox_unavailable`, `untrusted`; `invalid_value` for a directory outside of the lane of such a session.
+/// `sandbox_unavailable`, `untrusted`; `invalid_value` when such a session names a directory outside of its lane.
 pub(super) fn argv(app: &App, dir: &Path, env: &[String], argv: Vec<OsString>) -> Result<Vec<OsString>> {
     let Some(WorkSandbox { lane, class }) = sandbox(app, dir)? else { return Ok(argv) };
-    Ok([apart_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
+    Ok([work_sandbox::prefix(app, class, Apart::Lane(&lane), env)?, argv].concat())
 }
 
-/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or none.
+/// Checks the session and the queue of a new job: a session in a sandbox may spawn jobs only for itself, in its own queue or
+/// none.
 ///
 /// # Errors
 /// `invalid_value` for another session or queue.
@@ -46,7 +47,7 @@ pub(super) fn check_owner(app: &App, session: Option<&RoutingKey>, queue: Option
 
 fn sandbox(app: &App, dir: &Path) -> Result<Option<WorkSandbox>> {
     let (own, all) = app.read(|tx| {
-        let own = apart_sandbox::of_session(tx, app.actor.session.as_ref())?;
+        let own = work_sandbox::of_session(tx, app.actor.session.as_ref())?;
         let own = own.map(|own| Ok::<_, anyhow::Error>((lookup::lane(tx, &own.lane)?, own))).transpose()?;
         let all = if own.is_some() { Vec::new() } else { lanes::all(tx)? };
         Ok((own, all))
@@ -66,9 +67,9 @@ fn sandbox(app: &App, dir: &Path) -> Result<Option<WorkSandbox>> {
         }
         Some((_, own)) => Ok(Some(own)),
         None => {
-            let demanding = all.iter().filter(|lane| apart_sandbox::of_lane(lane).is_some());
+            let demanding = all.iter().filter(|lane| work_sandbox::of_lane(lane).is_some());
             let around = demanding.into_iter().find(|lane| is_in(lane.worktree.as_ref()));
-            Ok(around.and_then(apart_sandbox::of_lane))
+            Ok(around.and_then(work_sandbox::of_lane))
         }
     }
 }

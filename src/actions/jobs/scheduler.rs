@@ -71,7 +71,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
     Ok(started)
 }
 
-/// The job that may start now, if any.
+/// The next queued job of this host that may start now; `None` when there is none.
 pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     let host = host::identity();
     if jobs::count_active(tx, &host)? >= i64::try_from(app.settings.jobs.parallel).unwrap_or(i64::MAX) {
@@ -80,7 +80,7 @@ pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     Ok(jobs::next_startable(tx, &host)?)
 }
 
-/// Marks a queued job as starting, with the process that starts it.
+/// Marks a queued job as starting, with the process that starts it. Returns `false` when it is no longer queued.
 pub(super) fn mark_starting(tx: &WriteTx<'_>, job: &Job, process: jobs::PidAndStart) -> Result<bool> {
     Ok(jobs::mark_starting(tx, &job.id, &host::identity(), &host::boot_id(), process)?)
 }
@@ -94,8 +94,8 @@ fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
     finish::finish_without_exit(app, job, JobStatus::Lost, why)
 }
 
-/// The note for a job whose queue stands still: the running job of the queue belongs to another host or container, and no
-/// process supervises it. `None` while the queue goes on by itself.
+/// A note for a job whose queue is stuck: the queue's running job belongs to another host or container, and no process
+/// supervises it. Returns `None` when the queue continues by itself.
 pub(super) fn stuck_queue_note(app: &App, queued: &Job) -> Result<Option<String>> {
     let Some(queue) = &queued.queue else { return Ok(None) };
     let local = host::identity();

@@ -65,7 +65,6 @@ pub struct SpawnRequest {
 }
 
 impl SpawnRequest {
-    /// A background job with default options.
     pub const fn new(command: CommandSpec) -> Self {
         Self {
             command,
@@ -373,7 +372,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
     })
 }
 
-/// A note about who reads the notifications of a job with watchers that no session has started.
+/// A note about who reads the notifications, for a job with watchers that was not started by a session.
 fn reader_note(job: &Job, request: &SpawnRequest) -> Option<String> {
     if request.watch.is_empty() || job.session.is_some() || !job.background {
         return None;

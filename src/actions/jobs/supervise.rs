@@ -27,8 +27,8 @@ use crate::{
     },
 };
 
-/// Supervises a job that is marked as starting, with its lock passed as stdin. Returns when the job has ended and the next
-/// jobs are started.
+/// Supervises a job that is marked as starting. The process that starts the supervisor passes the job's lock as stdin. Returns
+/// when the job has ended and the next jobs are started.
 ///
 /// # Errors
 /// `usage` without the lock or for a job that is not starting; errors of the stores and the operating system.
@@ -120,7 +120,7 @@ struct StoreSink<'a> {
     job: &'a Job,
     /// The job's directory; its waiters are woken there.
     dir: &'a JobDir,
-    /// Opened on first use, and again after a failure.
+    /// The output store, opened at first use, and again after a failure.
     output: Option<OutputStore>,
     /// Whether the end event is written; the status may still be missing.
     is_end_recorded: bool,

@@ -54,7 +54,7 @@ fn has_output(app: &App, job: &Job) -> bool {
 }
 
 /// Refuses a command that needs the processes or the output of a job of another host. `words` is the command without the job's
-/// id.
+/// id, for the hint.
 ///
 /// # Errors
 /// `run_unsupervised`; errors of the store.

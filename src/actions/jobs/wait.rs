@@ -97,7 +97,7 @@ const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct JobWaiter {
     waiter: ChangeWaiter,
-    /// The supervisor and its pidfd.
+    /// The supervisor, with a pidfd that becomes readable when it ends.
     supervisor: Option<(ProcessKey, OwnedFd)>,
     is_starting: bool,
 }
@@ -140,7 +140,7 @@ impl JobWaiter {
     }
 }
 
-/// Sleeps until one of the jobs may have changed. `false` when the deadline has passed.
+/// Sleeps until one of the jobs may have changed. Returns `false` when the deadline has passed.
 pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<Instant>) -> bool {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     if left.is_some_and(|left| left.is_zero()) {

@@ -39,8 +39,8 @@ struct WorkerState {
     is_blocked: bool,
 }
 
-/// Starts and recovers jobs until TERM or INT; with `until_empty` only while jobs are queued. While another worker runs, it
-/// waits for its turn; with `until_empty` it is not needed, and the answer says so.
+/// Starts and recovers jobs until it gets TERM or INT; with `until_empty` only while jobs are queued. While another worker runs,
+/// it waits until that one ends; with `until_empty` it exits instead, and the answer says so.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("cannot install signal handlers")?;
     let (root, mut state) = (KeptRoot::of(app), WorkerState::default());

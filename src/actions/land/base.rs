@@ -19,11 +19,11 @@ use crate::{
 pub(super) struct Base {
     pub(super) name: String,
     pub(super) commit: String,
-    /// The directory in which the base is checked out.
+    /// The directory in which the base is checked out; `None` when it is checked out nowhere.
     pub(super) checkout: Option<PathBuf>,
 }
 
-/// The full name of a branch.
+/// The name of a branch's ref, such as `refs/heads/main`.
 pub(super) fn full_name(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
@@ -33,7 +33,7 @@ pub(super) fn commit(app: &App, name: &str) -> Result<String> {
     Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
-/// The directory in which a base is checked out, if any. Error: `base_checked_out` when there are several.
+/// The directory in which a base is checked out, if any. Fails with `base_checked_out` when there are several.
 pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     let listed = Repository::of(project_git(app)?).worktrees()?;
     let dirs = listed.into_iter().filter(|one| one.branch.as_deref() == Some(name)).map(|one| one.path);
@@ -45,8 +45,8 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     Ok(dirs.pop())
 }
 
-/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean.
-/// Errors: `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
+/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean. Fails with
+/// `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     if let Some(behind) = behind(app, name)? {
         return Err(behind.refusal(app, name)?.into());
@@ -54,11 +54,10 @@ pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     movable(app, name)
 }
 
-/// The base as a landing would find it, for a plan. A base that follows its upstream is taken from where that was last
-/// fetched.
+/// The base as a landing would find it, for a plan. A base that follows its upstream is taken as the upstream was last fetched.
 ///
 /// # Errors
-/// As [`check`].
+/// The errors of [`check`].
 pub(super) fn planned(app: &App, name: &str) -> Result<Base> {
     match behind(app, name)? {
         Some(behind) if app.settings.shares_base() && behind.ahead == 0 => {
@@ -74,9 +73,9 @@ pub(super) struct Behind {
     upstream: String,
     /// The upstream's commit.
     pub(super) theirs: String,
-    /// How many commits the upstream lacks.
+    /// How many commits of the base the upstream lacks.
     pub(super) ahead: u64,
-    /// How many commits the base lacks.
+    /// How many commits of the upstream the base lacks.
     pub(super) missing: u64,
 }
 
@@ -99,7 +98,7 @@ pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     Ok((missing > 0).then_some(Behind { upstream, theirs, ahead, missing }))
 }
 
-/// As [`check`], for a base that may be behind its upstream.
+/// Like [`check`], for a base that may be behind its upstream.
 pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
@@ -128,7 +127,7 @@ pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     Ok(Base { name: name.to_owned(), commit, checkout })
 }
 
-/// Refuses a checkout with changed files. Error: `checkout_changed`.
+/// Refuses with `checkout_changed` unless `files`, the changed files of the checkout, is empty.
 pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Result<(), Refusal> {
     if files.is_empty() {
         return Ok(());
@@ -136,8 +135,8 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
     Err(Refusal::CheckoutChanged { base: base.to_owned(), dir: dir.display().to_string(), files })
 }
 
-/// Whether a base has moved from `old` to `new`. A checkout that was moved partly is completed first, and then the
-/// base. Error: `checkout_changed` when the checkout was changed otherwise.
+/// Whether a base has moved from `old` to `new`. When an interrupted move left a checkout moved in part, this completes the
+/// checkout and then the base. Fails with `checkout_changed` when the checkout was changed otherwise.
 pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
     let git = project_git(app)?;
     git.remove_stale_ref_lock(&full_name(base))?;
@@ -167,8 +166,8 @@ pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bo
 }
 
 impl Base {
-    /// Refuses when the commit would overwrite files of the checkout that git does not track. `git` must have the
-    /// commit. Error: `checkout_changed`.
+    /// Refuses with `checkout_changed` when the commit would overwrite files of the checkout that git does not track. `git` must
+    /// have the commit.
     pub(super) fn refuse_files_in_the_way(&self, git: &Git<'_>, commit: &str) -> Result<()> {
         let Some(dir) = &self.checkout else { return Ok(()) };
         // Git itself looks into directories that become files.
@@ -181,9 +180,9 @@ impl Base {
         Refusal::FilesInTheWay { base: self.name.clone(), dir: dir.display().to_string(), files }
     }
 
-    /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has
-    /// moved when the call fails. Errors: `base_moved` when another command moved the base; `checkout_changed` when a
-    /// file is in the way.
+    /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has moved when
+    /// the call fails. Fails with `base_moved` when another command moved the base; `checkout_changed` when a file is in the
+    /// way.
     pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
         let git = project_git(app)?;
         let moved = match &self.checkout {

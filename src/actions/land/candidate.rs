@@ -13,12 +13,12 @@ use crate::{
 
 const MAX_TITLE_CHARS: usize = 200;
 
-/// A throw-away repository for merges, which reads no configuration of the project.
+/// Opens a throw-away repository for merges, which reads no configuration of the project.
 pub(super) fn open_merges(app: &App, git: &Git<'_>) -> Result<MergeRepository, GitError> {
     MergeRepository::open(git, &app.project.state.join("land"))
 }
 
-/// Refuses when git does not know an author. Error: `no_identity`.
+/// Refuses with `no_identity` when git has no configured author.
 pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     match git.committer()? {
         Committer::Known => Ok(()),
@@ -26,8 +26,8 @@ pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     }
 }
 
-/// Makes the commit that the base would get, or returns the conflict. Errors: `merge_commits` for a rebase of a lane
-/// with merges; `no_common_commit`.
+/// Makes the commit that the base would get, or returns the conflict. Fails with `merge_commits` for a rebase of a lane with
+/// merges; `no_common_commit`.
 pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     make_in_style(app, maker, unit, base).map_err(|error| {
         let is_apart = error.is::<GitError>() && matches!(maker.project.merge_base(base, &unit.commit), Ok(None));
@@ -64,8 +64,8 @@ fn trailers(unit: &Unit) -> Vec<String> {
     tasks.chain(lane).collect()
 }
 
-/// Refuses a candidate that points to a commit of a submodule which others cannot get: neither the base's checkout nor
-/// a remote of the lane's submodule has it. `git` must have the candidate. Error: `submodule_commit_missing`.
+/// Refuses a candidate that points to a commit of a submodule which others cannot get: neither the base's checkout nor a remote
+/// of the lane's submodule has it. `git` must have the candidate. Fails with `submodule_commit_missing`.
 pub(super) fn check_submodules(app: &App, git: &Git<'_>, unit: &Unit, base: &Base, candidate: &str) -> Result<()> {
     let checkout = base.checkout.as_deref().unwrap_or(&app.project.root);
     let lane_dir = unit.dir(app);

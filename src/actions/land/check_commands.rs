@@ -18,13 +18,13 @@ use crate::{
     },
 };
 
-/// The most output that is stored of a command, in bytes. Of a longer one the middle is dropped.
+/// The most output that is stored of a command, in bytes. The middle of a longer output is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
 
 /// The exit code of a shell that does not find the program.
 const NO_PROGRAM: i32 = 127;
 
-/// A command, and the line that tells the person about it.
+/// A command, and the line about it for the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CheckStep {
     pub(super) announcement: String,
@@ -36,7 +36,7 @@ pub(super) struct CheckStep {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CheckPlace<'a> {
     pub(super) dir: &'a Path,
-    /// The words before each command that put it into a sandbox; empty without one.
+    /// The words to put before each command, which run it in a sandbox; empty without one.
     pub(super) sandbox: &'a [String],
 }
 
@@ -53,7 +53,7 @@ pub(super) struct CheckLimits {
 pub(super) struct CommandRun {
     pub(super) exit: ExitReason,
     pub(super) elapsed: Duration,
-    /// What all runs wrote.
+    /// The output of all runs.
     pub(super) output: Vec<u8>,
     /// How the last run ended, in words.
     pub(super) how: String,
@@ -62,12 +62,12 @@ pub(super) struct CommandRun {
 }
 
 impl CommandRun {
-    /// Whether it exited with 0.
+    /// Whether the last run exited with 0.
     pub(super) fn passed(&self) -> bool {
         self.exit == ExitReason::Code(0)
     }
 
-    /// Whether its shell found no such program.
+    /// Whether the shell did not find the command's program.
     pub(super) fn is_program_missing(&self) -> bool {
         self.exit == ExitReason::Code(NO_PROGRAM)
     }

@@ -1,5 +1,5 @@
-//! A process that checks one tree while others check other trees: a command ends every process below its own, so that two of
-//! them need two processes. The tree comes on stdin, the results go to stdout.
+//! A process that checks one tree while others check other trees: a command ends every process below its own, so two commands at
+//! once need two processes. The tree comes on stdin, the results go to stdout.
 
 use std::{
     io::{self, Read, Write},
@@ -19,16 +19,16 @@ use crate::os::{exit_reason::ExitReason, run_streaming::StreamError};
 /// The work for a worker process.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CheckJob {
-    /// The process that reads the results. The worker ends with it.
+    /// The process that reads the results. The worker ends when this process ends.
     pub(super) parent: i32,
     pub(super) dir: PathBuf,
-    /// The words before each command that put it into a sandbox; empty without one.
+    /// The words to put before each command, which run it in a sandbox; empty without one.
     pub(super) sandbox: Vec<String>,
     pub(super) steps: Vec<CheckStep>,
     pub(super) limits: CheckLimits,
 }
 
-/// A line of a worker's output. After `Ran` follow so many bytes of the command's output.
+/// A line of a worker's output. After the line `Ran` comes the output of the command, of the given number of bytes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
@@ -53,7 +53,7 @@ pub(super) enum Report {
 /// When the job cannot be read or the results cannot be written.
 pub fn run_checks(input: impl Read, mut output: impl Write) -> io::Result<()> {
     let job: CheckJob = serde_json::from_reader(input)?;
-    // Its command is ended with it.
+    // The command ends with this process.
     prctl::set_pdeathsig(Signal::SIGTERM)?;
     if getppid().as_raw() != job.parent {
         return Ok(());
@@ -84,7 +84,7 @@ fn write_line(output: &mut impl Write, line: &Line) -> io::Result<()> {
     output.flush()
 }
 
-/// Removes the first complete report from what a worker has written; `None` until one is complete. Fails when the text
+/// Removes the first complete report from a worker's output and returns it; `None` until one is complete. Fails when the output
 /// is no report.
 pub(super) fn take_report(written: &mut Vec<u8>) -> io::Result<Option<Report>> {
     let Some(end) = written.iter().position(|byte| *byte == b'\n') else { return Ok(None) };

@@ -18,8 +18,8 @@ use crate::{
     actions::{
         App,
         core::{
-            apart_sandbox::{self, Apart},
             lookup,
+            work_sandbox::{self, Apart},
         },
         queue::evidence::{self, run::store_output},
     },
@@ -55,12 +55,12 @@ struct CheckCommand {
 #[derive(Debug, Clone)]
 pub(super) struct FailedCheck {
     pub(super) name: String,
-    /// How it ended: the exit code, the signal or the time limit.
+    /// How the check ended: the exit code, the signal or the time limit.
     pub(super) how: String,
     pub(super) command: String,
-    /// The task whose check it is, when that task belongs to other work.
+    /// The task that the check belongs to, when that is not a task of the failing unit.
     pub(super) of_other: Option<TaskId>,
-    /// The id of its evidence, if it was recorded on a task.
+    /// The id of the check's evidence, if it was recorded on a task.
     pub(super) evidence: Option<i64>,
     pub(super) output: String,
 }
@@ -70,7 +70,7 @@ pub(super) struct FailedCheck {
 pub(super) struct Tree<'a> {
     /// The units, the lowest first.
     pub(super) stack: Vec<&'a Unit>,
-    /// The commit that contains them all.
+    /// The commit that contains all of the units.
     pub(super) candidate: String,
 }
 
@@ -83,14 +83,14 @@ pub(super) struct Checked {
     pub(super) red: Option<(usize, CheckRun)>,
 }
 
-/// What the checks of a stack have shown.
+/// The conclusion from the checks of a stack.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// The base may move to the stack.
     Passed,
     /// The work breaks the check that ran last.
     Failed,
-    /// A command failed for another reason than the work. `place`: the index of the only unit that is concerned.
+    /// A command failed for another reason than the work. `place` is the index of the unit, when only one is concerned.
     Stopped { stopped: StoppedLanding, place: Option<usize> },
 }
 
@@ -101,12 +101,12 @@ pub(super) struct CheckRun {
     /// The names of the units, when there is more than one.
     part_of: Vec<String>,
     ran: Vec<(CheckCommand, Ran)>,
-    /// What the runs mean for the stack.
+    /// The conclusion from the checks for the stack.
     pub(super) verdict: Verdict,
 }
 
 impl CheckRun {
-    /// The failed command and how it ended, in words.
+    /// The failed command and how it ended, in words; `None` when all commands passed.
     pub(super) fn failure(&self) -> Option<String> {
         let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.run.passed())?;
         Some(format!("'{}' ({})", check.command, ran.run.how))
@@ -154,12 +154,12 @@ struct BaseResult {
     failure: Option<BaseFailure>,
 }
 
-/// The checks of one call of `land`. What a commit of a base passes is remembered.
+/// The checks of one call of `land`. Which commands pass on a base's commit is remembered.
 pub(super) struct Checks<'a> {
     app: &'a App,
     say: &'a dyn Fn(&str),
     bases: RefCell<Vec<BaseResult>>,
-    /// The strictest sandbox of the work so far. Later commands run in it too, so that the results compare.
+    /// The strictest sandbox of the work so far. Later commands run in it too, so that their results can be compared.
     sandbox: Cell<SandboxClass>,
 }
 
@@ -183,7 +183,7 @@ fn of_config(is_prepare: bool) -> impl Fn(&String) -> CheckCommand {
     move |command| CheckCommand { of: None, command: command.clone(), is_prepare }
 }
 
-/// How many checks a unit has.
+/// How many checks a unit has; commands that only prepare the worktree do not count.
 pub(super) fn count(app: &App, unit: &Unit) -> usize {
     commands(app, &[unit]).iter().filter(|one| !one.is_prepare).count()
 }
@@ -193,8 +193,8 @@ impl<'a> Checks<'a> {
         Self { app, say, bases: RefCell::new(Vec::new()), sandbox: Cell::default() }
     }
 
-    /// Runs the checks of several stacks at once, each on its candidate until one fails. Before the work is blamed, a
-    /// failed command is tried on the base alone. Error: `interrupted`.
+    /// Runs the checks of several stacks at once, each on its candidate until one fails. Before a failure is attributed to the
+    /// work, the command is tried on the base alone. Fails with `interrupted`.
     pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
         for unit in trees.iter().flat_map(|tree| &tree.stack) {
             self.sandbox.set(self.sandbox.get().for_both(sandbox_of(self.app, unit)?));
@@ -231,8 +231,8 @@ impl<'a> Checks<'a> {
         self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
     }
 
-    /// Whether a commit passes one command, after the commands that prepare it; `None` when these fail. `why` is shown
-    /// before each command. Error: `interrupted`.
+    /// Whether a commit passes one command, after the commands that prepare the worktree; `None` when one of those fails. `why`
+    /// is shown before each command. Fails with `interrupted`.
     pub(super) fn passes(&self, candidate: &str, command: &str, why: &str) -> Result<Option<bool>> {
         let dir = check_out(self.app, candidate, 0)?;
         let prepare = &self.app.settings.land.prepare;
@@ -254,11 +254,11 @@ impl<'a> Checks<'a> {
         parallel_checks::check_all(self.app, &jobs, self.say)
     }
 
-    /// The words before a command that put it into a sandbox; empty when no checked work needs one.
+    /// The words to put before a command, which run it in a sandbox; empty when no checked work needs one.
     fn sandbox(&self, dir: &Path) -> Result<Vec<String>> {
         match self.sandbox.get() {
             SandboxClass::Off => Ok(Vec::new()),
-            class => apart_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir)),
+            class => work_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir)),
         }
     }
 
@@ -280,7 +280,7 @@ impl<'a> Checks<'a> {
         Ok(runs)
     }
 
-    /// Works out what the runs mean for a stack.
+    /// Draws the conclusion from the runs for a stack.
     fn judge(
         &self,
         tree: &Tree<'_>,
@@ -355,7 +355,7 @@ impl<'a> Checks<'a> {
     /// The cause of a failure, when it is not the work: the base fails alone, a program is missing, or the worktree
     /// could not be prepared.
     fn other_cause(&self, of: &str, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
-        // The base lacks the work that a task's own check is about.
+        // The base lacks the work that a task's own check tests, so it is not tried there.
         if one.of.is_some() && !ran.run.is_program_missing() {
             return Ok(None);
         }
@@ -416,12 +416,12 @@ fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
     })
 }
 
-/// The strictest sandbox that the work of a unit was done in, or that its lane demands.
+/// The strictest of the sandboxes in which the work of a unit was done, and of the one that its lane demands.
 fn sandbox_of(app: &App, unit: &Unit) -> Result<SandboxClass> {
     let mut class = unit.lane.as_ref().map(|lane| lane.sandbox).unwrap_or_default();
     app.read(|tx| {
         for member in &unit.members {
-            class = class.for_both(apart_sandbox::of_task(tx, &member.task)?.map(|own| own.class).unwrap_or_default());
+            class = class.for_both(work_sandbox::of_task(tx, &member.task)?.map(|own| own.class).unwrap_or_default());
         }
         Ok(class)
     })

@@ -33,7 +33,7 @@ use crate::{
     wire::LandToldView,
 };
 
-/// A lane whose worktree is not looked at in time is judged by its last commit.
+/// Time limit for looking at worktrees. A lane that is not reached in time is judged by its last commit.
 const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -53,14 +53,12 @@ pub(super) struct Move {
 }
 
 impl Move {
-    /// The move by which a unit landed.
     pub(super) fn of(unit: &Unit, landing: &Landing) -> Self {
         let new = landing.candidate.clone().unwrap_or_default();
         let (lane, base, old) = (unit.lane_name().cloned(), unit.base.clone(), landing.base_before.clone());
         Self { landing: landing.id, label: unit.label(), lane, base, old, new }
     }
 
-    /// The move of a base to its upstream.
     pub(super) fn of_upstream(label: String, landing: &Landing) -> Self {
         let new = landing.candidate.clone().unwrap_or_default();
         let (base, old) = (landing.base.clone(), landing.base_before.clone());
@@ -70,7 +68,7 @@ impl Move {
 
 #[derive(Debug, Clone)]
 pub(super) struct Collision {
-    /// The landing since which the lane conflicts.
+    /// The first landing with which the lane conflicts.
     pub(super) landing: i64,
     lane: LaneName,
     files: Vec<String>,
@@ -126,7 +124,8 @@ fn works<'a>(
 ) -> Vec<Work> {
     let work = |lane: &Lane| {
         let branch = lane.branch.as_ref().and_then(|branch| tips.get(branch).cloned());
-        // A branch of the same name here is another one, or lags behind. A lane without a branch or worktree has no work.
+        // A branch of the same name on this host is another one, or lags behind. A lane without a branch or worktree has no
+        // work.
         let tip = match branch {
             Some(tip) if other_host::refuse_lane(app, lane, &["land"]).is_ok() => tip,
             _ => unit::tip(app, lane).ok()?,
@@ -138,8 +137,8 @@ fn works<'a>(
     lanes.filter_map(work).collect()
 }
 
-/// The work that conflicts with the newest commit of a base but not with the oldest one, each with the first move since
-/// which it does.
+/// Finds the work that conflicts with the newest commit of a base but not with the oldest one, and the first move after which it
+/// does.
 fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
     let (Some(first), Some((last, earlier))) = (moves.first(), moves.split_last()) else { return Ok(Vec::new()) };
     let objects: Vec<PathBuf> =
@@ -167,7 +166,7 @@ fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
         let own = outcomes.get(number * between.len()..).unwrap_or_default();
         let is_conflict = |outcome: &&MergeOutcome| matches!(outcome, MergeOutcome::Conflict { .. });
         let after = earlier.iter().zip(own).find(|(_, outcome)| is_conflict(outcome)).map_or(last, |(one, _)| one);
-        // What a lane has beside its landing is no news to it.
+        // A lane needs no message about its own landing.
         if after.lane.as_ref() == Some(&work.lane) {
             continue;
         }
@@ -191,7 +190,7 @@ impl Collision {
     fn tell(&self, tx: &WriteTx<'_>, after: &Move) -> Result<()> {
         let Self { landing, lane, files, command, is_snapshot } = self;
         if *is_snapshot {
-            // The next look finds it recorded, and does not tell it again.
+            // The next look finds it recorded, and sends no second message.
             overlap::record_rebase(tx, lane, files)?;
         }
         let text = format!(

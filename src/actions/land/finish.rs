@@ -12,7 +12,7 @@ use crate::{
     actions::{
         App,
         queue::{
-            review::memory,
+            review::seen_commits,
             task::transition::{self, Transition},
         },
     },
@@ -32,7 +32,7 @@ use crate::{
 pub(super) struct Completed {
     pub(super) unit: Unit,
     pub(super) landing: Landing,
-    /// The lanes to which a message was left.
+    /// The lanes that got a message about a conflict.
     pub(super) told: Vec<Collision>,
     pub(super) notes: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
         Ok(notes)
     })?;
     drop_ref(app, landing);
-    memory::forget_closed(app);
+    seen_commits::forget_closed(app);
     Ok(notes)
 }
 
@@ -115,8 +115,8 @@ fn described(event: Event, task: &Task, landing: &Landing) -> Event {
         .with("candidate", landing.candidate.as_deref())
 }
 
-/// Sends a unit back: tasks in review are in progress again, and their claimants get a message. So do the sessions of
-/// what landed `since` the unit last had its base.
+/// Sends a unit back: its tasks in review are in progress again, and their claimants get a message. So do the sessions of the
+/// work that landed `since` the unit last contained its base.
 pub(super) fn sent_back(
     app: &App,
     unit: &Unit,
@@ -142,8 +142,8 @@ pub(super) fn sent_back(
     Ok(())
 }
 
-/// Records that a landing stopped for another reason than its work. When that stops every landing in the base, a second
-/// record without work tells it until the next landing begins.
+/// Records that a landing stopped for another reason than its work. When the reason stops every landing in the base, a second
+/// record without work says so until the next landing begins.
 pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding) -> Result<()> {
     app.transaction(|tx| {
         end(tx, landing, LandingState::Failed, Some(stopped.to_string()))?;
@@ -168,7 +168,7 @@ pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding
     Ok(())
 }
 
-/// Records that a landing did not succeed.
+/// Records that a landing failed, and drops the ref that kept its candidate.
 pub(super) fn failed(app: &App, landing: &mut Landing, error: &str) -> Result<()> {
     app.transaction(|tx| end(tx, landing, LandingState::Failed, Some(error.to_owned())))?;
     drop_ref(app, landing);
@@ -182,18 +182,18 @@ fn end(tx: &WriteTx<'_>, landing: &mut Landing, state: LandingState, error: Opti
     Ok(landings::update(tx, landing)?)
 }
 
-/// Removes the ref that kept the candidate. One that stays does no harm.
+/// Removes the ref that kept the candidate. A ref that stays does no harm.
 fn drop_ref(app: &App, landing: &Landing) {
     if let Ok(git) = project_git(app) {
         let _ = git.move_ref(&landing.ref_name(), None, None);
     }
 }
 
-/// Keeps the candidate from git's garbage collection with a ref.
+/// Protects the candidate from git's garbage collection with a ref.
 pub(super) fn hold(app: &App, landing: &Landing, candidate: &str) -> Result<()> {
     debug_assert!(landing.ref_name() != full_name(&landing.base));
     let git = project_git(app)?;
-    // A store that was put back gives numbers out again.
+    // A store that was restored from a backup uses numbers again.
     let before = git.commit(&landing.ref_name());
     Ok(git.move_ref(&landing.ref_name(), before.as_deref(), Some(candidate))?)
 }

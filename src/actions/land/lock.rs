@@ -1,4 +1,4 @@
-//! The lock of landing: one goes on at a time on this host.
+//! The lock of landing: only one landing works on this host at a time.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     store::StoreError,
 };
 
-/// Other landings may have long checks.
+/// How long to wait for another landing, whose checks may take long.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn lock_path(app: &App) -> PathBuf {
@@ -24,7 +24,7 @@ pub fn is_at_work(app: &App) -> bool {
     path.exists() && !matches!(FileLock::try_acquire(&path), Ok(Some(_)))
 }
 
-/// Takes the lock, and waits for other landings. Error: `in_use` after a day.
+/// Acquires the lock, and waits for other landings; `say` gets a line when it has to wait. Fails with `in_use` after a day.
 pub(super) fn acquire(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
     let runtime = app.project.runtime_dir();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;

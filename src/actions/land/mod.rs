@@ -1,6 +1,7 @@
 //! Landing: finished work goes into its base through the gates, on a tree that was checked, one landing at a time.
 
 mod base;
+mod breaking_pairs;
 mod candidate;
 mod check_commands;
 mod check_worker;
@@ -9,7 +10,6 @@ mod collisions;
 mod finish;
 mod lock;
 pub mod overlap;
-mod pair;
 mod parallel_checks;
 mod pass;
 mod pause;

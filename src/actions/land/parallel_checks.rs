@@ -20,7 +20,7 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) enum TreeResult {
-    /// The commands have run until one failed.
+    /// The commands ran until one failed, or all of them passed.
     Ended(Vec<CommandRun>),
     /// The result of another tree made this one unnecessary.
     Cancelled,
@@ -62,8 +62,8 @@ impl Worker {
         if exit == ExitReason::Code(0) && self.failed.is_none() && is_whole {
             return Ok(TreeResult::Ended(self.runs));
         }
-        let told = String::from_utf8_lossy(&self.errors);
-        let ended = || format!("the process that runs the checks ended early: {}", told.trim());
+        let text = String::from_utf8_lossy(&self.errors);
+        let ended = || format!("the process that runs the checks ended early: {}", text.trim());
         Err(Refusal::ChecksEnded { why: self.failed.unwrap_or_else(ended) })
     }
 }
@@ -88,8 +88,8 @@ impl Drop for Workers {
     }
 }
 
-/// Checks several trees at once. A tree that passes decides for those below it, and one that fails for those above it:
-/// they are cancelled. `say` gets lines about the progress. Errors: `interrupted`, `program_failed`.
+/// Checks several trees at once. When a tree passes, the checks of those below it are cancelled, because it contains them; when
+/// one fails, those above it are. `say` gets lines about the progress. Fails with `interrupted`, `program_failed`.
 pub(super) fn check_all(app: &App, jobs: &[CheckJob], say: &dyn Fn(&str)) -> Result<Vec<TreeResult>> {
     let signals =
         SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).map_err(StreamError::Watch)?;
@@ -143,7 +143,7 @@ fn look(slot: &mut Option<Worker>, say: &dyn Fn(&str)) -> Result<Option<TreeResu
     let mut arrived = worker.child.look().map_err(StreamError::Watch)?;
     let exit = arrived.exit;
     loop {
-        // One look takes a part of a long output only.
+        // One read may take only a part of a long output.
         let is_last = arrived.stdout.is_empty() || exit.is_none();
         worker.written.append(&mut arrived.stdout);
         worker.errors.append(&mut arrived.stderr);

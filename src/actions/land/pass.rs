@@ -40,7 +40,7 @@ pub(super) struct Passed {
     pub(super) outcomes: Vec<Outcome>,
     /// Whether something stops every further landing.
     pub(super) is_stopped: bool,
-    /// The units that are left then.
+    /// The units that were not tried because of that.
     pub(super) not_tried: Vec<Unit>,
 }
 
@@ -83,12 +83,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Decides every unit, or stops when nothing more can land. Afterwards the other lanes are checked for conflicts.
+    /// Decides every unit, or stops when nothing more can land. Afterwards checks the other lanes for conflicts.
     pub(super) fn run(mut self) -> Result<Passed> {
         let mut is_stopped = false;
         while !is_stopped {
             match self.queue.next_step() {
-                // A stack that was begun is decided.
+                // A stack that was begun is completed.
                 BatchStep::Stack(place) if self.stack.is_empty() => match pause::refuse(self.land.app) {
                     Err(refusal) => {
                         self.pause(place, refusal);
@@ -145,7 +145,7 @@ impl<'a> Pass<'a> {
                 self.queue.decided(place);
                 self.outcomes.push(Outcome { view, error: None });
             }
-            // What is below it may be the reason, and may not land.
+            // The work below it may be the cause, and may not land.
             Ok(Stacked::DoesNotFit) | Err(_) if !is_alone => self.queue.passed_over(place),
             Ok(Stacked::DoesNotFit) => self.queue.decided(place),
             Err(error) => {
@@ -176,7 +176,7 @@ impl<'a> Pass<'a> {
         };
         let trees: Vec<Tree<'_>> = heights.iter().filter_map(tree).collect();
         let checked = self.land.checks.run(&trees, base);
-        // It may have taken long.
+        // The checks may have taken long.
         self.land.upstreams.forget();
         let Checked { green, red } = match checked {
             Ok(checked) => checked,
@@ -207,7 +207,7 @@ impl<'a> Pass<'a> {
     /// is stopped.
     fn check_failed(&mut self, count: usize, below: usize, run: CheckRun) -> bool {
         match &run.verdict {
-            // What passes lands first. Then the rest is checked again, and stops.
+            // The part that passes lands first. Then the rest is checked again, and stops.
             Verdict::Stopped { .. } if below > 0 => {}
             Verdict::Stopped { stopped, place } if stopped.stops_all || place.is_some() || count == 1 => {
                 let (stopped, height) = (stopped.clone(), place.unwrap_or_default());
@@ -290,7 +290,7 @@ impl<'a> Pass<'a> {
                     self.moves.push(Move::of(&candidate.unit, &candidate.landing));
                     done.push(candidate);
                 }
-                // The base has it: the next landing completes it.
+                // The base contains the work: the next landing completes the record.
                 Err(error) => {
                     self.queue.decided(candidate.place);
                     set_failure(&mut candidate.view, &error);
@@ -299,7 +299,7 @@ impl<'a> Pass<'a> {
             }
         }
         for mut candidate in done {
-            // Where the base here lacks the work, the lane keeps it.
+            // When the base on this host lacks the work, the lane keeps it.
             if note.is_none() {
                 self.land.clean_up(&candidate.unit, &mut candidate.view);
             }

@@ -1,4 +1,4 @@
-//! `land pause` and `land resume`: nothing lands on this host for now.
+//! `land pause` and `land resume`: while landing is paused, nothing lands on this host.
 
 use std::{fs, io, path::PathBuf};
 
@@ -20,7 +20,7 @@ const MAX_REASON_BYTES: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandPause {
     pub by: String,
-    /// In milliseconds since 1970.
+    /// When landing was paused, in milliseconds since 1970.
     since: i64,
     pub reason: Option<String>,
 }
@@ -40,7 +40,7 @@ fn path(app: &App) -> PathBuf {
     app.project.state.join("land").join("pause.json")
 }
 
-/// The pause, if there is one. A file that cannot be read pauses landing too.
+/// The pause; `None` while landing is not paused. A file that cannot be read pauses landing too.
 pub fn paused(app: &App) -> Option<LandPause> {
     let text = match fs::read(path(app)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -59,7 +59,7 @@ pub(super) fn refuse(app: &App) -> Result<(), Refusal> {
     }
 }
 
-/// Pauses landing on this host. A landing at work finishes its step.
+/// Pauses landing on this host. A running landing finishes its step.
 ///
 /// # Errors
 /// `inside_session`.
@@ -88,7 +88,7 @@ pub fn pause(app: &App, reason: Option<String>) -> Result<Answer> {
     })
 }
 
-/// Ends the pause.
+/// Ends the pause of landing on this host.
 ///
 /// # Errors
 /// `inside_session`.

@@ -1,4 +1,4 @@
-//! `land --dry-run`: what would land, with commits that are thrown away.
+//! `land --dry-run`: shows what would land. Its commits are thrown away.
 
 use anyhow::Result;
 
@@ -15,7 +15,7 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// The units that would land, in their order. Git writes to a scratch directory only.
+/// The units that would land, in their order. Git writes to a scratch directory only. The second value is the exit code.
 pub(super) fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
     checkout::ask_merges(app, git, |merges| plan_with(app, request, git, &merges))
 }
@@ -79,7 +79,7 @@ fn plan_one(
             base.refuse_files_in_the_way(&maker.project, &commit)?;
             candidate::check_submodules(app, &maker.project, unit, base, &commit)?;
             view.state = "would_land";
-            // The commit is thrown away with this plan, so it is not told.
+            // The commit is thrown away with this plan, so it is not shown.
             base.commit = commit;
             let count = checks::count(app, unit);
             if count > 0 {

@@ -27,7 +27,7 @@ use crate::{
 /// How many changed files a refusal names.
 const MAX_DISPLAYED: usize = 3;
 
-/// What git says about the tasks of a unit, in their order.
+/// The facts from git about the tasks of a unit, in their order.
 #[derive(Debug)]
 pub(super) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
@@ -35,8 +35,8 @@ pub(super) struct Judged {
     below: Vec<TaskId>,
 }
 
-/// Refuses a unit whose worktree is on another host, is damaged, has uncommitted changes, or is in the middle of a
-/// rebase, merge, cherry-pick or bisect. Errors: `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`,
+/// Refuses a unit whose worktree is on another host, is damaged, has uncommitted changes, or is in the middle of a rebase,
+/// merge, cherry-pick or bisect. Fails with `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`,
 /// `operation_unfinished`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     if let Some(lane) = &unit.lane {
@@ -57,7 +57,7 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
         return Ok(());
     }
     if git.head().is_none() {
-        // All that the worktree holds is new to a branch that was deleted.
+        // For a branch that was deleted, everything in the worktree is new.
         let (lane, branch) = (lane.name.clone(), lane.branch.clone());
         return Err(Refusal::NoLaneCommit { lane, branch, known: Some(unit.commit.clone()) }.into());
     }
@@ -71,8 +71,8 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
 }
 
-/// Asks git about every task of a unit, and evaluates their gates. Returns the reports of those that are not ready.
-/// `below`: tasks that land before the unit. Error: `stale_claim` for an outdated `--epoch`.
+/// Asks git about every task of a unit, and evaluates their gates. Returns the reports of the tasks that are not ready. `below`
+/// has the tasks that land before the unit. Fails with `stale_claim` for an outdated `--epoch`.
 pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
@@ -103,8 +103,8 @@ impl Judged {
         Ok(reports)
     }
 
-    /// Refuses, right before the base moves, when a task was claimed anew or is no longer ready. Errors:
-    /// `gate_blocked`, `stale_claim`.
+    /// Checks the tasks again right before the base moves. Fails with `stale_claim` when one was claimed anew, and with
+    /// `gate_blocked` when one is no longer ready.
     pub(super) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
         for Member { task, .. } in &unit.members {
             let now = lookup::task(tx, &task.id)?;
@@ -122,8 +122,8 @@ pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
     Refusal::NotLandable { of: unit.label(), reports }.into()
 }
 
-/// The merge gates, and for an open task those of `done`. Left out is the gate about the base, which the candidate
-/// contains anyway.
+/// The merge gates, and for an open task also those of `done`. The gate about the base is left out, because the candidate
+/// contains the base anyway.
 fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
     let is_done = matches!(task.state, TaskState::Done(_));
     let done: &[Gate] = if is_done { &[] } else { app.settings.done_gates() };
@@ -152,7 +152,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     Some(Blocker { code: "not_finished", message, fix })
 }
 
-/// Refuses a candidate that lacks a dependency which landed on another host. Error: `gate_blocked`.
+/// Refuses a candidate that lacks a dependency which landed on another host. Fails with `gate_blocked`.
 pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
     let mut reports = Vec::new();
     for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {

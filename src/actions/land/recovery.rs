@@ -1,4 +1,4 @@
-//! Landings that were interrupted: those whose base has moved are completed, the others are given up.
+//! Interrupted landings: those whose base has moved are completed, the others are given up.
 
 use anyhow::Result;
 
@@ -16,11 +16,11 @@ use crate::{
     store::{landings, lanes, tasks},
 };
 
-/// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the
-/// lock, so none of them is still running. Errors: `checkout_changed` when a checkout that was being moved has changed
-/// otherwise; `push_unknown` when a remote does not say whether it has what was being pushed.
+/// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the lock, so
+/// none of them is still running. Fails with `checkout_changed` when a checkout that was being moved has changed otherwise;
+/// `push_unknown` when a remote does not say whether it has what was being pushed.
 pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
-    // The lock is of this host: another one's landing may be at work.
+    // The lock is only of this host: a landing of another host may be running.
     let is_own = |landing: &Landing| !other_host::has_repository(app, landing.host_id.as_deref());
     let mut open = app.read(|tx| Ok(landings::unfinished(tx)?))?;
     open.retain(is_own);
@@ -105,13 +105,13 @@ fn has_landed(app: &App, landing: &Landing) -> Result<bool> {
     Ok(candidate.zip(now).is_some_and(|(candidate, now)| git.is_ancestor(candidate, &now) == Some(true)))
 }
 
-/// Removes the refs of candidates that killed landings have left. The caller holds the lock and no landing is open, so
-/// none is in use.
+/// Removes the refs of candidates that killed landings left. The caller holds the lock and no landing is open, so no ref is in
+/// use.
 fn sweep(git: &Git<'_>) -> Result<()> {
     git.remove_stale_ref_lock("packed-refs")?;
     for name in git.refs_below(REF_PREFIX)? {
         git.remove_stale_ref_lock(&name)?;
-        // One that stays does no harm.
+        // A ref that stays does no harm.
         let _ = git.move_ref(&name, None, None);
     }
     Ok(())

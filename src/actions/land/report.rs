@@ -14,7 +14,7 @@ use crate::{
 
 use super::{finish::Completed, unit::Unit};
 
-/// A view with what is known of a unit before it is tried.
+/// The view of a unit before it is tried.
 pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     LandingView {
         id: None,
@@ -36,7 +36,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     }
 }
 
-/// The note that a lane's branch lands although its worktree is gone.
+/// The note that a lane's branch lands although its worktree is gone; `None` when the worktree exists.
 fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     let lane = unit.lane.as_ref().filter(|lane| lane.status != LaneStatus::Closed)?;
     let (Presence::Missing(dir), Some(branch)) = (checkout::presence(app, lane), &lane.branch) else { return None };
@@ -44,7 +44,6 @@ fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     Some(format!("the worktree {} of the lane {} does not exist: {commit} of {branch} lands", dir.display(), lane.name))
 }
 
-/// The view of an interrupted landing that was completed.
 pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     LandingView {
         id: Some(done.landing.id),
@@ -59,7 +58,6 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
     }
 }
 
-/// A unit as the order lists it.
 pub(super) fn place(unit: &Unit) -> LandOrderView {
     LandOrderView {
         lane: unit.lane_name().map(ToString::to_string),
@@ -79,13 +77,12 @@ pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
     }
 }
 
-/// The note about the units after the one at which the queue stopped.
+/// The note about the units that were not tried because the queue stopped; `None` without any.
 pub(super) fn not_tried(units: &[Unit]) -> Option<String> {
     let names: Vec<String> = units.iter().map(Unit::label).collect();
     (!names.is_empty()).then(|| format!("not tried: {}", names.join(", ")))
 }
 
-/// The queue as text.
 pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     let mut lines = Vec::new();
     if let Some(pause) = &shown.paused {
@@ -102,7 +99,6 @@ pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     lines.join("\n")
 }
 
-/// The order as one line.
 pub(super) fn order_line(order: &[LandOrderView]) -> String {
     let names: Vec<String> = order.iter().map(|one| name(one.lane.as_deref(), &one.tasks)).collect();
     format!("order: {}", names.join(", "))
@@ -116,7 +112,6 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
     }
 }
 
-/// The outcome of a unit as text.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
     let short = |commit: &Option<String>| commit.as_deref().map(commit_id::short).unwrap_or_default().to_owned();

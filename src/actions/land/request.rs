@@ -1,4 +1,4 @@
-//! What is to land, and the answer.
+//! The request of a landing, and the answer to it.
 
 use anyhow::Result;
 
@@ -12,10 +12,10 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// For `--all` without any work.
+/// The answer to `--all` when there is no work.
 const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";
 
-/// For `--all` when all work is left out for a reason that the notes give.
+/// The answer to `--all` when all work is left out; the notes give the reasons.
 const NOTHING_HERE: &str = "nothing to land here: see what is left out";
 
 #[derive(Debug, Clone, Default)]
@@ -24,14 +24,14 @@ pub struct LandRequest {
     pub names: Vec<String>,
     /// Land everything that is ready.
     pub all: bool,
-    /// As `all`, repeated while landings make further work ready.
+    /// Like `all`, repeated while landings make further work ready.
     pub queue: bool,
     pub dry_run: bool,
-    /// What to do with the upstreams of the bases.
+    /// How to use the upstreams of the bases.
     pub upstream: UpstreamUse,
 }
 
-/// The units that the request names. Error: `no_commit`.
+/// The units that the request names. Fails with `no_commit`.
 pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     if request.all || request.queue {
         return unit::all(app);
@@ -48,7 +48,7 @@ pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
 
 /// The answer, with the exit code of the first failure. `notes` come before those of the landings.
 pub(super) fn answer(app: &App, request: &LandRequest, view: LandView, mut notes: Vec<String>) -> Result<(Answer, u8)> {
-    // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has done its work.
+    // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has succeeded.
     let counts = |one: &&LandingView| {
         let is_waiting = matches!(one.state, "not_ready" | "skipped") && request.names.is_empty();
         one.error.is_some() && !is_waiting && one.state != "would_be_sent_back"

@@ -24,12 +24,12 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The second value is the exit
-/// code of the first failure.
+/// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The second value is the exit code of
+/// the first failure.
 ///
 /// # Errors
-/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`, `push_unknown`; for one name alone, why it
-/// did not land.
+/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`, `push_unknown`; for a single name also the reason why
+/// it did not land.
 pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayPush<'_>) -> Result<(Answer, u8)> {
     if let Some(answer) = app.stored_response()? {
         return Ok((answer, 0));
@@ -50,14 +50,14 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     let mut landings: Vec<LandingView> =
         recovery::run(app, &lock, say)?.iter().map(|done| report::completed(app, done)).collect();
     let checks = Checks::new(app, say);
-    // A store that several hosts share is true only with a base that they share.
+    // When several hosts share a store, they must share the base too.
     let what = if app.settings.shares_base() { UpstreamUse::Push } else { request.upstream };
     let (fresh, moves) = (RefCell::default(), RefCell::default());
     let upstreams = Upstreams { app, git, lock: &lock, say, may_push, what, fresh, moves };
     let suspects = RefCell::default();
     let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, suspects, say };
     let mut order = Vec::new();
-    // The last pass tells what is left out.
+    // Only the notes of the last pass are shown.
     let mut notes;
     loop {
         let merges = candidate::open_merges(app, &git)?;
@@ -85,7 +85,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
         if pass.is_stopped || !request.queue || !has_landed {
             break;
         }
-        // The next pass tells again what did not land in this one.
+        // The next pass reports again what did not land in this one.
         landings.retain(|view| !matches!(view.state, "not_ready" | "skipped" | "failed"));
     }
     answer(app, request, LandView { dry_run: false, order, landings }, notes)

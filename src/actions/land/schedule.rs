@@ -25,7 +25,7 @@ pub(super) struct Ordered {
     pub(super) depends_on: Vec<Vec<usize>>,
 }
 
-/// Orders units: first what others build on, then so that most land without rework, then by priority.
+/// Orders units: work on which others build first, then so that the most units land without rework, then by priority.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
         let depends_on = vec![Vec::new(); units.len()];
@@ -62,7 +62,7 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     Ok(Ordered { units, depends_on })
 }
 
-/// The commits of the bases. Commits that a base has already give no order.
+/// The commits of the bases. The commits that a base contains do not count for the order.
 fn base_commits(app: &App, units: &[Unit]) -> Result<Vec<String>> {
     let git = project_git(app)?;
     let names: BTreeSet<&str> = units.iter().map(|unit| unit.base.as_str()).collect();

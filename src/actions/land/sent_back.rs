@@ -15,7 +15,7 @@ use crate::{
     store::{WriteTx, sessions},
 };
 
-/// Of so many earlier landings the sessions are told.
+/// How many of the earlier landings get a message to their sessions.
 const MAX_TOLD: usize = 3;
 
 /// Leaves a message for those who work on a sent-back unit.
@@ -24,8 +24,8 @@ pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error:
     tell_workers(tx, unit, landing, "", text)
 }
 
-/// Leaves a message for each claiming session of a unit, else for the next session of its lane. `about` keeps several
-/// messages about one landing apart.
+/// Leaves a message for each claiming session of a unit, else for the next session of its lane. `about` makes the deduplication
+/// keys of several messages about one landing different.
 fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: String) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let mut is_told = false;
@@ -42,7 +42,7 @@ fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: 
     Ok(())
 }
 
-/// Tells those who work on a unit that it fails a check even without the work that landed since.
+/// Tells those who work on a unit, in a message, that it fails a check even without the work that landed since.
 pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &FailedLandCheck) -> Result<()> {
     let text = format!(
         "{} fails the check '{}' without what landed since, too: the cause is in its own commits.",
@@ -52,8 +52,8 @@ pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &F
     tell_workers(tx, unit, landing, " alone", text)
 }
 
-/// Tells both sides of two units that break only together: those who work on the unit, and the live sessions of the
-/// lane whose work landed before it.
+/// Sends messages to both sides of two units that fail only together: to those who work on the unit, and to the live sessions of
+/// the lane whose work landed before it.
 pub(super) fn tell_pair(
     tx: &WriteTx<'_>,
     unit: &Unit,
@@ -123,8 +123,8 @@ pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &s
     Ok(())
 }
 
-/// Sent-back work that may break only together with work that landed since. Its search is worth while, because a
-/// session of that work still runs.
+/// Sent-back work that may fail only together with work that landed since. A search for that work is worth while, because a
+/// session of it still runs.
 #[derive(Debug)]
 pub(super) struct Suspect {
     pub(super) unit: Unit,
@@ -133,8 +133,8 @@ pub(super) struct Suspect {
     pub(super) failed: FailedLandCheck,
     /// The failed check, as text for a shell.
     pub(super) command: String,
-    /// The task whose check it is, when that task belongs to other work.
+    /// The task that the check belongs to, when that is not a task of the unit.
     pub(super) of_other: Option<TaskId>,
-    /// What landed since the unit last had its base, newest first.
+    /// The landings since the unit last contained its base, newest first.
     pub(super) since: Vec<Landing>,
 }

@@ -1,5 +1,5 @@
-//! How this host's bases differ from those of other hosts: landings that are missing here, and bases that have diverged from their
-//! upstream.
+//! How this host's bases differ from those of other hosts: landings that are missing here, and bases that have diverged from
+//! their upstream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +116,7 @@ fn missing(
         let base = landing.base.as_str();
         let Some(commit) = landing.candidate.as_deref().filter(|_| !done.contains(base)) else { continue };
         if answers.is_here(git, base, commit)? {
-            // What was pushed before it came along.
+            // Earlier landings were pushed together with it.
             if landing.push_to.is_some() {
                 done.insert(base);
             }

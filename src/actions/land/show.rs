@@ -1,4 +1,4 @@
-//! `land show`: the queue of landing.
+//! `land show`: shows the queue of landing.
 
 use anyhow::Result;
 
@@ -16,13 +16,13 @@ use crate::{
     wire::{FlakyCheckView, LandNowView, LandQueueView},
 };
 
-/// The expected end is worked out from so many of the newest landings.
+/// How many of the newest landings are used to estimate the end.
 const MAX_EARLIER: i64 = 20;
 
 /// How many flaky checks are listed.
 const MAX_FLAKY: i64 = 10;
 
-/// What lands now, what comes next, whether landing is paused, and which checks are flaky.
+/// The running landing, the next ones, whether landing is paused, and which checks are flaky.
 pub fn show(app: &App) -> Result<Answer> {
     let git = project_git(app)?;
     let (open, flaky) = app.read(|tx| {
@@ -34,7 +34,7 @@ pub fn show(app: &App) -> Result<Answer> {
         Ok((open, evidence::flaky(tx, MAX_FLAKY)?))
     })?;
     let is_at_work = lock::is_at_work(app);
-    // Without a landing at work on this host the next one completes it or gives it up.
+    // When no landing works on this host, the next one completes it or gives it up.
     let is_going_on =
         |one: &Landing| !one.is_base_alone() && (is_at_work || other_host::has_repository(app, one.host_id.as_deref()));
     let now: Vec<LandNowView> =
@@ -64,7 +64,7 @@ fn view(landing: &Landing, earlier: &[Landing]) -> LandNowView {
     }
 }
 
-/// In milliseconds.
+/// The usual duration of a landing, in milliseconds.
 fn usual_duration(earlier: &[Landing]) -> Option<i64> {
     let duration = |one: &Landing| Some(one.ended_at?.millis().saturating_sub(one.started_at.millis()));
     let mut known: Vec<i64> = earlier.iter().filter(|one| !one.is_base_alone()).filter_map(duration).collect();

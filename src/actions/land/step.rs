@@ -35,7 +35,7 @@ pub(super) struct LockedLand<'a> {
     pub(super) lock: &'a FileLock,
     pub(super) checks: &'a Checks<'a>,
     pub(super) upstreams: &'a Upstreams<'a>,
-    /// Sent-back work for which [`Self::find_pairs`] looks for the other half.
+    /// Sent-back work for which [`Self::find_pairs`] searches the landed work that it fails together with.
     pub(super) suspects: RefCell<Vec<Suspect>>,
     /// Gets lines about the progress.
     pub(super) say: &'a dyn Fn(&str),
@@ -48,7 +48,7 @@ pub(super) struct Candidate {
     pub(super) place: usize,
     pub(super) unit: Unit,
     pub(super) judged: readiness::Judged,
-    /// From the candidate below to the unit's own.
+    /// The landing from the candidate below to the unit's own.
     pub(super) landing: Landing,
     pub(super) view: LandingView,
 }
@@ -66,7 +66,7 @@ pub(super) enum Stacked {
         judged: readiness::Judged,
         landing: Box<Landing>,
     },
-    /// Nothing is left to land, and the unit is decided.
+    /// The unit is decided, and nothing of it is left to land.
     Decided,
     /// The unit conflicts with work below it that has not landed yet.
     DoesNotFit,
@@ -76,7 +76,7 @@ pub(super) enum Stacked {
 pub(super) enum NotMoved {
     /// Another command has moved it.
     BaseMoved,
-    /// Because of the unit at this height, or of all units.
+    /// The unit at this height is the reason, or all units are.
     Because(Option<usize>, anyhow::Error),
     /// Another push came first.
     Raced { upstream: String },
@@ -95,7 +95,7 @@ impl LockedLand<'_> {
         base: &mut Option<Base>,
         view: &mut LandingView,
     ) -> Result<Stacked> {
-        // What landed before it may have brought it along, or changed its tasks.
+        // Work that landed before it may have contained it, or changed its tasks.
         let mut unit = unit::refreshed(self.app, unit)?;
         let below: Vec<TaskId> =
             stack.iter().flat_map(|one| &one.unit.members).map(|one| one.task.id.clone()).collect();
@@ -110,7 +110,7 @@ impl LockedLand<'_> {
             Some(base) => base,
             None => base.insert(self.upstreams.bring(&unit.base)?),
         };
-        // The base as it is when all that is below has landed.
+        // The base as it will be when the stack below has landed.
         let top = Base { commit: stack.last().map_or(&*base.commit, Candidate::candidate).to_owned(), ..base.clone() };
         view.base_before = Some(top.commit.clone());
         if self.git.is_ancestor(&unit.commit, &base.commit) == Some(true) {
@@ -139,7 +139,7 @@ impl LockedLand<'_> {
             }
         };
         readiness::check_dependencies(self.app, &unit, &made)?;
-        // Where the base has all its changes, in other commits, it has nothing of its own.
+        // When the base has all its changes, in other commits, nothing of the unit is left to land.
         if made != top.commit {
             top.refuse_files_in_the_way(&self.git, &made)?;
             candidate::check_submodules(self.app, &self.git, &unit, &top, &made)?;
@@ -192,27 +192,27 @@ impl LockedLand<'_> {
             Pushed::Done => Ok(Some(push_to)),
             Pushed::No(error) | Pushed::Unknown(error) => Err(error),
             Pushed::Raced { upstream } => {
-                // The base has commits of its own, so it is refused as one that is apart.
+                // The base has commits of its own, so it is refused as diverged.
                 self.upstreams.bring(&unit.base)?;
                 Err(Refusal::PushRaced { base: base.name.clone(), upstream, tries: 1 }.into())
             }
         }
     }
 
-    /// Handles a unit without tasks that the base contains already: at most the lane is left to be cleaned up.
+    /// Handles a unit without tasks that the base contains already: only its lane may have to be cleaned up.
     fn unchanged(&self, unit: &Unit, base: &Base, view: &mut LandingView) -> Result<()> {
         view.pushed = self.push_base(unit, base)?;
         view.state = "unchanged";
         view.tasks = unit.task.iter().map(ToString::to_string).collect();
-        // A lane that has not begun yet is at a commit of its base too.
+        // A lane in which work has not begun is at a commit of its base too.
         if has_landed(self.app, &self.git, unit, &base.commit)? {
             self.clean_up(unit, view);
         }
         Ok(())
     }
 
-    /// Moves the base to the highest commit of a checked stack, after pushing it where that is configured. Returns a
-    /// note when the base could not follow what was pushed.
+    /// Moves the base to the highest commit of a checked stack. Where that is configured, pushes the commit first. Returns a
+    /// note when the base could not follow a successful push.
     pub(super) fn move_base(&self, base: &Base, step: &mut [Candidate]) -> Result<Option<String>, NotMoved> {
         let all = |error: anyhow::Error| NotMoved::Because(None, error);
         let Some(to) = step.last().map(|one| one.candidate().to_owned()) else { return Ok(None) };
@@ -270,7 +270,7 @@ impl LockedLand<'_> {
         Err(all(error))
     }
 
-    /// Pushes the stack. When the remote does not have it, the landings are in their earlier state again.
+    /// Pushes the stack. When the push fails and the remote does not have it, the landings get their earlier state again.
     fn push_step(&self, base: &str, to: &str, step: &mut [Candidate]) -> Result<(), NotMoved> {
         let not_moved = match self.upstreams.push(base, to) {
             Pushed::Done => return Ok(()),
@@ -295,8 +295,8 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Records a landing as failed, if it has no end yet. One that may have been pushed stays open: the next call asks
-    /// the remote.
+    /// Records a landing as failed, unless it has ended already. A landing that may have been pushed stays open: the next call
+    /// asks the remote.
     pub(super) fn give_up(&self, candidate: &mut Candidate, why: &str) {
         if candidate.landing.ended_at.is_none() && !candidate.landing.may_be_pushed() {
             let _ = finish::failed(self.app, &mut candidate.landing, why);
@@ -351,7 +351,7 @@ impl LockedLand<'_> {
         Ok(refusal)
     }
 
-    /// Sends a unit back. `since`: later landings, whose sessions are told too.
+    /// Sends a unit back. `since` has later landings, whose sessions get a message too.
     fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal, since: &[Landing]) -> Result<Refusal> {
         let error = anyhow::Error::from(refusal);
         let failure = errors::classify(&error);

@@ -21,7 +21,7 @@ use crate::{
     store::{ReadTx, landings, lanes, tasks},
 };
 
-/// How many earlier landings are searched.
+/// How many of the newest landings are searched.
 pub(super) const MAX_EARLIER: i64 = 200;
 
 /// A commit that lands.
@@ -29,10 +29,9 @@ pub(super) const MAX_EARLIER: i64 = 200;
 pub(super) struct Unit {
     /// The lane; `None` for a task without one.
     pub(super) lane: Option<Lane>,
-    /// The task that was named, or because of which the unit was found.
+    /// The task that the caller named, or through which the unit was found.
     pub(super) task: Option<TaskId>,
     pub(super) commit: String,
-    /// The name of the base.
     pub(super) base: String,
     /// The tasks that land with the commit; a named one comes first.
     pub(super) members: Vec<Member>,
@@ -46,8 +45,8 @@ pub(super) struct Member {
     pub(super) task: Task,
     /// The commit of the task's work.
     pub(super) commit: String,
-    /// The tip of the lane, when the task is in progress and the tip has commits that neither the task's commit nor the
-    /// unit's contains.
+    /// The tip of the lane, when the task is in progress and the tip has commits that neither the task's commit nor the unit's
+    /// commit contains.
     pub(super) newer: Option<String>,
 }
 
@@ -58,7 +57,7 @@ impl Unit {
         Self { lane: None, task: None, commit, base, members: Vec::new(), is_named: false }
     }
 
-    /// Its name in messages.
+    /// The unit's name in messages.
     pub(super) fn label(&self) -> String {
         match (&self.task, &self.lane) {
             (Some(task), _) => task.to_string(),
@@ -67,7 +66,7 @@ impl Unit {
         }
     }
 
-    /// Its name as an argument of `fairway land`.
+    /// The unit's name as an argument of `fairway land`.
     pub(super) fn word(&self) -> String {
         match (&self.task, &self.lane) {
             (Some(task), _) => task.to_string(),
@@ -80,12 +79,11 @@ impl Unit {
         self.lane.as_ref().map(|lane| &lane.name)
     }
 
-    /// The ids of its tasks.
     pub(super) fn task_ids(&self) -> Vec<String> {
         self.members.iter().map(|member| member.task.id.to_string()).collect()
     }
 
-    /// The directory of the lane's worktree, if it exists.
+    /// The directory of the lane's worktree; `None` when there is none on this host.
     pub(super) fn dir(&self, app: &App) -> Option<PathBuf> {
         match self.lane.as_ref().map(|lane| checkout::presence(app, lane)) {
             Some(Presence::Present(dir)) => Some(dir),
@@ -93,13 +91,13 @@ impl Unit {
         }
     }
 
-    /// The most urgent priority of its tasks.
+    /// The most urgent priority of the unit's tasks.
     pub(super) fn priority(&self) -> u8 {
         self.members.iter().map(|member| member.task.fields.priority).min().unwrap_or(DEFAULT_PRIORITY)
     }
 }
 
-/// Git in the project's repository. Error: `no_worktree` without a repository.
+/// Git in the project's repository. Fails with `no_worktree` when the project is in no repository.
 pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     let root = &app.project.root;
     let git = Git::new(app.env.vars(), root);
@@ -110,7 +108,7 @@ pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
     Ok(git)
 }
 
-/// The unit for a task's id or a lane's name. `lane:NAME` is always a lane. Error: `no_commit`.
+/// The unit for a task's id or a lane's name. `lane:NAME` is always a lane. Fails with `no_commit`.
 pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
     let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
     let task = if only_lane { None } else { TaskId::parse(name).ok() };
@@ -136,8 +134,8 @@ fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
     if only_lane { None } else { TaskId::parse(name).ok() }
 }
 
-/// The unit of a task: its recorded commit, else the tip of its lane. Errors: `no_commit` when nothing tells the task's
-/// commit; `lane_elsewhere`; `not_found` for a commit that the project's repository lacks.
+/// The unit of a task: its recorded commit, else the tip of its lane. Fails with `no_commit` when the task's commit is unknown;
+/// `lane_elsewhere`; `not_found` for a commit that the project's repository lacks.
 pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     let lane = app.read(|tx| {
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;
@@ -161,7 +159,7 @@ pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     complete(app, Unit { lane, task: Some(task.id.clone()), commit, base, members: Vec::new(), is_named: false })
 }
 
-/// The unit with the tasks that it has now: what landed since may have finished some.
+/// The unit with its tasks read anew: work that landed since may have finished some of them.
 pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
     complete(app, Unit { members: Vec::new(), ..unit.clone() })
 }
@@ -175,7 +173,7 @@ fn of_lane(app: &App, lane: Lane) -> Result<Unit> {
     complete(app, Unit { lane: Some(lane), task: None, commit, base, members: Vec::new(), is_named: false })
 }
 
-/// The commit with which a lane landed whose branch is gone.
+/// The commit with which a lane landed whose branch no longer exists.
 fn landed_tip(app: &App, lane: &Lane) -> Result<Option<String>> {
     let base = base_of(app, Some(lane));
     let landed = app.read(|tx| Ok(landings::landed_in(tx, &base, MAX_EARLIER)?))?;
@@ -218,7 +216,7 @@ pub(super) fn all(app: &App) -> Result<Found> {
         let base = git.commit(&format!("refs/heads/{}", unit.base));
         let is_landed = base.is_some_and(|base| git.is_ancestor(&unit.commit, &base) == Some(true));
         let is_known = units.iter().any(|known| known.commit == unit.commit && known.base == unit.base);
-        // A finished task whose commit the base has is over; one in review is still to be finished.
+        // A finished task whose commit is in the base needs nothing more; one in review is still to be finished.
         if !is_known && (!is_landed || task.state.status() == TaskStatus::Review) {
             units.push(unit);
         }
@@ -226,7 +224,7 @@ pub(super) fn all(app: &App) -> Result<Found> {
     Ok(Found { units, notes })
 }
 
-/// The note on a task whose commit this repository lacks. A task without a commit gets none.
+/// The note on a task whose commit this repository lacks; `None` for a task without a commit.
 fn missing_commit(task: &Task, error: &anyhow::Error) -> Option<String> {
     let failure = errors::classify(error);
     let is_missing = matches!(failure.code, "lane_elsewhere" | "not_found");
@@ -244,10 +242,10 @@ fn base_of(app: &App, lane: Option<&Lane>) -> String {
     lane.map_or_else(|| app.settings.project.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
 }
 
-/// The tip of a lane: its branch's commit, else that of its worktree. Errors: `no_commit`, `lane_elsewhere`.
+/// The tip of a lane: its branch's commit, else that of its worktree. Fails with `no_commit`, `lane_elsewhere`.
 pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     let words = ["land", &format!("lane:{}", lane.name)];
-    // A branch of the same name here is another one, or lags behind.
+    // A branch of the same name on this host is another one, or lags behind.
     other_host::refuse_lane(app, lane, &words)?;
     let git = project_git(app)?;
     if let Some(branch) = &lane.branch
@@ -322,7 +320,7 @@ pub(super) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) ->
     Ok(earlier)
 }
 
-/// The tasks of each landing, else its lane.
+/// Names each landing by its tasks, else by its lane.
 pub(super) fn work_names(landings: &[Landing]) -> Vec<String> {
     let names = landings.iter().flat_map(|one| match (&one.tasks[..], &one.lane) {
         ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),

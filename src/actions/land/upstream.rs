@@ -1,5 +1,5 @@
-//! The upstream of a base during a landing: it is fetched before work is stacked on the base, and gets the work before the base
-//! does.
+//! The upstream of a base during a landing: it is fetched before work is stacked on the base, and work is pushed to it before
+//! the base moves.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -20,25 +20,25 @@ use crate::{
     },
 };
 
-/// What a landing does with the upstreams of its bases.
+/// How a landing uses the upstreams of its bases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpstreamUse {
-    /// Nothing. A base that is behind is refused.
+    /// Does nothing with them. A base that is behind is refused.
     #[default]
     Ignore,
-    /// Fetch them, and bring the bases up to date.
+    /// Fetches them, and brings the bases up to date.
     Fetch,
-    /// As `Fetch`, and push what lands.
+    /// Like `Fetch`, and pushes the work that lands.
     Push,
 }
 
-/// Decides whether to push to a remote (first) and its branch (second).
+/// Decides whether to push: the arguments are the remote and its branch. An error refuses the push.
 pub type MayPush<'a> = &'a dyn Fn(&str, &str) -> Result<()>;
 
 /// The result of a push.
 pub(super) enum Pushed {
     Done,
-    /// The remote has another commit by now.
+    /// The remote got another commit first.
     Raced {
         upstream: String,
     },
@@ -62,10 +62,10 @@ pub(super) struct Upstreams<'a> {
 }
 
 impl Upstreams<'_> {
-    /// The base, if it may move. Where upstreams are fetched, it is first moved to its newest commit.
+    /// The base, if it may move. Where upstreams are fetched, it is first moved to its upstream's newest commit.
     ///
     /// # Errors
-    /// As [`base::check`]; `no_upstream`, `fetch_failed`.
+    /// The errors of [`base::check`]; `no_upstream`, `fetch_failed`.
     pub(super) fn bring(&self, name: &str) -> Result<Base> {
         if self.what == UpstreamUse::Ignore {
             return base::check(self.app, name);
@@ -79,7 +79,7 @@ impl Upstreams<'_> {
         }
     }
 
-    /// As [`base::check`]; `None` when the upstream has new commits.
+    /// Checks like [`base::check`]; returns `None` when the upstream has new commits.
     pub(super) fn check(&self, name: &str) -> Result<Option<Base>> {
         if self.what != UpstreamUse::Ignore && base::behind(self.app, name)?.is_some() {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Upstreams<'_> {
         base::check(self.app, name).map(Some)
     }
 
-    /// Has upstreams fetched again when they are next needed.
+    /// Makes upstreams be fetched again when they are next needed.
     pub(super) fn forget(&self) {
         self.fresh.borrow_mut().clear();
     }
@@ -141,8 +141,8 @@ impl Upstreams<'_> {
         Ok(Base { commit: to.clone(), ..base })
     }
 
-    /// Pushes a commit to the upstream of a base. After a failed push the remote is asked whether it has the commit all
-    /// the same.
+    /// Pushes a commit to the upstream of a base. After a failed push the remote is asked whether it has the commit
+    /// nevertheless.
     pub(super) fn push(&self, name: &str, to: &str) -> Pushed {
         self.try_push(name, to).unwrap_or_else(Pushed::No)
     }
@@ -180,8 +180,8 @@ impl Upstreams<'_> {
     }
 }
 
-/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it. Error:
-/// `push_unknown`.
+/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it. Fails with `push_unknown`
+/// when it does not answer.
 pub(super) fn has_taken(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
     let Some(upstream) = git.upstream(base)? else { return Ok(false) };
     if has(git, &upstream, commit) {

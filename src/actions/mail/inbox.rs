@@ -53,7 +53,7 @@ impl InboxBatch {
     }
 }
 
-/// An actor that reads the messages under a key which is no session's id.
+/// An actor that reads the messages under a session key that is no session's id.
 pub fn actor_of_key(key: &RoutingKey) -> Actor {
     Actor { name: key.to_string(), session: None, run_id: None, role: None, lane: None, epoch: None }
 }
@@ -71,8 +71,8 @@ fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<
     })
 }
 
-/// The reader for an actor: its session or this person, and its lane and role. `since`: the start of the wait. An
-/// unregistered session may read when it has messages or has started jobs.
+/// The reader for an actor: its session or this person, and its lane and role. `since` is the start of the wait. An unregistered
+/// session may read when it has messages or has started jobs.
 ///
 /// # Errors
 /// `usage` when nothing names a reader.
@@ -156,8 +156,8 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
     Ok(())
 }
 
-/// Reads the actor's messages, or those under `key`. `wait` blocks until there is one. An outage of the store's server
-/// does not end the wait: `warn` gets a sentence about it.
+/// Reads the actor's messages, or those under `key`. `wait` blocks until there is one. An outage of the store's server does not
+/// end the wait: `warn` gets a message about it.
 ///
 /// # Errors
 /// `nothing_arrived` after the wait, `usage`.

@@ -17,8 +17,8 @@ pub mod inbox;
 pub mod outbox;
 pub mod send;
 
-/// Messages as a person or agent reads them: a header with the sender, then each line with a mark, `|` for a person's
-/// words and `>` for a program's. With the marks no text can pose as another message or as a person's.
+/// Formats messages for a person or agent: a header with the sender, then each line with a mark, `|` for a person's text and `>`
+/// for a program's. With the marks no text can pass for another message or for a person's.
 pub fn format_messages(messages: &[MessageView]) -> String {
     let mut text = String::new();
     for message in messages {
@@ -40,7 +40,7 @@ pub fn format_messages(messages: &[MessageView]) -> String {
     text
 }
 
-/// Whether a person wrote the message: people use its source, and its sender is not a session.
+/// Whether a person wrote the message: its source is one that people use, and its sender is not a session.
 pub fn is_by_person(message: &MessageView) -> bool {
     // A person's name holds an '@', a session's id never does.
     HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct OutboxFilter {
     pub to: Option<SessionId>,
-    /// Also acknowledged, expired and withdrawn messages.
+    /// Whether acknowledged, expired and withdrawn messages are listed too.
     pub all: bool,
     pub limit: usize,
 }

@@ -24,7 +24,7 @@ use crate::{
     wire::MessageView,
 };
 
-/// For a message that names no source.
+/// The source of a message that names none.
 pub const DEFAULT_SOURCE: &str = "mail";
 
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct NewMessage {
     pub priority: Priority,
     pub source: Label,
     pub content: String,
-    /// A repeat under the same key is counted, not sent.
+    /// The deduplication key. A repeat with the key of a waiting message is counted and not sent.
     pub dedup: Option<String>,
     pub ttl: Option<Duration>,
 }
@@ -68,8 +68,8 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
 /// How long a person has to read a program's message.
 const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Queues a message of a program or of Fairway itself under an unused deduplication key. `by`: its source. Returns `false` if the session
-/// has ended.
+/// Queues a message of a program or of Fairway itself under an unused deduplication key. `by` is its source and priority.
+/// Returns `false` if the session has ended.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     to: &Recipient,

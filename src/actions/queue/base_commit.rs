@@ -9,15 +9,15 @@ use crate::{
     os::git::{Fetched, Git, GitError},
 };
 
-/// The commit of the branch `name` as all hosts have it: where the base is shared, the one that was last fetched.
-/// `None` for a branch that git does not know.
+/// The commit of the branch `name` as all hosts have it: of a shared base, the one that was last fetched. Returns `None` for a
+/// branch that git does not know.
 pub fn find(app: &App, git: &Git<'_>, name: &str) -> Result<Option<String>, GitError> {
     let shared = if app.settings.shares_base() { git.start_of(name)? } else { None };
     Ok(shared.or_else(|| git.commit(name)))
 }
 
-/// A name for the commit of a base that git accepts as an argument: the commit of [`find`] where the base is shared,
-/// else `name`.
+/// A name for the commit of a base that git accepts as an argument: of a shared base the commit that [`find`] returns, else
+/// `name`.
 pub fn revision(app: &App, git: &Git<'_>, name: &str) -> String {
     let shared = app.settings.shares_base().then(|| git.start_of(name).ok().flatten()).flatten();
     shared.unwrap_or_else(|| name.to_owned())

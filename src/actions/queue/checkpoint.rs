@@ -23,7 +23,7 @@ use crate::{
     wire::CheckpointResultView,
 };
 
-/// Records a checkpoint with its event. `of`: the session that the checkpoint is about, when the acting one is another.
+/// Records a checkpoint with its event. `of` is the session that the checkpoint is about, when the acting one is another.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -98,7 +98,7 @@ pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
 /// Records a checkpoint in the state `active` on `task`, else on the only task that the caller has claimed.
 ///
 /// # Errors
-/// `nothing_claimed`, `ambiguous` for several claimed tasks; those of [`record`].
+/// `nothing_claimed`; `ambiguous` for several claimed tasks; the errors of [`record`].
 pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<String>) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -108,7 +108,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
     record(app, &task, NewCheckpoint { state, summary: text.to_owned(), owner: None, artifact, due: None })
 }
 
-/// A task's checkpoints, oldest first. `written`: only those that an agent or a person wrote.
+/// A task's checkpoints, oldest first; with `written` only those that an agent or a person wrote.
 pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -117,7 +117,7 @@ pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> 
     })
 }
 
-/// The newest checkpoint of a task. `written`: of those that an agent or a person wrote.
+/// The newest checkpoint of a task; with `written` the newest that an agent or a person wrote.
 ///
 /// # Errors
 /// `not_found`, also when the task has none.
@@ -134,7 +134,7 @@ pub fn show(app: &App, id: i64) -> Result<Checkpoint> {
     found.ok_or_else(|| Refusal::not_found("checkpoint", id.to_string()).into())
 }
 
-/// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
+/// For each open task whose next checkpoint is overdue, its newest written checkpoint; the longest overdue comes first.
 pub fn overdue(app: &App) -> Result<Vec<Checkpoint>> {
     app.read(|tx| Ok(checkpoints::overdue(tx, app.env.now())?))
 }

@@ -1,4 +1,4 @@
-//! The sessions behind claims: whether each is alive, and the ways on when it is not.
+//! The sessions behind claims: whether each is alive, and which commands help when it is not.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::{
     wire::{ClaimantView, TaskView},
 };
 
-/// Claimants' sessions, each looked at once.
+/// The sessions of claimants. Each is looked at only once.
 #[derive(Debug, Default)]
 pub struct Claimants {
     known: BTreeMap<SessionId, Option<(Session, Aliveness)>>,
@@ -26,12 +26,11 @@ pub struct Claimants {
 }
 
 impl Claimants {
-    /// A reader that has looked at no session yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds what is known of the claimant's session to the view of a task. A claim without a session gets nothing.
+    /// Adds the state of the claimant's session to the view of a task. Adds nothing for a claim without a session.
     pub fn describe(&mut self, tx: &ReadTx<'_>, task: &Task, view: &mut TaskView) -> Result<(), StoreError> {
         let Some(id) = task.state.claim().and_then(|claim| claim.session.as_ref()) else { return Ok(()) };
         if !self.known.contains_key(id) {
@@ -50,8 +49,8 @@ impl Claimants {
     }
 }
 
-/// The ways on for a task of a session that is dead or stale. `/proc` is searched for the rest of its session run only when
-/// it is dead.
+/// The commands that continue or free a task whose session is dead or stale. `/proc` is searched for other processes of its
+/// session run only when the session is dead.
 pub fn ways_on(
     task: &TaskId,
     status: TaskStatus,

@@ -38,13 +38,13 @@ use crate::{
     wire::ReviewCommentView,
 };
 
-/// What git says about the task's work, collected before the transaction that evaluates the gates.
+/// The facts from git about the task's work, collected before the transaction that evaluates the gates.
 #[derive(Debug, Default)]
 pub(crate) struct GitFacts {
     dir: WorkDirectory,
     pub(crate) given: Option<String>,
     head: Option<String>,
-    /// The commit that `work` describes.
+    /// The commit that the facts in `work` describe.
     evaluated_commit: Option<String>,
     /// The comments that are open at that commit; empty when no gate asks for them.
     open_comments: Vec<OpenComment>,
@@ -53,9 +53,9 @@ pub(crate) struct GitFacts {
     work: WorkFacts,
 }
 
-/// Collects the facts from git that the gates need, in the worktree of the task's work. `words`: the command, for a
-/// refusal. Errors: `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or
-/// `session_mismatch` when it is on another host; `lane_damaged`.
+/// Collects the facts from git that the gates need, in the worktree of the task's work. `words` is the command, for a refusal.
+/// Fails with `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or `session_mismatch` when it is on
+/// another host; `lane_damaged`.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -119,8 +119,8 @@ pub(crate) fn collect_facts(
     Ok(GitFacts { dir, given, head, evaluated_commit: judged, open_comments, newest_comment, work })
 }
 
-/// The changed paths since the commit left the base that a person's programs would run or read later, such as hooks and
-/// build files.
+/// The paths that the work changed since it left the base and that a person's programs would run or read later, such as hooks
+/// and build files.
 fn runs_later(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Option<Vec<String>> {
     let base = git.commit(&base_commit::revision(app, git, base))?;
     let fork = git.merge_base(&base, commit).ok()??;
@@ -162,8 +162,8 @@ fn commits_of_evidence(tx: &ReadTx<'_>, id: &TaskId) -> Result<BTreeSet<String>,
     Ok(passed.filter_map(|record| record.commit.clone()).collect())
 }
 
-/// Whether one of two commits contains the other. A recorded abbreviation that git completes to something else does not
-/// count.
+/// Whether one of two commits contains the other. A recorded abbreviation that git completes to a hash with other digits does
+/// not count.
 fn is_on_one_line(git: &Git<'_>, recorded: &str, commit: &str) -> bool {
     let full = |name: &str| git.commit(name).filter(|full| full.starts_with(name));
     match (full(recorded), full(commit)) {
@@ -221,7 +221,7 @@ pub(crate) fn evaluate(
     let mut open_handoffs = handoffs::of_task(tx, &task.id)?;
     open_handoffs.retain(|handoff| handoff.answered_at.is_none());
     let open_handoffs: Vec<i64> = open_handoffs.iter().map(|handoff| handoff.id).collect();
-    // A dead session's evidence counts for the session that continues its claim.
+    // Evidence of a dead session counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
     let (reviews, required) = (reviews::of_task(tx, &task.id)?, required_domains(app, task));
     let open_comments = still_open(tx, task, gates, git_facts, is_evaluated)?;
@@ -245,8 +245,8 @@ pub(crate) fn evaluate(
     Ok(gate::evaluate(gates, &facts))
 }
 
-/// The comments that are open in this transaction: without those resolved since git was asked, with those written
-/// since. When git was asked about other work, every unresolved one counts.
+/// The comments that are open in this transaction: without those that were resolved since git was asked, and with those that
+/// were written since. When git was asked about other work, every unresolved comment counts.
 fn still_open(
     tx: &ReadTx<'_>,
     task: &Task,
@@ -261,7 +261,7 @@ fn still_open(
     let unresolved = review_comments::of_task(tx, &task.id)?.into_iter().filter(|one| one.resolved.is_none());
     let open = |one: ReviewComment| match git_facts.open_comments.iter().find(|known| known.id == one.id) {
         Some(known) if is_same_work => Some(known.clone()),
-        // Git has told that its line was changed.
+        // Git found that its line was changed.
         None if is_same_work && one.id <= newest => None,
         _ => Some(OpenComment { id: one.id, reviewer: one.reviewer, place: one.place }),
     };
@@ -311,7 +311,7 @@ pub(crate) fn requested_domains(
     Ok(domains)
 }
 
-/// Whether a review is a request or answers one. Others were given unasked.
+/// Whether a review is a request or answers one. Reviews may also be given without a request.
 fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
     if review.verdict.is_none() {
         return Ok(true);
@@ -324,15 +324,15 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
 /// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.
 ///
 /// # Errors
-/// `not_found`, `lane_elsewhere`; as the store fails.
+/// `not_found`, `lane_elsewhere`; store errors.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
     let gates = app.settings.merge_gates();
     let git_facts = collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;
     app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))
 }
 
-/// The blockers of `done` and of a merge that the store alone can tell. Left out is what needs git, and what depends on
-/// a commit that is not recorded with the task.
+/// The blockers of `done` and of a merge that the store alone shows. Gates that need git are left out, and so are those that
+/// depend on a commit which is not recorded with the task.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
     let asks_git =

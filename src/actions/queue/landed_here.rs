@@ -1,8 +1,7 @@
 //! Whether this host's repository has what other hosts have landed. A dependency that landed on another host is met here once
 //! the base, as it was last fetched, has its commit.
-//!
-//! No git runs inside a write: what is not known there counts as missing, and is looked up by [`look`] before the write is tried
-//! again.
+//! No git runs inside a write: a landing about which nothing is known counts as missing there, and [`look`] looks it up before
+//! the write is tried again.
 
 use anyhow::Result;
 
@@ -24,8 +23,8 @@ use crate::{
 /// How many ready tasks are looked up together before a write is tried again.
 const MAX_LOOKED_AT: usize = 100;
 
-/// Looks up the landings that a write could not judge, together with those of the next ready tasks. Returns whether
-/// there was anything to look up.
+/// Looks up the landings that a write could not judge, together with those of the next ready tasks. Returns `false` when there
+/// was nothing to look up; otherwise the write is worth another try.
 pub fn look(app: &App) -> Result<bool> {
     if !app.landed_here.has_unknown() {
         return Ok(false);
@@ -55,7 +54,7 @@ pub fn not_ready_reasons(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<
     Ok(reasons)
 }
 
-/// As [`not_ready_reasons`], but looks up unknown landings. For transactions that only read.
+/// Like [`not_ready_reasons`], but looks up unknown landings. For transactions that only read.
 pub fn not_ready_reasons_now(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if concerns(app, task) {
         missing_now(app, tx, &[&task.id])?;
@@ -82,7 +81,7 @@ fn concerns(app: &App, task: &Task) -> bool {
     !task.fields.depends_on.is_empty() && !task.state.status().is_closed() && is_judged(app)
 }
 
-/// Whether this host has its own repository beside those of others.
+/// Whether this host has a repository of its own, apart from those of other hosts.
 fn is_judged(app: &App) -> bool {
     app.settings.store.is_on_server() && worktree_top(&app.project.root).is_some()
 }
@@ -117,7 +116,8 @@ fn reason(tx: &ReadTx<'_>, one: LandedDependency) -> Result<NotReadyReason> {
     Ok(NotReadyReason::landed_elsewhere(one.depends_on, &host.name, commit_id::short(&one.commit), fix))
 }
 
-/// The purpose and command that fetch a landing of another host. What was not pushed must be pushed there first.
+/// What to do about a landing of another host that is missing here: the purpose and the command, with a colon between. Work that
+/// was not pushed must be pushed on that host first.
 pub fn fix(base: &str, push_to: Option<&str>) -> String {
     match push_to.and_then(|upstream| upstream.split_once('/')) {
         Some((remote, _)) => format!("fetch it: git fetch {}", shell_words::quote(remote)),

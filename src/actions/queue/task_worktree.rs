@@ -20,7 +20,7 @@ const FULL_HASH_DIGITS: usize = 40;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum WorkDirectory {
     Here(PathBuf),
-    /// The task's work is somewhere, but no row says where.
+    /// There is work of the task, but no row says where.
     #[default]
     Unknown,
     /// The worktree of this lane, on another host.
@@ -30,7 +30,7 @@ pub(crate) enum WorkDirectory {
 }
 
 impl WorkDirectory {
-    /// The directory, when it is on this host.
+    /// The directory; `None` when it is unknown or on another host.
     pub(crate) fn here(&self) -> Option<&Path> {
         match self {
             Self::Here(dir) => Some(dir),
@@ -38,7 +38,7 @@ impl WorkDirectory {
         }
     }
 
-    /// The refusal for a directory on another host. `words`: the command that needs the directory.
+    /// The refusal for a directory on another host. `words` is the command that needs the directory.
     pub(crate) fn refusal(&self, app: &App, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
         Ok(match self {
             Self::Here(_) | Self::Unknown => None,
@@ -48,8 +48,8 @@ impl WorkDirectory {
     }
 }
 
-/// The directory of a task's work: its lane's worktree, else that of the claiming session, else the one in which the
-/// claim was made. For an unclaimed task, and for a person's claim of an earlier version, the working directory.
+/// The directory of a task's work: its lane's worktree, else that of the claiming session, else the one in which the claim was
+/// made. It is the working directory for an unclaimed task, and for a person's claim that an earlier version recorded.
 pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {
@@ -75,8 +75,8 @@ pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDir
     Ok(dir.map_or(WorkDirectory::Unknown, WorkDirectory::Here))
 }
 
-/// Refuses a task whose lane's worktree belongs to no or another repository: git would answer about the wrong one.
-/// Error: `lane_damaged`.
+/// Refuses a task whose lane's worktree belongs to no repository or to another one: git would answer about the wrong one. Fails
+/// with `lane_damaged`.
 pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<()> {
     let lane = lookup::lane_of(tx, task)?;
     let Some(lane) = lane.filter(|lane| !other_host::has_worktree(app, lane)) else { return Ok(()) };
@@ -86,8 +86,7 @@ pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<
     }
 }
 
-/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it. Error:
-/// `lane_damaged`.
+/// The directory in which a task's commands run: its worktree, or the caller's subdirectory of it. Fails with `lane_damaged`.
 pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     refuse_damaged(app, tx, task)?;
     let cwd = &app.env.cwd;
@@ -107,8 +106,8 @@ fn is_inside(dir: &Path, worktree: &Path) -> bool {
     dir == worktree || worktree_top(dir).is_some_and(|top| worktree.canonicalize().is_ok_and(|found| found == top))
 }
 
-/// The caller's worktree, which a claim records: that of the working directory if it belongs to the project's
-/// repository, else that of the root. `None` without git.
+/// The caller's worktree, which a claim records: that of the working directory if it belongs to the project's repository, else
+/// that of the root. Returns `None` without git.
 pub(crate) fn of_caller(app: &App) -> Option<String> {
     let root = worktree_top(&app.project.root);
     let here =
@@ -121,9 +120,8 @@ pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<Stri
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// As [`resolve_commit`], in the task's worktree. `words`: the command without the task, for a refusal. Error:
-/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an
-/// abbreviated hash.
+/// Like [`resolve_commit`], in the task's worktree. `words` is the command without the task, for a refusal. Fails with
+/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an abbreviated hash.
 pub(crate) fn resolve_commit_for(
     app: &App,
     id: &TaskId,

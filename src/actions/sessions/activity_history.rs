@@ -1,4 +1,4 @@
-//! What a session did when: stretches of one activity, from its events.
+//! The activities of a session over time, as stretches of one activity each, read from its events.
 
 use anyhow::Result;
 
@@ -9,23 +9,23 @@ use crate::{
     store::events::{self, LoggedEvent},
 };
 
-/// The most changes of activity that are read: older ones are left out.
+/// The largest number of activity changes that are read. Older ones are left out.
 const MAX_CHANGES: usize = 400;
 
 /// A time in which a session had one activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
     pub activity: Activity,
-    /// When it began.
     pub since: Timestamp,
-    /// When it ended; now for the last one of a live session.
+    /// When it ended; for the last stretch of a live session, the time of the reading.
     pub until: Timestamp,
 }
 
-/// The stretches of a session's run up to `now`, oldest first.
+/// Returns the stretches of the session's current run up to `now`, oldest first. Only the newest 400 changes of its activity
+/// count.
 ///
 /// # Errors
-/// `not_found`.
+/// `not_found` for an unknown session.
 pub fn stretches(app: &App, id: &SessionId, now: Timestamp) -> Result<Vec<Stretch>> {
     let (session, changes) = app.read(|tx| {
         let session = lookup::session(tx, id)?;

@@ -2,7 +2,7 @@
 
 use crate::domain::{Actor, session::Session};
 
-/// The session as an actor, without the epoch of a claim.
+/// Describes the session as the actor of a change. The epoch is `None`, because it belongs to a claim.
 pub fn of_session(session: &Session) -> Actor {
     Actor {
         name: session.id.to_string(),

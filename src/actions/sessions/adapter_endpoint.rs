@@ -14,16 +14,17 @@ use crate::{
     env::vars,
 };
 
-/// The adapter of a session, ready to be called by a command of these words.
+/// Returns the adapter that calls the session's backend. `words` are the arguments of the Fairway command that the error
+/// suggests when the session is on another host.
 ///
 /// # Errors
-/// `session_mismatch` for a session of another host or without an adapter; `untrusted`.
+/// `session_mismatch` for a session of another host or without a backend script; `untrusted`.
 pub fn adapter(app: &App, session: &Session, words: &[&str]) -> Result<Adapter> {
     refuse_elsewhere(app, session, words)?;
     local_adapter(app, session)
 }
 
-/// As [`adapter`], for a session that is known to be of this host.
+/// Like [`adapter`], but the caller knows that the session is on this host.
 pub fn local_adapter(app: &App, session: &Session) -> Result<Adapter> {
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
         let why = format!("session {} was not launched by fairway and has no backend to call", session.id);
@@ -44,8 +45,8 @@ pub fn local_adapter(app: &App, session: &Session) -> Result<Adapter> {
     Ok(with_session(adapter, session).with_socket(session.socket.as_deref()))
 }
 
-/// What the session is and where it works, as its environment names it. The variables that mark the session's own processes are
-/// not among them.
+/// The environment variables that tell a session's programs its role, lane, task, worktree and so on. The variables that mark
+/// the session's own processes are not among them.
 pub(in crate::actions::sessions) fn description(session: &Session) -> [(&'static str, Option<String>); 8] {
     [
         (vars::FAIRWAY_ROLE, Some(session.role.to_string())),
@@ -59,13 +60,14 @@ pub(in crate::actions::sessions) fn description(session: &Session) -> [(&'static
     ]
 }
 
-/// The script with the session's description in its environment: a script in shell need not read the start configuration.
+/// Adds [`description`] to the environment of the backend script, so that a shell script need not parse the start
+/// configuration.
 pub(in crate::actions::sessions) fn with_session(adapter: Adapter, session: &Session) -> Adapter {
     let described = description(session);
     adapter.with_env(described.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))))
 }
 
-/// Refuses a command of these words for a session of another host.
+/// Fails for a session of another host. The error suggests running the Fairway command with the arguments `words` there.
 ///
 /// # Errors
 /// `session_mismatch`.
@@ -76,13 +78,12 @@ pub fn refuse_elsewhere(app: &App, session: &Session, words: &[&str]) -> Result<
     Err(app.read(|tx| other_host::session_refusal(app, tx, session, words))?.into())
 }
 
-/// Whether the backend's session of this name belongs to another session run. The recorded one has then exited, and the other
-/// must not be touched.
+/// Whether the backend uses this session's name for another session run. The recorded run has then exited, and the backend's
+/// session must not be touched. `false` when the backend cannot tell.
 pub fn belongs_to_other(adapter: &Adapter, session: &Session) -> bool {
     adapter.matches_session_run(backend_name(session), &session.run_id) == Some(false)
 }
 
-/// The session's name in the backend.
 pub fn backend_name(session: &Session) -> &str {
     session.name()
 }

@@ -39,27 +39,26 @@ use crate::{
     wire::SessionView,
 };
 
-/// Why a question is not asked now.
+/// The reason why a question that is not open cannot be answered.
 const SETTLED: &str = "it is settled, or was never asked";
 
-/// A question that is asked now.
+/// A question to which a session waits for the answer.
 struct OpenQuestion {
-    /// The session that waits.
+    /// The session that asks.
     asker: SessionOverview,
-    /// The question.
     text: String,
-    /// The task of a question by checkpoint.
+    /// The task, when the session asked by a checkpoint.
     task: Option<TaskId>,
 }
 
-/// Answers a question of a session. It is typed into the session's terminal, after the same look as a prompt, unless the session
-/// takes messages: then it is a message that names its question. In a dialog whose shape is recorded it is the choice of this number
-/// or of these words. The question is settled on every board with that.
+/// Answers a question of a session and marks it as settled. The answer is typed into the session's terminal, after the same
+/// check of the screen as for a prompt. A session that receives messages gets it as a message that names the question. In a
+/// dialog whose keys are recorded, `text` selects a choice by its number or its wording.
 ///
 /// # Errors
-/// `not_found` when this is not the question that is asked now; `session_asks` for a dialog of the provider whose keys are not
-/// recorded; `not_answerable` when the answer cannot go in at once; `invalid_value`; those of [`RunningSession::find`]; as the
-/// backend call fails.
+/// `not_found` when the session does not ask this question now; `session_asks` for a dialog of the provider whose keys are not
+/// recorded; `not_answerable` when the answer cannot be delivered at once; `invalid_value`; those of [`RunningSession::find`];
+/// those of the backend call.
 pub fn answer(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -88,7 +87,7 @@ fn lock(app: &App, item: &QuestionId) -> Result<FileLock> {
         .ok_or_else(|| unanswerable(item, "another answer is on its way", "try again: fairway status"))
 }
 
-/// The question of this id, if it is asked now.
+/// Finds the question with this id, if the session asks it now.
 fn find(tx: &ReadTx<'_>, item: &QuestionId) -> Result<OpenQuestion> {
     let session = lookup::session(tx, &item.session)?;
     let held = overview::held(tx)?;
@@ -123,17 +122,17 @@ fn find(tx: &ReadTx<'_>, item: &QuestionId) -> Result<OpenQuestion> {
     }
 }
 
-/// How an answer goes in.
+/// How an answer reaches its session.
 enum Way {
-    /// As the choice of a dialog.
+    /// As the choice of a dialog on the session's screen.
     Chosen(DialogProfile),
-    /// It is typed into the session's terminal.
+    /// Typed into the session's terminal.
     Typed,
-    /// It is a message, which names its question.
+    /// As a message that names the question.
     Message,
 }
 
-/// How the answer to an open question goes in.
+/// Decides how the answer to an open question reaches the session.
 fn way(app: &App, item: &QuestionId, open: &OpenQuestion) -> Result<Way> {
     let session = &open.asker.session;
     let id = &session.id;
@@ -186,7 +185,7 @@ fn unanswerable(item: &QuestionId, why: &str, hint: &str) -> anyhow::Error {
     Refusal::Unanswerable { item: item.to_string(), why: why.to_owned(), hint: hint.to_owned() }.into()
 }
 
-/// Takes a choice of the dialog in which a question is asked, by its number or its words, and settles the question.
+/// Selects a choice of the dialog that asks the question, by its number or its wording, and settles the question.
 fn chosen(app: &App, item: &QuestionId, question: &str, profile: &DialogProfile, text: &str) -> Result<Answer> {
     let id = &item.session;
     let attach = format!("answer it in its own window: fairway session attach {id}");
@@ -211,7 +210,7 @@ fn chosen(app: &App, item: &QuestionId, question: &str, profile: &DialogProfile,
     )
 }
 
-/// The number of the choice that a text means: its number, or its words.
+/// The number of the choice that a text names by its number or its wording.
 fn choice_number(choices: &[String], text: &str) -> Option<usize> {
     let text = text.trim();
     let by_number = text.parse().ok().filter(|number| (1..=choices.len()).contains(number));
@@ -235,14 +234,15 @@ fn typed(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
     )
 }
 
-/// Types the answer while its question is the one that is asked: the question is looked for again after the look at the screen.
+/// Types the answer if its question is still open: after the check of the screen, the question is read again.
 fn type_into(app: &App, live: &RunningSession, item: &QuestionId, text: &str) -> Result<()> {
     let signs = question::refuse_shown_question(app, live)?;
     app.read(|tx| find(tx, item))?;
     question::type_unless_shown(live, text.as_bytes(), &signs)
 }
 
-/// A backend that cannot type is no success that did nothing.
+/// Turns the error of a backend that cannot type into `not_answerable`. Other commands count that as a success that did
+/// nothing.
 fn cannot_type(item: &QuestionId, error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(AdapterError::Unsupported { .. }) => {
@@ -265,7 +265,7 @@ fn by_message(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
     })
 }
 
-/// Settles a question that was answered, unless the session has gone on meanwhile.
+/// Settles a question that was answered. Does nothing when the session has moved on meanwhile.
 fn settle(tx: &WriteTx<'_>, item: &QuestionId, text: &str) -> Result<()> {
     match item.number {
         QuestionNumber::Activity(number) => settle_activity(tx, &item.session, number),
@@ -284,7 +284,7 @@ fn settle_activity(tx: &WriteTx<'_>, id: &SessionId, number: i64) -> Result<()> 
     Ok(())
 }
 
-/// A checkpoint with the answer stands above the question from now on.
+/// Adds a checkpoint with the answer, which replaces the question as the task's newest checkpoint.
 fn settle_checkpoint(tx: &WriteTx<'_>, number: i64, text: &str) -> Result<()> {
     let Some(asked) = checkpoints::find(tx, number)? else { return Ok(()) };
     if checkpoints::newest_written(tx, &asked.task)?.is_none_or(|newest| newest.id != number) {

@@ -1,5 +1,5 @@
-//! Whether a person is there: who watches for permission requests, and which sessions have the terminal of an
-//! `attach`. Presence is a shared lock on a file: it ends with the process, however that ends.
+//! Whether a person is present: who watches for permission requests, and which sessions have a terminal attached. Presence is a
+//! shared lock on a file, so that it ends with the process, however that ends.
 
 use std::{io, path::PathBuf, thread};
 
@@ -12,35 +12,37 @@ use crate::{
 /// The name of the watchers' file. A session's file has a name with a colon, which no session's id has.
 const WATCHERS: &str = "approvals";
 
-/// A person's presence, until it is dropped.
+/// Marks a person as present until it is dropped.
 #[derive(Debug)]
 pub struct Presence {
     _lock: SharedLock,
 }
 
-/// Counts as a watcher of permission requests until the presence is dropped.
+/// Marks the caller as a watcher of permission requests until the returned presence is dropped.
 pub fn watch_approvals(app: &App) -> io::Result<Presence> {
     enter(app, WATCHERS)
 }
 
-/// Whether a person watches for permission requests. What cannot be read counts as absent.
+/// Whether a person watches for permission requests; `false` when the lock file cannot be read.
 pub fn is_watched(app: &App) -> bool {
     is_present(app, WATCHERS)
 }
 
-/// Counts as the terminal of a session until the presence is dropped, and wakes the waiters of the store.
+/// Marks the session as attached to a person's terminal until the returned presence is dropped, and wakes the processes that
+/// wait for changes of the store.
 pub fn attach(app: &App, session: &SessionId) -> io::Result<Presence> {
     let presence = enter(app, &of_session(session))?;
     wake(app);
     Ok(presence)
 }
 
-/// Whether an `attach` has its terminal at a session.
+/// Whether a person's terminal is attached to the session; `false` when the lock file cannot be read.
 pub fn is_attached(app: &App, session: &SessionId) -> bool {
     is_present(app, &of_session(session))
 }
 
-/// Wakes the waiters of the store when the last watcher has gone. The thread ends with the process.
+/// Starts a thread that wakes the processes that wait for changes of the store, once the last watcher of permission requests
+/// has gone. The thread ends with the process.
 pub fn wake_when_unwatched(app: &App) {
     let Ok(wake_dir) = app.store_for_writing().map(|store| store.wake_dir().to_owned()) else { return };
     let path = dir(app).join(WATCHERS);

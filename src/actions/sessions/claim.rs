@@ -1,4 +1,4 @@
-//! Claim a task for a session: what a dead session of its lane holds is continued.
+//! Claiming a task for a session. Claims of dead sessions of its lane are continued.
 
 use anyhow::Result;
 
@@ -15,13 +15,14 @@ use crate::{
 /// How often a claim is tried while the dead sessions' rows change: their supervisors may still record their ends.
 const MAX_ATTEMPTS: usize = 4;
 
-/// Claims a task. Looks first, outside of a transaction, whether sessions of the acting session's lane that hold tasks are
-/// dead.
+/// Claims a task. Before that, outside of a transaction, it finds out which sessions with claims in the acting session's lane
+/// are dead, because their claims may be continued.
 pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
     with_dead(app, || dead::predecessors(app, request.id.as_ref()), |dead| claim::claim(app, request, dead))
 }
 
-/// Looks for dead sessions and claims with their proofs; again when the claim is refused and one of them has changed meanwhile.
+/// Calls `look` for dead sessions, then `claim` with them. Does so again, at most four times in all, while the claim is refused
+/// and one of the dead sessions has changed since the look.
 pub(super) fn with_dead<T>(
     app: &App,
     look: impl Fn() -> Result<Vec<DeadSession>>,

@@ -4,7 +4,7 @@ use crate::domain::session::SessionStatus;
 
 pub use crate::actions::core::session_end::finish;
 
-/// The verb of a final status after `has`: `failed` or `ended`.
+/// The word that follows `has` in messages about a final status: `failed` or `ended`.
 pub(super) const fn status_verb(status: SessionStatus) -> &'static str {
     match status {
         SessionStatus::Failed => "failed",

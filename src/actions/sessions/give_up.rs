@@ -1,4 +1,4 @@
-//! The end of a session of another host by a person's word.
+//! Ending a session of another host because a person says that it is over.
 
 use anyhow::Result;
 
@@ -19,7 +19,7 @@ use crate::{
 /// When a session of another host was last heard of, if that is long enough ago to give it up.
 ///
 /// # Errors
-/// `host_alive` unless `forced`.
+/// `host_alive` when it is not, unless `forced`.
 pub(super) fn last_heard(
     app: &App,
     tx: &ReadTx<'_>,
@@ -43,7 +43,7 @@ pub(super) fn last_heard(
 /// Records a session of another host as failed, with the reason and the time since it was last heard of.
 ///
 /// # Errors
-/// As [`last_heard`].
+/// Those of [`last_heard`].
 pub(super) fn give_up(
     app: &App,
     tx: &WriteTx<'_>,

@@ -1,5 +1,5 @@
-//! The session of an agent that a person started by hand: its command line gives the programs that it starts a variable with
-//! the id of the conversation, and its hooks have registered a session with that id.
+//! The session of an agent that a person started by hand. The agent's command line passes the id of its conversation to the
+//! programs that it starts, in an environment variable, and its hooks have registered a session with that id.
 
 use anyhow::Result;
 
@@ -11,8 +11,9 @@ use crate::{
     store::sessions,
 };
 
-/// The actor of a caller without a session of its own, when a provider's variable names the conversation of a live session
-/// of this store. Opens the store only when such a variable is set. A role or lane that the caller names stays.
+/// Finds the live session whose conversation a provider's environment variable names, and returns it as the actor. A role or
+/// lane that the caller named stays. `None` when no variable names a live session of this store. The store is opened only when
+/// such a variable is set.
 pub fn find(app: &App) -> Result<Option<Actor>> {
     let configured = |name: &str| app.settings.providers.get(name)?.profile.session_variable.as_deref();
     let own = app.settings.providers.keys().filter_map(|name| Some((name.as_str(), configured(name)?)));

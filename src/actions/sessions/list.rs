@@ -23,7 +23,8 @@ use crate::{
     wire::{ProtocolView, SessionOverviewView},
 };
 
-/// The sessions of a scope with what is known of them, oldest first.
+/// The sessions of a scope with the facts about them, oldest first. Sessions that are silent for too long count as stale,
+/// whatever their recorded status.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
     let mut found = app.read_together(|tx| {
         let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;
@@ -34,7 +35,8 @@ pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> 
     Ok(found.iter().map(SessionOverviewView::from).collect())
 }
 
-/// What the agent of a structured session says about itself; `None` for any other session.
+/// The agent and the mode that a structured session has reported, and whether it is guarded; `None` for any other session, and
+/// before its first report.
 pub fn protocol(app: &App, session: &Session) -> Result<Option<ProtocolView>> {
     let reports = app.read(|tx| Ok(session_reports::find(tx, &session.id)?))?;
     Ok(reports.protocol.filter(|_| session.is_structured()).map(|state| {
@@ -52,7 +54,8 @@ pub fn protocol(app: &App, session: &Session) -> Result<Option<ProtocolView>> {
     }))
 }
 
-/// One session with its host, when that is another one, and for each task that it has claimed while it is dead or stale the ways on.
+/// A session, its host when that is another one, and, when it is dead or stale, the commands to continue each task that it has
+/// claimed.
 ///
 /// # Errors
 /// `not_found`.

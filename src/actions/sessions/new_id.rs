@@ -8,8 +8,7 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// A new id, `<role>-<provider>-<5 random characters>`, that no session has or had. Role and provider are cut where they are too
-/// long.
+/// A new id, `<role>-<provider>-<5 random characters>`, that no session has or had. A long prefix is cut.
 pub(in crate::actions) fn new_id(
     app: &App,
     tx: &ReadTx<'_>,

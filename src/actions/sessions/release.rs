@@ -1,4 +1,4 @@
-//! Release the claims of dead sessions.
+//! Releasing the claims of dead sessions.
 
 use anyhow::Result;
 
@@ -8,8 +8,9 @@ use crate::{
     domain::{LaneName, TaskId, session::SessionStatus},
 };
 
-/// Releases the claims of sessions that are proven to be dead: those of a lane, of these tasks, or all. For persons. A claim whose session
-/// has ended, but of which something may be alive, stays, with a note.
+/// Releases the claims of sessions that are proven dead: those of a lane, those on `tasks`, or all. For persons: it is refused
+/// inside a session. The claims of a session that is stale or has ended, but of which something may be alive, stay; a note says
+/// why.
 ///
 /// # Errors
 /// `inside_session`, `not_confirmed`; `not_found` for an unknown lane.

@@ -1,5 +1,5 @@
-//! Tokens of notifications: making them, and answering an item by one. They are kept as digests in a file in the project's state
-//! directory, beside the paired devices and for the same reason: no restored store brings a used one back.
+//! Tokens in the links of notifications, each of which answers one item. Their digests are in a file in the project's state
+//! directory, not in the store, so that restoring the store does not make a used token valid again.
 
 use anyhow::{Context as _, Result};
 
@@ -35,13 +35,13 @@ impl AnswerTokenFile {
     /// The token with this text, if it is valid.
     ///
     /// # Errors
-    /// `token_unknown`, also without a usable file; `token_used`, `token_expired`.
+    /// `token_unknown`, also when the file cannot be read; `token_used`, `token_expired`.
     pub fn find(&self, token: &str, now: Timestamp) -> Result<AnswerToken, Refusal> {
         let all: AnswerTokens = self.0.read().map_err(|_| Refusal::TokenUnknown)?;
         all.find(token, now).cloned()
     }
 
-    /// Uses a token up, and with it the other tokens of its item.
+    /// Marks a token as used, and with it the other tokens of its item.
     ///
     /// # Errors
     /// The errors of [`AnswerTokenFile::find`]; when the file cannot be written.

@@ -1,4 +1,4 @@
-//! Copies of the store: backups and snapshots, their restore, and going on after a loss.
+//! Copies of the store: making and restoring backups and snapshots, and accepting a loss of events.
 
 use std::{fs, path::Path};
 
@@ -56,10 +56,10 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     Answer::new(&document, target.display(), line)
 }
 
-/// Refuses what only a store in a file can do, without asking the server.
+/// Refuses a command that works only on a store in a file. Decides by the configuration, without asking the server.
 ///
 /// # Errors
-/// `store_on_server`; `no_store_address` where nothing says which server.
+/// `store_on_server`; `no_store_address` when the configuration demands a server and gives no address.
 pub fn refuse_on_server(app: &App) -> Result<()> {
     let settings = &app.settings.store;
     match &settings.url {
@@ -80,7 +80,7 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
         return Err(Refusal::not_found("file", source.display().to_string()).into());
     }
     check_not_store_file(app, &source)?;
-    // A damaged store cannot be read; it is what a restore is for.
+    // A damaged store cannot be read, and restore must work for it too.
     let running = app.with_fresh_store().read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
     let (project, now) = (&app.project, app.env.now());
     let (runtime, outside) = (project.runtime_dir(), project.outside_dir());
@@ -132,7 +132,8 @@ fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Accepts the loss of records, if there is one; the finding says how many are gone.
+/// Goes on without events that the store has lost: claims get a new epoch, and all older epochs become invalid. Returns the
+/// finding that says how many events are lost, or none without a loss.
 pub fn accept_loss(app: &App) -> Result<Vec<Finding>> {
     let project = &app.project;
     let Some(outside) = project.outside_dir() else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! The file with the certificate of the page in the network, and its key, in the project's state directory.
+//! The file in the project's state directory with the certificate, and its key, with which the page is served in the network.
 
 use std::{
     io,
@@ -17,16 +17,16 @@ use crate::{
 pub(super) const FILE: &str = "page-certificate.json";
 
 pub struct StoredCertificate {
-    /// In DER encoding.
+    /// The certificate in DER encoding.
     pub certificate: Vec<u8>,
-    /// In DER encoding.
+    /// The private key in DER encoding.
     pub key: Zeroizing<Vec<u8>>,
     pub ends_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Content {
-    /// In DER encoding, as hexadecimal digits; so is the key.
+    /// The certificate in DER encoding, as hexadecimal digits; so is the key.
     certificate: String,
     key: String,
     /// The end of the certificate's validity, in milliseconds since 1970.
@@ -38,7 +38,7 @@ impl StoredCertificate {
         state.join(FILE)
     }
 
-    /// Reads it.
+    /// Reads the file in the state directory `state`.
     ///
     /// # Errors
     /// When there is no such file, or when others could read or replace it.
@@ -50,7 +50,6 @@ impl StoredCertificate {
         Ok(Self { certificate, key: Zeroizing::new(key), ends_at: Timestamp::from_millis(content.ends_at) })
     }
 
-    /// Replaces the file.
     pub fn write(&self, state: &Path) -> io::Result<()> {
         let content = Content {
             certificate: digest::hex(&self.certificate),

@@ -30,10 +30,10 @@ pub fn show(app: &App) -> Vec<SettingView> {
         .collect()
 }
 
-/// The files of a valid configuration, as they are now, and whether they are trusted.
+/// Checks the configuration files as they are on the disk now. The answer lists them and says whether they are trusted.
 ///
 /// # Errors
-/// With every problem when the configuration is wrong, whatever is in force in its place.
+/// All problems of a wrong configuration together, even while an older trusted one is in force.
 pub fn check(env: &Env, project: &Project) -> Result<ConfigCheckView> {
     let checked = trust::check_present(env, project);
     let (layers, state) = checked.map_err(|error| match error.downcast::<ConfigError>() {
@@ -58,7 +58,7 @@ const NEW_FILE_MODE: u32 = 0o644;
 /// A copy of a configuration file that is being edited. Dropping it removes the copy.
 #[derive(Debug)]
 pub struct ConfigDraft {
-    /// The file, without links.
+    /// The path of the file, with links resolved.
     pub path: PathBuf,
     /// The file's text when the edit began; `None` if there was no file.
     pub original: Option<String>,
@@ -66,7 +66,7 @@ pub struct ConfigDraft {
 }
 
 impl ConfigDraft {
-    /// Copies the file to a private directory, outside of the project: agents do not see the copy.
+    /// Copies the file to a private directory outside of the project, where agents do not see the copy.
     pub fn begin(env: &Env, path: &Path) -> Result<Self> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let original = read(&path)?;
@@ -86,12 +86,12 @@ impl ConfigDraft {
         Ok(read(&self.copy)?.unwrap_or_default())
     }
 
-    /// Checks `text` as the new content of the file.
+    /// Checks `text` as the new content of the file, without writing it.
     pub fn check(&self, env: &Env, project: &Project, text: &str) -> Result<()> {
         Ok(check_text(project, env, &self.path, text)?)
     }
 
-    /// Writes a text to the file.
+    /// Replaces the text of the original file.
     ///
     /// # Errors
     /// When the file was changed meanwhile, or cannot be written.

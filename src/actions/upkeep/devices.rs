@@ -28,7 +28,7 @@ pub struct PairingRequest {
     /// The name of the device; `None` if the browser chooses it.
     pub name: Option<DeviceName>,
     pub lifetime: Duration,
-    /// The paired device that makes the code; `None` for the terminal.
+    /// The name of the paired device from which the code is made; `None` for the terminal.
     pub paired_from: Option<String>,
 }
 
@@ -61,7 +61,8 @@ fn view(device: &Device) -> DeviceView {
     }
 }
 
-/// Makes a code that pairs one browser. `host` is the name of the page's host on this machine, which stays from now on.
+/// Makes a code that pairs one browser. `host` is the host name of the page on this machine; it is stored with the devices, so
+/// that later servers use the same name.
 ///
 /// # Errors
 /// `devices_unreadable`.
@@ -110,7 +111,6 @@ pub fn pair(app: &App, request: &PairingRequest) -> Result<DevicePairView> {
     })
 }
 
-/// The link with which a browser is paired.
 pub fn pairing_link(origin: &str, code: &str) -> String {
     format!("{origin}/pair?code={code}")
 }
@@ -156,7 +156,7 @@ impl DeviceFile {
         self.0.path()
     }
 
-    /// The devices; none without a file.
+    /// The paired devices; none when the file does not exist.
     ///
     /// # Errors
     /// `devices_unreadable` for a file that others can write, that is a link, or that this version does not understand.

@@ -9,10 +9,10 @@ use crate::{
     os::{exit_reason::ExitReason, foreground},
 };
 
-/// Lets the person's editor work on a file or directory, in the working directory `cwd`.
+/// Lets the person's editor work on a file or directory, in the working directory `cwd`, and waits until it exits.
 ///
 /// # Errors
-/// When it cannot be started, or fails.
+/// When the editor cannot be started, or exits with an error.
 pub fn run(env: &Env, path: &Path, cwd: &Path) -> Result<()> {
     let editor = editor(env);
     // The editor's variable is shell text, as git has it: `code --wait`.

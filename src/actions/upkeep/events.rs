@@ -28,7 +28,7 @@ pub struct EventQuery {
 }
 
 /// Calls `visit` with the matching events in order, a batch at a time, and with `follow` with new ones, until `visit` breaks.
-/// A server of the store that is away for a while ends no `follow`: `warn` receives a sentence, and no event is missed.
+/// With `follow`, an outage of the store's server does not end the call: `warn` gets a message, and no event is missed.
 ///
 /// # Errors
 /// `store_rewound` when the server's store has fewer events; errors of `visit` and the store.
@@ -77,8 +77,8 @@ pub fn each(
     }
 }
 
-/// Refuses a number above the newest event: its reader would miss the next events, which get these numbers again. That happens on a
-/// server alone: a restored file goes on above its old numbers.
+/// Refuses a number above the newest event: its reader would miss the next events, which get these numbers again. This happens
+/// only with a store on a server; a restored file continues above its old numbers.
 fn check_not_rewound(tx: &ReadTx<'_>, seen: i64) -> Result<(), StoreError> {
     let newest = events::last_seq(tx)?;
     if newest < seen { Err(StoreError::Rewound { seen, newest }) } else { Ok(()) }

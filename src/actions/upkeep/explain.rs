@@ -288,7 +288,7 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
     view.fact("verdict", message, "rules", Some(now));
 }
 
-/// Explains the task or the session of this id.
+/// Explains the task or the session that has this id.
 ///
 /// # Errors
 /// `ambiguous` when there are both; `not_found`; `invalid_value` for a text that is no id.

@@ -12,7 +12,7 @@ pub const CONTRACT_FILE: &str = "AGENTS.md";
 /// The longest contract that is read from a file, in bytes.
 const MAX_CONTRACT_BYTES: u64 = 256 << 10;
 
-/// The digests of the contracts of earlier versions. A file with one of them has no changes of a person.
+/// The digests of the contracts of earlier versions. A file with one of them was not changed by a person.
 const EARLIER: &[&str] = &[
     "2b2d6c18d570cf987c3c3c4f3bff87bfc04e30e99a88adae17e6d699b6fbcb51",
     "35c9fb10279bfc4ce4aac46b9b9523babb4863df9ca3c165e6025aa3f96b869c",
@@ -25,7 +25,7 @@ const EARLIER: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guide {
     pub text: String,
-    /// The project's own file; `None` for the contract of this version.
+    /// The project's own file that has the contract; `None` for the contract of this version.
     pub file: Option<PathBuf>,
 }
 
@@ -97,11 +97,11 @@ pub const PAGES: &[GuidePage] = pages![
     "worker-api",
 ];
 
-/// Topics that had a guide of their own, each with the guide that has its section now.
+/// Topics whose own guide no longer exists, each with the guide that has a section about it.
 const SECTIONS: &[(&str, &str)] =
     &[("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")];
 
-/// The guide of a topic, which may be given as the path of its page, or of the guide that has a section about it.
+/// The guide of a topic. `topic` may also be the path of a guide's page, or an old topic that is now a section of another guide.
 ///
 /// # Errors
 /// `not_found`, with topics that resemble it.
@@ -132,7 +132,7 @@ impl GuidePage {
         self.source.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
 
-    /// The page without comments, which no reader of a rendered page sees, and without the tests' marks at its blocks.
+    /// The page as a reader should see it: without HTML comments, and without the marks for tests at its code blocks.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut rest = self.source;

@@ -17,7 +17,7 @@ use crate::{
 };
 
 const MAX_NAMED: usize = 5;
-/// A host without sessions, jobs and lanes that was silent for longer is left out of the list.
+/// After this time a silent host without sessions, jobs and lanes is left out of the list.
 const SHOWN_AFTER_SILENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl KnownHost {
         OtherHost::new(&self.name, &host::name(), None).name
     }
 
-    /// Whether `text` is its id or its name, with the pid namespace or without.
+    /// Whether `text` is the host's id or its name, with the pid namespace or without.
     fn is_named(&self, text: &str) -> bool {
         let machine = self.name.rsplit_once('/').map_or(self.name.as_str(), |(machine, _)| machine);
         self.id.as_deref() == Some(text) || self.name == text || machine == text
@@ -82,7 +82,7 @@ fn is_own(own: &HostIdentity, host: &KnownHost) -> bool {
     own.owns(&host.name, host.id.as_deref())
 }
 
-/// The other host of this id or name.
+/// Finds another host by its id or name.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; `host_alive` for this host.
@@ -166,10 +166,10 @@ fn view(host: &KnownHost, here: bool, has_clock: bool) -> HostView {
     }
 }
 
-/// Gives this host a new random id. Records under the old id belong to the other machine that has it. The store on a
-/// server hears of it at once, so that the other machine may write again.
+/// Gives this host a new random id. Records under the old id belong to the other machine that has it. A store on a server gets
+/// the new id at once, so that the other machine may write again.
 pub fn renew(app: &App) -> Result<Answer> {
-    // A store that cannot be asked now does not keep the host from its id.
+    // A store that cannot be read now does not keep the host from getting a new id.
     let left = list(app, false).ok().and_then(|hosts| hosts.into_iter().find(|host| host.here));
     let (before, new) = host::renew_identity().map_err(|error| StoreError::io("the id of this host", error))?;
     let shown = new.id.clone().unwrap_or_default();

@@ -37,7 +37,7 @@ const PASTE_TEXT: &str =
 
 enum Place {
     File,
-    /// On a server; `is_new` says whether the address must be written to the configuration.
+    /// The store is on a server; `is_new` says whether its address must be written to the configuration.
     Server {
         url: String,
         is_new: bool,
@@ -57,7 +57,7 @@ fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
             let engine = layers.text_in_files("store", "engine");
             (settings.store, !is_named && engine.as_deref() == Some(StoreEngine::Postgres.as_str()))
         }
-        // A configuration that is wrong is what `config check` tells; a store in a file is found without it.
+        // `config check` reports a wrong configuration; a store in a file is found without it.
         Err(_) if project.store.exists() => (StoreSettings::default(), false),
         Err(error) => return Err(error.into()),
     };
@@ -75,7 +75,7 @@ fn no_address() -> anyhow::Error {
     if cfg!(feature = "postgres") { StoreError::NoAddress.into() } else { StoreError::NoPostgres.into() }
 }
 
-/// Refuses to leave the tasks of the project's file behind: `store copy` takes them along.
+/// Refuses a move to a server while the project's file has tasks: `init` would leave them behind, and `store copy` moves them.
 fn refuse_tasks_left_behind(project: &Project) -> Result<()> {
     if !project.store.exists() {
         return Ok(());
@@ -101,8 +101,8 @@ fn migrate(_: &Env, _: &str) -> Result<()> {
 }
 
 /// Creates configuration, store, ignore file, agent contract and the schema of the configuration where they are missing. A
-/// contract of an earlier version that no person has changed is replaced, and so is the schema of another version. `new` begins
-/// a new store where one that was here before is gone. `store` is the address of a server where the store is to be from now on.
+/// contract of an earlier version that no person has changed is replaced, and so is the schema of another version. `new` allows a
+/// new store in place of an earlier one whose file is gone. `store` is the address of the server that is to hold the store.
 ///
 /// # Errors
 /// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used. For a server: `no_postgres`,
@@ -155,7 +155,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     let (schema, text) = (project.state.join(SCHEMA_FILE), format!("{:#}\n", config::schema()));
     match fs::read_to_string(&schema) {
         Ok(found) if found == text => {}
-        // That of another version.
+        // A schema of another version.
         Ok(_) => write(&schema, &text, 0o600, &mut updated)?,
         Err(_) => write(&schema, &text, 0o600, &mut created)?,
     }

@@ -34,7 +34,6 @@ struct Content<T> {
 }
 
 impl PrivateJson {
-    /// `NAME.json` in this directory, with its lock beside it.
     pub(super) fn new(dir: &Path, name: &str) -> Self {
         Self { path: dir.join(format!("{name}.json")), lock: dir.join(format!("{name}.lock")) }
     }
@@ -43,10 +42,10 @@ impl PrivateJson {
         &self.path
     }
 
-    /// The content; the default without a file.
+    /// Reads the content; the default value when the file does not exist.
     ///
     /// # Errors
-    /// For a file that others can write or read, that is a link, or that this version does not understand.
+    /// When others can read or write the file, when it is a link, or when this version does not understand it.
     pub(super) fn read<T: DeserializeOwned + Default>(&self) -> io::Result<T> {
         let text = match read_private(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
@@ -59,19 +58,18 @@ impl PrivateJson {
         }
     }
 
-    /// The lock for changes.
+    /// Acquires the lock that each change needs. Fails with `TimedOut` when another process keeps it.
     pub(super) fn lock(&self) -> io::Result<FileLock> {
         FileLock::acquire_within(&self.lock, LOCK_TIMEOUT)?.ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
 
-    /// Replaces the content.
     pub(super) fn write<T: Serialize>(&self, value: &T) -> io::Result<()> {
         let text = serde_json::to_vec(&Content { version: VERSION, value }).map_err(io::Error::other)?;
         files::write_atomic(&self.path, &text, 0o600)
     }
 }
 
-/// The text of a file that this user alone can read and write.
+/// Reads a file, and fails unless only this user can read and write it.
 pub(super) fn read_private(path: &Path) -> io::Result<Zeroizing<String>> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let file: File = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;

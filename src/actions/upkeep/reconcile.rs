@@ -46,8 +46,8 @@ use crate::{
 
 type Assessment = (Session, Liveness);
 
-/// Checks every session that is not final and writes the result. With `dry_run` the judgement is the same and nothing is
-/// written. While another reconcile is running, the answer says only that.
+/// Checks every session that is not final and records the result. With `dry_run` it makes the same decisions and writes nothing.
+/// While another reconcile is running it does nothing, and the answer says so.
 pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     // A dry run takes no lock, and a missing store is not created for one.
     let lock =
@@ -58,7 +58,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     if !dry_run && let Some(dir) = adapters::state_dir(&app.env) {
         let _ = SessionDir::forget_abandoned_starts(&dir, false);
     }
-    // Before this host writes: it has been heard of then, too.
+    // Read before this host writes to the store, which counts as a sign that it is alive.
     let silent_hosts = silent_hosts::find(app)?;
     if !dry_run {
         if app.settings.store.is_on_server() {

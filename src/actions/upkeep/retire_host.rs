@@ -1,5 +1,5 @@
-//! Giving up another host that will not come back: its sessions, their claims and its jobs, in one write. Nothing there can be
-//! stopped from here, or proven to be over: that it is over is the caller's word, which counts once the host is silent.
+//! Gives up another host that will not come back: its sessions, their claims and its jobs, in one transaction. Fairway cannot
+//! stop or check processes there. It takes the caller's word that they are over, but only once the host is silent.
 
 use anyhow::Result;
 
@@ -33,12 +33,12 @@ use crate::{
 };
 
 /// Records the sessions of another host as failed and its jobs as lost, and releases the claims of its sessions. Work in review
-/// stays. The lanes whose worktree is there stay too; the answer says of which a remote has the branch, as far as this checkout
-/// knows. `name`: the host's id or name.
+/// stays. Lanes whose worktree is on that host stay too; the answer lists them and says of each whether a remote had its branch
+/// at the last fetch here. `name` is the host's id or name.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; `host_alive` for this host, and without `force` while the host is heard of; `inside_session`,
-/// `not_confirmed`.
+/// `not_found`, `ambiguous`; `host_alive` for this host, and without `force` while the other host still reports;
+/// `inside_session`, `not_confirmed`.
 pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer> {
     inside_session::refuse(app, "host retire")?;
     text_limits::check_line("reason", reason)?;
@@ -58,7 +58,7 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
             document.sessions.push(session.id.to_string());
         }
         for job in jobs::active(tx)?.iter().filter(|job| host.owns(&job.host, job.host_id.as_deref())) {
-            // A container of this machine may share the directory: there a supervisor proves that it is at work.
+            // A container of this machine may share the directory; a locked job there still has a supervisor.
             if JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(true) {
                 notes.push(format!("the job {} stays: its supervisor works", job.id.short()));
                 continue;
@@ -129,7 +129,7 @@ fn refuse_recent(
     force: bool,
     command: String,
 ) -> Result<Option<LastHeard>> {
-    // A host that only has lanes was never heard of.
+    // A host that only has lanes has never written to the store.
     let Some(at) = host.last_seen else { return Ok(None) };
     let heard = LastHeard::new(at, tx.now());
     let subject = Subject { name: "its sessions".into(), recorded: &host.name, there: None, force: command };

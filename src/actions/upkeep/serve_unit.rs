@@ -19,10 +19,10 @@ use crate::{
 
 /// The first line of a unit that Fairway wrote. Another file is never replaced or removed.
 const MARK: &str = "# Written by fairway serve --install; fairway serve --uninstall removes it.";
-/// The ports of which one is chosen by the project's path.
+/// First of the ports from which the project's path chooses one.
 const FIRST_PORT: u16 = 7400;
 const PORTS: u16 = 500;
-/// The target of a user's session, whose directory has links to the units that it starts.
+/// The systemd target that starts the unit at login. Its directory has links to such units.
 const WANTED_BY: &str = "default.target";
 /// Variables that say where Fairway's files and programs are. No variable with a secret is among them.
 const PASSED_ON: &[&str] = &[
@@ -36,9 +36,9 @@ const PASSED_ON: &[&str] = &[
 
 #[derive(Debug, Clone, Copy)]
 pub struct ServeUnitRequest {
-    /// The port on 127.0.0.1; `None` for that of the unit which is there, else for one that is free.
+    /// The port on 127.0.0.1; `None` keeps the port of the installed unit, or chooses a free one.
     pub port: Option<u16>,
-    /// The address in the network.
+    /// The address at which other machines reach the server; `None` for this machine only.
     pub listen: Option<SocketAddr>,
     pub is_unencrypted: bool,
 }
@@ -48,7 +48,7 @@ struct Unit {
     name: String,
 }
 
-/// Writes the unit. Nothing is started.
+/// Writes the unit file. Starts nothing.
 ///
 /// # Errors
 /// `inside_session`; `exists` for a file that Fairway did not write; `invalid_value` for an address without a port.
@@ -73,7 +73,7 @@ pub fn install(app: &App, request: &ServeUnitRequest) -> Result<ServeUnitView> {
         files::write_atomic(&unit.file, text.as_bytes(), 0o644).with_context(cannot)?;
     }
     let mut commands = vec!["systemctl --user daemon-reload".to_owned()];
-    // `enable --now` leaves a server as it is that runs by the former unit.
+    // `enable --now` does not restart a server that runs by the former unit.
     commands.push(format!("systemctl --user enable --now {}", unit.name));
     if before.is_some() && is_new {
         commands.push(format!("systemctl --user restart {}", unit.name));
@@ -81,7 +81,7 @@ pub fn install(app: &App, request: &ServeUnitRequest) -> Result<ServeUnitView> {
     Ok(ServeUnitView { commands, changed: is_new, port: Some(port), ..unit.view() })
 }
 
-/// Removes the unit, and the link by which it is started at login. A server that runs goes on.
+/// Removes the unit, and the link by which systemd starts it at login. A running server continues.
 ///
 /// # Errors
 /// `inside_session`; `exists` for a file that Fairway did not write.

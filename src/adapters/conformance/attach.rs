@@ -1,4 +1,4 @@
-//! Probes of `attach`: a terminal at a session.
+//! Probes of `attach`: a terminal that is attached to a session.
 
 use std::{
     io::{self, Read},
@@ -15,7 +15,7 @@ use crate::os::{child::Running, pty::Pty, terminal::Size};
 const SIZE: Size = Size { rows: 24, cols: 80 };
 /// The text that the program prints.
 const MARKER_TEXT: &str = "shown on attach";
-/// How long a script may take to see that its terminal is gone.
+/// How long a script may take to notice that its terminal is closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn run(bench: &Harness) {
@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Harness) {
     bench.probe("is-attached", "true while a terminal is attached, false after", || reports_attached(bench));
 }
 
-/// A script that attaches a terminal of ours to a session.
+/// A running `attach` in a terminal of the suite.
 struct AttachedTerminal {
     terminal: Pty,
     script: Running,
@@ -37,7 +37,7 @@ impl AttachedTerminal {
         Ok(Self { terminal, script, output: Vec::new() })
     }
 
-    /// Takes what is shown now, so that the drawing program never blocks.
+    /// Reads the output that is there now, so that the program never blocks while it draws. Returns all output so far.
     fn read(&mut self) -> &[u8] {
         let mut buffer = [0; 16 * 1024];
         loop {
@@ -51,7 +51,7 @@ impl AttachedTerminal {
         &self.output
     }
 
-    /// Closes the terminal and waits for the script's end.
+    /// Closes the terminal and waits until the script has ended; kills it after [`EXIT_TIMEOUT`].
     fn detach(self) -> ProbeResult {
         let Self { terminal, mut script, .. } = self;
         drop(terminal);

@@ -4,27 +4,26 @@ use std::{io, time::Duration};
 
 use crate::os::{capture::Captured, exit_reason::ExitReason};
 
-/// How much of something unexpected is told, in characters.
+/// How much of an unexpected text a report quotes, in characters.
 const MAX_QUOTED_CHARS: usize = 300;
 
 /// Why a probe did not pass.
 #[derive(Debug)]
 pub(super) enum Deviation {
-    /// Something else was seen than was expected.
+    /// The script did not behave as expected.
     Differs {
         /// The expected answer.
         expected: String,
         /// The answer.
         seen: String,
     },
-    /// The script does not do this, and may leave it out.
+    /// The script does not support the operation, which is optional.
     Unsupported,
-    /// The check itself was ended.
+    /// A signal ended the suite.
     Interrupted,
 }
 
 impl Deviation {
-    /// Something else was seen.
     pub fn differs(expected: impl Into<String>, seen: impl Into<String>) -> Self {
         Self::Differs { expected: expected.into(), seen: seen.into() }
     }
@@ -38,16 +37,13 @@ pub(super) type ProbeResult = Result<(), Deviation>;
 pub(super) struct CallResult {
     /// How the script ended.
     pub end: ExitReason,
-    /// The bytes that it printed.
     pub stdout: Vec<u8>,
-    /// Its notes on stderr.
     pub stderr: Vec<u8>,
-    /// How long it took.
     pub duration: Duration,
 }
 
 impl CallResult {
-    /// The answer of a call.
+    /// The result of a call. A script that could not be run is a deviation.
     pub fn of(done: io::Result<Captured>, took: Duration) -> Result<Self, Deviation> {
         match done {
             Ok(Captured { exit: end, stdout, stderr }) => Ok(Self { end, stdout, stderr, duration: took }),
@@ -55,32 +51,29 @@ impl CallResult {
         }
     }
 
-    /// The result of a call that exited with 0.
+    /// Passes on a call that exited with 0; any other end is a deviation.
     pub fn expect_success(self) -> Result<Self, Deviation> {
         if self.end == ExitReason::Code(0) { Ok(self) } else { Err(Deviation::differs("exit code 0", self.describe())) }
     }
 
-    /// Whether it does not know the operation.
+    /// Whether the script answered with exit code 2: it does not know the operation.
     pub fn is_unknown_operation(&self) -> bool {
         self.end == ExitReason::Code(2)
     }
 
-    /// The text that it printed, without the newlines at its end, as every caller reads it.
+    /// The text on stdout without the newlines at its end, as callers of the protocol read it.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
 
-    /// Demands exactly this text.
-    ///
-    /// # Errors
-    /// When it exited with another code than 0, or printed something else.
+    /// Requires exit code 0 and exactly this text on stdout.
     pub fn expect_text(self, expected: &str) -> ProbeResult {
         let said = self.expect_success()?;
         let text = said.text();
         if text == expected { Ok(()) } else { Err(Deviation::differs(quoted(expected), quoted(&text))) }
     }
 
-    /// The exit and the output, for the report.
+    /// Describes the exit, stdout and stderr for the report.
     pub fn describe(&self) -> String {
         let end = match self.end {
             ExitReason::Code(code) => format!("exit code {code}"),
@@ -95,7 +88,7 @@ impl CallResult {
     }
 }
 
-/// A text as it can be told: in quotes, with what cannot be seen escaped, and no longer than a line can hold.
+/// A text for the report: in quotes, shortened, with invisible characters escaped.
 pub(super) fn quoted(text: &str) -> String {
     let mut characters = text.chars();
     let head: String = characters.by_ref().take(MAX_QUOTED_CHARS).collect();
@@ -105,7 +98,7 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// Where two texts part, and what stands there.
+/// The deviation between two texts, which shows both around the first byte that differs.
 pub(super) fn first_difference(expected: &[u8], seen: &[u8]) -> Deviation {
     const AROUND: usize = 40;
     let at = expected.iter().zip(seen).take_while(|(one, other)| one == other).count();

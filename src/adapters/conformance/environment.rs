@@ -1,4 +1,5 @@
-//! Environment, directory and arguments of the program: exactly the given ones, nothing from the caller's surroundings.
+//! Probes of the program's environment, directory and arguments: they must be exactly the given ones, with nothing from the
+//! script's caller.
 
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt};
 
@@ -13,10 +14,10 @@ use crate::{
     os::files,
 };
 
-/// A value that the surroundings of a call hold, and that no program may see which was not given it.
+/// The value of variables in the environment of a call. A program must not see it unless the variable was given to it.
 const CALLER_VALUE: &str = "of-the-surroundings";
 
-/// Values that shells, multiplexers and editors would like to read.
+/// Values that shells, multiplexers and editors tend to interpret.
 const VALUES: &[(&str, &str)] = &[
     ("PROBE_QUOTES", r#"it's "so" `id` $(id) $HOME ${HOME} \ \\ \n ; & | < > * ? ! # % ~"#),
     ("PROBE_LINES", "one\n two \n\n\tthree\n"),
@@ -30,7 +31,7 @@ const VALUES: &[(&str, &str)] = &[
     ("probe_lower", "kept"),
 ];
 
-/// How long a long value is, in bytes: longer than a multiplexer's command line.
+/// The length of a long value, in bytes: longer than a multiplexer's command line.
 const LONG_VALUE_BYTES: usize = 20_000;
 
 pub(super) fn run(bench: &Harness) {
@@ -75,7 +76,7 @@ fn with_name(name: &str, wrong: Deviation) -> Deviation {
     }
 }
 
-/// Nothing in a value was run: the file that one of them would make is not there.
+/// Checks that nothing in a value was run: the file that one of the values would create must not exist.
 fn check_not_executed(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     let places = [one.work_dir(), bench.dir().to_path_buf(), bench.dir().join("state")];
     match places.iter().find(|place| place.join("canary").exists()) {
@@ -84,7 +85,7 @@ fn check_not_executed(bench: &Harness, one: &ProbeSession<'_>) -> ProbeResult {
     }
 }
 
-/// Starts a session among other surroundings.
+/// Starts a session by a call with these additional variables.
 fn start_with_env(bench: &Harness, one: &ProbeSession<'_>, around: &[(&str, &str)]) -> ProbeResult {
     let adapter = bench.adapter.clone().with_env(around.iter().copied());
     one.call_start_with(&adapter)?.expect_success()?;
@@ -140,7 +141,7 @@ fn not_leaked(bench: &Harness) -> ProbeResult {
     }
 }
 
-/// A server that was started by the first call must not hand its environment to the second one's program.
+/// A server that the first call has started must not pass its environment to the program of the second one.
 fn not_stale(bench: &Harness) -> ProbeResult {
     const NAME: &str = "PROBE_AROUND";
     let first = ProbeSession::of_probe(bench, "first")?;
@@ -177,7 +178,7 @@ fn directory(bench: &Harness) -> ProbeResult {
 fn arguments(bench: &Harness) -> ProbeResult {
     let given = ["a b", "$HOME", "; x;", "it's", "é\nx", "", "*", "--", "`id`", "\"", "\\", "#(touch canary)"];
     let mut one = ProbeSession::with_args(bench, "words", &[], &given)?;
-    // The same words in both forms: a script that knows only the text reads that.
+    // The words are given in both forms, because a script may know only the text.
     let text = one.config.command.clone().unwrap_or_default();
     one.config.argv = shell_words::split(text.trim_start_matches("exec ")).ok();
     one.config.command = one.config.argv.as_ref().map(shell_words::join);

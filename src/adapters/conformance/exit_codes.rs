@@ -1,4 +1,4 @@
-//! Exit code 2 means "not known", and nothing else does by accident.
+//! Probes of exit code 2: it must mean "unknown operation" and nothing else.
 
 use super::{
     call_result::{Deviation, ProbeResult},

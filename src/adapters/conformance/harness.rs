@@ -1,4 +1,4 @@
-//! Where a script is tried: a private directory, names of our own, and everything ended and removed when it is over.
+//! The surroundings of a check: a private directory and unique session names. Everything is ended and removed afterwards.
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,28 +21,27 @@ use crate::{
     wire::{ProbeOutcome, ProbeView},
 };
 
-/// How long an operation may take, `start` apart: the caller's limit.
+/// The protocol's time limit for all operations other than `start`.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time of a `start`.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long something may take to be seen that must come.
+/// How long an expected effect may take to appear.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The wait for something that should not come.
+/// How long to wait for an effect that has failed to appear before.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a `stop` may take that only tidies up.
+/// How long a `stop` may take while the suite cleans up.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_millis(500);
-/// The variable that everything in our sessions has, so that what a script does not end is found.
+/// The environment variable by which the suite finds processes that a script did not end.
 pub(super) const TAG_VAR: &str = "PROBE_MARK";
 /// The program in the probed sessions: this executable under a unique name.
 pub(super) const PROBE_PROGRAM: &str = "fw-probe";
 
-/// The place of one check.
+/// The state of one check of a script.
 #[derive(Debug)]
 pub(super) struct Harness {
-    /// The script.
     pub adapter: Adapter,
-    /// The beginning of every name.
+    /// The beginning of all session names.
     pub name_prefix: String,
     clock: Clock,
     dir: PathBuf,
@@ -50,16 +49,16 @@ pub(super) struct Harness {
     interrupted_by: Cell<Option<Signal>>,
     wanted: BTreeSet<String>,
     unsupported: RefCell<BTreeSet<&'static str>>,
-    /// Operations that did not answer: they are not asked again.
+    /// Operations that did not answer in time; they are not called again.
     hung: RefCell<BTreeSet<String>>,
-    /// Operations that did not bring about what they should.
+    /// Operations whose expected effect did not appear.
     missed: RefCell<BTreeSet<&'static str>>,
     started: RefCell<BTreeSet<String>>,
     probes: RefCell<Vec<(&'static str, ProbeView)>>,
 }
 
 impl Harness {
-    /// Makes the directory; from now on signals are caught.
+    /// Creates the directory of the check. From now on signals are caught, so that they end the check in order.
     pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
         let signals = SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
@@ -89,22 +88,21 @@ impl Harness {
         })
     }
 
-    /// The time now.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The directory of everything.
+    /// The directory of the check, with the files of all its sessions.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The entry in the environment of everything that our sessions run.
+    /// The environment entry (`NAME=value`) that every process of the check's sessions has.
     pub fn env_tag(&self) -> String {
         format!("{TAG_VAR}={}", self.dir.display())
     }
 
-    /// The signal that ended the check, if one did.
+    /// The signal that interrupted the check; `None` when there was none so far.
     pub fn interrupted_by(&self) -> Option<Signal> {
         if self.interrupted_by.get().is_none() {
             self.interrupted_by.set(self.signals.next().ok().flatten());
@@ -112,27 +110,28 @@ impl Harness {
         self.interrupted_by.get()
     }
 
-    /// Whether an operation is to be looked at.
+    /// Whether the user asked for a check of this operation, or for all of them.
     pub fn wants(&self, operation: &str) -> bool {
         self.wanted.is_empty() || self.wanted.contains(operation)
     }
 
-    /// Whether one of these is to be looked at and is supported.
+    /// Whether one of these operations is to be checked and is supported.
     pub fn should_probe(&self, operations: &[&str]) -> bool {
         operations.iter().any(|one| self.wants(one) && self.supports(one))
     }
 
-    /// Whether the script knows an operation, as far as it is known by now.
+    /// Whether the script supports the operation, as far as that is known by now.
     pub fn supports(&self, operation: &str) -> bool {
         !self.unsupported.borrow().contains(operation)
     }
 
-    /// Takes note that it does not.
+    /// Notes that the script does not support the operation, so that it is not probed.
     pub fn mark_unsupported(&self, operation: &'static str) {
         self.unsupported.borrow_mut().insert(operation);
     }
 
-    /// Tries something, and keeps what it came to. Nothing where the operation is not looked at or not supported.
+    /// Runs a probe and stores its result. Does nothing when the operation is not to be checked, is unsupported, or a signal has
+    /// interrupted the check.
     pub fn probe(&self, operation: &'static str, what: &'static str, look: impl FnOnce() -> ProbeResult) {
         if !self.should_probe(&[operation]) || self.interrupted_by().is_some() {
             return;
@@ -148,17 +147,16 @@ impl Harness {
         self.probes.borrow_mut().push((operation, ProbeView { what, verdict, expected, seen, duration_ms }));
     }
 
-    /// The results for an operation.
     pub fn results_of(&self, operation: &str) -> Vec<ProbeView> {
         self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
     }
 
-    /// Calls the script.
+    /// Calls the script. An unsupported operation, one that has hung before, and a call that does not end in time are deviations.
     pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         self.call_with(&self.adapter, args, stdin)
     }
 
-    /// Calls the script among other surroundings.
+    /// Like [`call`](Self::call), but with the environment of `adapter`.
     pub fn call_with(&self, adapter: &Adapter, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         let operation = args.first().copied().unwrap_or_default();
         if self.interrupted_by().is_some() {
@@ -183,10 +181,8 @@ impl Harness {
         Ok(said)
     }
 
-    /// Calls the script and waits, like other callers, until everybody has closed its stdout and stderr.
-    ///
-    /// # Errors
-    /// When it cannot be run, or another process keeps them open.
+    /// Calls the script and waits, like other callers, until every process has closed its stdout and stderr. A process that keeps
+    /// them open longer than `limit` is a deviation.
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<CallResult, Deviation> {
         self.note_started(args);
         let begun = Instant::now();
@@ -198,14 +194,15 @@ impl Harness {
         Ok(said)
     }
 
-    /// Takes note of what must be stopped in the end.
+    /// Remembers the session of a `start` call, so that it is stopped at the end of the check.
     pub fn note_started(&self, args: &[&str]) {
         if let ["start", name, ..] = args {
             self.started.borrow_mut().insert((*name).to_owned());
         }
     }
 
-    /// Waits for something that an operation must bring about; one that did not do so before is not waited for as long.
+    /// Waits until `ask` returns a value, the effect of an operation. When it fails, `what` was expected and `seen` describes the
+    /// actual state. After one failure the wait for the same operation is shorter.
     pub fn wait_for<T>(
         &self,
         operation: &'static str,
@@ -224,7 +221,7 @@ impl Harness {
         })
     }
 
-    /// Stops every session, ends whatever is left of them, and removes the directory.
+    /// Stops every session, kills the processes that remain, and removes the directory.
     fn clean_up(&self) {
         for name in self.started.borrow().iter() {
             if !self.hung.borrow().contains("stop") {
@@ -236,7 +233,7 @@ impl Harness {
         }
         let mark = self.env_tag();
         let _ = process_tree::terminate(GRACE, || process_tree::with_env_entry(&mark));
-        // A multiplexer's server names its socket.
+        // A multiplexer's server has the path of its socket in its command line.
         let place = self.dir.display().to_string();
         let _ = process_tree::terminate(GRACE, || process_tree::with_command_line_text(&place));
         let _ = fs::remove_dir_all(&self.dir);
@@ -249,7 +246,7 @@ impl Drop for Harness {
     }
 }
 
-/// Creates a new directory and returns the prefix of all session names with it.
+/// Creates a new directory and returns it with the prefix of all session names.
 fn create_temp_dir(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
     const TRIES: usize = 100;
     for _ in 0..TRIES {

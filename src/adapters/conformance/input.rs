@@ -1,4 +1,4 @@
-//! Input of a session: nudges of any text, keys, interrupts.
+//! Probes of a session's input: texts of any kind, keys, interrupts.
 
 use super::{
     call_result::{Deviation, ProbeResult, first_difference},
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::adapters::plumbing::probe_program::{self, read_record};
 
-/// The brackets around a paste.
+/// The start and the end of a bracketed paste.
 const PASTE_START: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
-/// How long a long nudge is, in bytes.
+/// The length of a long nudge, in bytes.
 const LONG_TEXT_BYTES: usize = 40_000;
 
-/// Lines that shells, multiplexers and editors would like to read.
+/// Lines that shells, multiplexers and editors tend to interpret.
 const TRICKY_LINES: &[&str] = &[
     "- begins like a flag",
     r#"it's "quoted" $HOME ${HOME} $(id) `id` \ \\ \n ; & && || | < > * ? [a] {b,c} ! !! # ~ %"#,
@@ -25,7 +25,7 @@ const TRICKY_LINES: &[&str] = &[
     "ends with;",
 ];
 
-/// A long text of all that; it ends in `;`.
+/// A text of [`LONG_TEXT_BYTES`] or more, made of [`TRICKY_LINES`]. It ends with `;`.
 pub(super) fn long_text() -> String {
     let round: String = TRICKY_LINES.iter().flat_map(|line| [line, "\n"]).collect();
     let mut text = round.repeat(LONG_TEXT_BYTES / round.len() + 1);
@@ -44,7 +44,7 @@ pub(super) fn run(bench: &Harness) {
     bench.probe("interrupt", "INT reaches the program, which runs on", || interrupt(bench));
 }
 
-/// Typed bytes as the program means them: without the brackets of pastes; Enter is CR in a terminal.
+/// The typed bytes as the program understands them: without the brackets of pastes, and with each CR (Enter) as a newline.
 fn normalized(typed: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(typed.len());
     let mut rest = typed;
@@ -60,7 +60,7 @@ fn normalized(typed: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Waits until exactly this text has been typed into a session since the last look.
+/// Waits until new input has arrived in a session, and requires that it is exactly this text.
 pub(super) fn expect_input(
     bench: &Harness,
     operation: &'static str,
@@ -126,7 +126,7 @@ fn paste_escape(bench: &Harness) -> ProbeResult {
     let typed = bench.wait_for("nudge", "the text arrives, and is submitted", ended, || "it does not".to_owned())?;
     one.stop()?;
     let count = typed.windows(PASTE_END.len()).filter(|part| *part == PASTE_END).count();
-    // Without brackets there is nothing to break out of.
+    // Without brackets the text cannot break out of anything.
     if !typed.starts_with(PASTE_START) || count == 1 {
         return Ok(());
     }
@@ -157,7 +157,7 @@ fn key_names(bench: &Harness) -> ProbeResult {
     one.stop()
 }
 
-/// Waits until one of these was typed, and nothing else.
+/// Waits for new input, and requires that it is exactly one of these forms.
 fn expect_key(bench: &Harness, one: &ProbeSession<'_>, keys: &str, forms: &[&[u8]]) -> ProbeResult {
     let whole = forms.iter().map(|form| form.len()).min().unwrap_or_default();
     let seen = || Some(one.unread_input()).filter(|typed| typed.len() >= whole);

@@ -1,4 +1,4 @@
-//! Starting, asking, stopping: also twice, at once, and again after an end.
+//! Probes of `start`, `is-running` and `stop`: also repeated, in parallel, and after a program's end.
 
 use std::{thread, time::Duration};
 
@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{adapters::StartReport, os::exit_reason::ExitReason};
 
-/// How many start at once.
+/// How many sessions start in parallel.
 const PARALLEL_STARTS: usize = 4;
-/// The time that a caller who reads to the end allows a start beyond its earlier duration.
+/// The time that a caller which reads to the end allows a start beyond the time of an earlier one.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
 
 pub(super) fn run(bench: &Harness) {
@@ -42,7 +42,7 @@ pub(super) fn run(bench: &Harness) {
     bench.probe("start", "what is no JSON object is a failure", || malformed_config(bench));
 }
 
-/// A session that runs.
+/// Starts a session with the probe program and waits until the program is ready.
 pub(super) fn start_session<'a>(bench: &'a Harness, tag: &str) -> Result<ProbeSession<'a>, Deviation> {
     let one = ProbeSession::of_probe(bench, tag)?;
     one.start()?;
@@ -74,7 +74,7 @@ fn detects_exit(bench: &Harness) -> ProbeResult {
     one.stop()
 }
 
-/// Ends a session's program behind the script's back.
+/// Kills a session's program without the script's knowledge.
 fn kill_program(one: &ProbeSession<'_>) -> ProbeResult {
     let gone = || Deviation::differs("a program that can be ended", "it is gone already");
     match one.process().ok_or_else(gone)?.signal(Signal::SIGKILL) {
@@ -128,7 +128,7 @@ fn name_reuse(bench: &Harness) -> ProbeResult {
     one.stop()
 }
 
-/// A session whose program has ended by itself, and that was not stopped.
+/// A session whose program has ended, although the session was not stopped.
 fn exited_session<'a>(bench: &'a Harness, tag: &str) -> Result<ProbeSession<'a>, Deviation> {
     let one = start_session(bench, tag)?;
     kill_program(&one)?;
@@ -171,7 +171,7 @@ fn race(bench: &Harness, tag: &str, was_there: bool) -> ProbeResult {
     }
 }
 
-/// Makes calls at once; answers with what was said, in their order.
+/// Makes calls in parallel and returns their results in the order of `calls`.
 pub(super) fn call_parallel(bench: &Harness, calls: &[(Vec<&str>, Vec<u8>)]) -> Result<Vec<CallResult>, Deviation> {
     const LIMIT: Duration = Duration::from_secs(60);
     let adapter = &bench.adapter;
@@ -204,7 +204,7 @@ fn start_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> P
     Ok(())
 }
 
-/// Starts them first when none runs, since a check may cover `stop` alone.
+/// Stops all sessions in parallel. Starts them first when none runs, because a check may cover `stop` alone.
 fn stop_all(bench: &Harness, all: Result<&[ProbeSession<'_>], &Deviation>) -> ProbeResult {
     let all = all.map_err(|_| Deviation::differs("directories to work in", "none"))?;
     if all.iter().all(|one| one.process().is_none()) {

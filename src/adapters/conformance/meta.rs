@@ -1,4 +1,4 @@
-//! Values that a session holds.
+//! Probes of the values that are stored with a session.
 
 use super::{
     call_result::{Deviation, ProbeResult, first_difference},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::env::vars;
 
-/// Values as they come back: callers trim the newlines at the end of an answer.
+/// Values as they come back: callers remove the newlines at the end of an answer.
 const VALUES: &[(&str, &str)] = &[
     ("fw_plain", "value"),
     ("fw_lines", "one\n\n two\n\tthree"),
@@ -57,12 +57,13 @@ fn start_environment(bench: &Harness) -> ProbeResult {
     one.start()?;
     expect_value(bench, &one.name, "PROBE_GONE", "")?;
     let run = format!("run-of-{}", bench.name_prefix);
-    // By this a caller tells its own session from another's of the same name. It is stored where it is no key yet.
+    // By this value a caller tells its own session from another caller's of the same name. A script that does not answer it from
+    // the environment gets it stored.
     let known = bench.call(&["get-meta", &one.name, vars::FAIRWAY_RUN_ID], b"")?.expect_success()?;
     if known.text().is_empty() {
         set(bench, &one.name, vars::FAIRWAY_RUN_ID, &run)?;
     }
-    // A part of the environment is enough: what may be secret need not outlive the start.
+    // A script may keep only a part of the environment: secrets need not outlive the start.
     let given = bench.call(&["get-meta", &one.name, "PROBE_GIVEN"], b"")?.expect_success()?;
     if !given.text().is_empty() {
         expect_value(bench, &one.name, "PROBE_GIVEN", "it's\n given;")?;

@@ -1,4 +1,4 @@
-//! Names that begin with one another: an operation on one session never touches the next.
+//! Probes with names that begin with one another: an operation on one session must never affect another one.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ pub(super) fn run(bench: &Harness) {
     });
 }
 
-/// The beginning of every name here, which is no session's.
+/// The common beginning of all names here; no session has it as its name.
 fn prefix(bench: &Harness) -> String {
     format!("{}-", bench.name_prefix)
 }
@@ -96,8 +96,8 @@ fn lists_running(bench: &Harness, all: &[ProbeSession<'_>]) -> ProbeResult {
     }
 }
 
-/// Does something to names of which there is no session, then to each that is there, and demands that only that one gets
-/// what it answers: the text that must arrive.
+/// Performs an operation on names without a session, then on each session. `act` returns the text that must arrive, and only the
+/// session named may get it.
 fn reaches_only(
     bench: &Harness,
     operation: &'static str,
@@ -114,7 +114,7 @@ fn reaches_only(
     check_no_other_input(all)
 }
 
-/// Nothing was typed into any of them that was not looked at.
+/// Checks that no session has input that was not read yet.
 fn check_no_other_input(all: &[ProbeSession<'_>]) -> ProbeResult {
     for one in all {
         let unread = one.unread_input();
@@ -130,7 +130,7 @@ fn nudged(bench: &Harness, all: &[ProbeSession<'_>]) -> ProbeResult {
     reaches_only(bench, "nudge", all, |name| {
         bench.call(&["nudge", name], name.as_bytes())?.expect_success().map(|_| format!("{name}\n"))
     })?;
-    // The long one goes to the shortest name, which all the others begin with.
+    // The long text goes to the shortest name, with which all the others begin.
     let Some(first) = all.first() else { return Ok(()) };
     let text = input::long_text();
     bench.call(&["nudge", &first.name], text.as_bytes())?.expect_success()?;

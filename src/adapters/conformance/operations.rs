@@ -1,4 +1,4 @@
-//! The operations of the exec session protocol, as far as the suite needs their names.
+//! The names of the operations of the exec session protocol.
 
 /// Every operation of the protocol, and [`UNKNOWN`].
 pub const OPERATIONS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! The screen of a session: `peek`, and the time of its last output.
+//! Probes of a session's screen: `peek`, and the time of the last output.
 
 use std::{fs, time::Duration};
 
@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{adapters::plumbing::probe_program, env::Timestamp};
 
-/// More than any screen holds.
+/// More lines than any screen has.
 const PRINTED_LINES: u32 = 120;
-/// How far two clocks may be apart, and how coarse a script's may be.
+/// The tolerance for the difference of two clocks and for a coarse clock of the script.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(bench: &Harness) {
@@ -48,7 +48,7 @@ fn expected_lines(from: u32) -> Vec<String> {
     (from..=PRINTED_LINES).map(probe_program::numbered_line).collect()
 }
 
-/// Demands these lines, once the multiplexer has drawn them.
+/// Waits until `peek` shows exactly these lines: a multiplexer needs time to draw them.
 fn expect_lines(bench: &Harness, one: &ProbeSession<'_>, lines: &str, expected: &[String]) -> ProbeResult {
     let seen = || peek_lines(bench, one, lines);
     let shown = || seen().ok().filter(|seen| seen == expected);

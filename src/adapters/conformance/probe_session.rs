@@ -1,4 +1,4 @@
-//! A session of the check's own, whose program tells everything that reaches it.
+//! A session of the check, whose program records everything that reaches it.
 
 use std::{cell::Cell, collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
 
@@ -17,12 +17,12 @@ use crate::{
     },
 };
 
-/// A session, started or not.
+/// A session of the check, started or not.
 #[derive(Debug)]
 pub(super) struct ProbeSession<'a> {
     bench: &'a Harness,
     pub name: String,
-    /// The configuration of its start.
+    /// The configuration for its `start`.
     pub config: StartConfig,
     output_dir: PathBuf,
     read_bytes: Cell<usize>,
@@ -30,12 +30,12 @@ pub(super) struct ProbeSession<'a> {
 }
 
 impl<'a> ProbeSession<'a> {
-    /// A session whose program is the probe, in a directory of its own.
+    /// A session that runs the probe program in a directory of its own.
     pub fn of_probe(bench: &'a Harness, tag: &str) -> Result<Self, Deviation> {
         Self::with_args(bench, tag, &[], &[])
     }
 
-    /// A session with flags for the probe, and words that it writes down.
+    /// A session that runs the probe program with these flags; the program records `words`, its further arguments.
     pub fn with_args(bench: &'a Harness, tag: &str, flags: &[&str], words: &[&str]) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         let (agent, directory) = (bench.dir().join("bin").join(PROBE_PROGRAM), session.output_dir.clone());
@@ -50,7 +50,7 @@ impl<'a> ProbeSession<'a> {
         Ok(session)
     }
 
-    /// A session whose program is shell text.
+    /// A session that runs shell text instead of the probe program.
     pub fn of_shell(bench: &'a Harness, tag: &str, command: &str) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         session.config.command = Some(command.to_owned());
@@ -70,63 +70,56 @@ impl<'a> ProbeSession<'a> {
         Ok(Self { bench, name, config, output_dir: directory, read_bytes: Cell::new(0), needs_stop: Cell::new(false) })
     }
 
-    /// The session under another name.
+    /// Changes only the name: the directories and the configuration stay.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// The directory that the program is started in.
     pub fn work_dir(&self) -> PathBuf {
         PathBuf::from(self.config.work_dir.as_deref().unwrap_or("/"))
     }
 
-    /// The directory that the program writes to.
+    /// The directory to which the probe program writes its records.
     pub fn output_dir(&self) -> &PathBuf {
         &self.output_dir
     }
 
-    /// Its start configuration as the script gets it.
+    /// The start configuration as the script reads it from stdin.
     pub fn config_json(&self) -> Vec<u8> {
         serde_json::to_vec(&self.config).unwrap_or_default()
     }
 
-    /// Starts it and waits until its program takes input.
-    ///
-    /// # Errors
-    /// When `start` fails, or says that it did what it did not.
+    /// Starts the session and waits until its program reads input. It is a deviation when `start` succeeds and the program never
+    /// runs.
     pub fn start(&self) -> ProbeResult {
         self.call_start()?.expect_success()?;
         self.wait_ready().map(drop)
     }
 
-    /// Calls `start`, whatever it answers.
+    /// Calls `start` and returns the result, whatever it is. The session is stopped when it is dropped.
     pub fn call_start(&self) -> Result<CallResult, Deviation> {
         self.call_start_with(&self.bench.adapter)
     }
 
-    /// Calls `start` among other surroundings.
+    /// Like [`call_start`](Self::call_start), but with the environment of `adapter`.
     pub fn call_start_with(&self, adapter: &Adapter) -> Result<CallResult, Deviation> {
         self.needs_stop.set(true);
         self.bench.call_with(adapter, &["start", &self.name], &self.config_json())
     }
 
-    /// Waits until the program takes input.
-    ///
-    /// # Errors
-    /// When it never does.
+    /// Waits until the probe program reads input, and returns its process.
     pub fn wait_ready(&self) -> Result<ProcessKey, Deviation> {
         let nothing = || "start exited with 0, and the program never ran".to_owned();
         self.bench.wait_for("start", "a session whose program runs", || self.process(), nothing)
     }
 
-    /// The program's process, once it takes input and while it lives.
+    /// The process of the probe program; `None` before it reads input and after it has ended.
     pub fn process(&self) -> Option<ProcessKey> {
         ProcessKey::of(String::from_utf8(read_record(&self.output_dir, probe_program::PID_FILE)?).ok()?.parse().ok()?)
     }
 
-    /// Whether the program lives.
     pub fn expect_alive(&self) -> ProbeResult {
         match self.process() {
             Some(process) if process.status() == ProcessStatus::Alive => Ok(()),
@@ -134,10 +127,7 @@ impl<'a> ProbeSession<'a> {
         }
     }
 
-    /// Stops it and demands that its program is gone when the call returns.
-    ///
-    /// # Errors
-    /// When it fails, or the program goes on.
+    /// Stops the session and requires that its program has ended when the call returns.
     pub fn stop(&self) -> ProbeResult {
         let process = self.process();
         self.needs_stop.set(false);
@@ -150,12 +140,12 @@ impl<'a> ProbeSession<'a> {
         }
     }
 
-    /// Takes note that it was stopped, or never was a session.
+    /// Notes that the session need not be stopped when it is dropped: it was stopped, or was never started.
     pub fn mark_stopped(&self) {
         self.needs_stop.set(false);
     }
 
-    /// Makes room for another session of the same name: what the program wrote down is forgotten.
+    /// Deletes the records of the program before another start of the session.
     pub fn clear_output(&self) {
         for entry in fs::read_dir(&self.output_dir).into_iter().flatten().flatten() {
             let _ = fs::remove_file(entry.path());
@@ -163,15 +153,12 @@ impl<'a> ProbeSession<'a> {
         self.read_bytes.set(0);
     }
 
-    /// Demands this answer to `is-running`.
-    ///
-    /// # Errors
-    /// When it is another one.
+    /// Requires that `is-running` answers `expected`.
     pub fn expect_running(&self, expected: bool) -> ProbeResult {
         self.bench.call(&["is-running", &self.name], b"")?.expect_text(if expected { "true" } else { "false" })
     }
 
-    /// The environment that the program was started with.
+    /// The environment of the program at its start, as the program recorded it.
     pub fn environment(&self) -> BTreeMap<OsString, Vec<u8>> {
         use std::os::unix::ffi::OsStringExt;
         let entries = read_record(&self.output_dir, probe_program::ENVIRONMENT_FILE).unwrap_or_default();
@@ -182,25 +169,25 @@ impl<'a> ProbeSession<'a> {
         entries.split(|byte| *byte == 0).filter_map(split).collect()
     }
 
-    /// The input since the last look at it.
+    /// The input since the last [`mark_read`](Self::mark_read).
     pub fn unread_input(&self) -> Vec<u8> {
         let all = read_record(&self.output_dir, probe_program::INPUT_FILE).unwrap_or_default();
         all.get(self.read_bytes.get()..).unwrap_or_default().to_vec()
     }
 
-    /// Takes what was typed for looked at.
+    /// Counts the next `bytes` of the input as read.
     pub fn mark_read(&self, bytes: usize) {
         self.read_bytes.set(self.read_bytes.get() + bytes);
     }
 
-    /// How often it was interrupted.
+    /// How many interrupts the program has received.
     pub fn interrupt_count(&self) -> usize {
         read_record(&self.output_dir, probe_program::INTERRUPTS_FILE).unwrap_or_default().len()
     }
 }
 
 impl Drop for ProbeSession<'_> {
-    /// A probe that fails leaves no session to the next one.
+    /// Stops the session, so that a failed probe does not affect the next one.
     fn drop(&mut self) {
         if self.needs_stop.get() {
             let _ = self.bench.call(&["stop", &self.name], b"");

@@ -1,5 +1,5 @@
-//! `stop` ends everything that a session started, also what left its group, its session or its parent, and what ignores
-//! TERM.
+//! Probes that `stop` ends all processes of a session, including those that have left its process group, its session or their
+//! parent, and those that ignore SIGTERM.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::os::process::{ProcessKey, ProcessStatus};
 
-/// One in the session's own group, one that ignores TERM, one in a session of its own, and one whose parent is gone besides.
-/// Each writes its pid.
+/// Starts a process in the session's own process group, one in a new session, and one in a new session whose parent ends. They
+/// ignore SIGTERM, and each writes its pid to a file.
 const TREE_SCRIPT: &str = r#"trap '' TERM HUP
 sleep 299 & echo $! >"$PROBE_AT/near"
 setsid sh -c 'trap "" TERM HUP; echo $$ >"$PROBE_AT/far"; sleep 299; :' </dev/null >/dev/null 2>&1 &
@@ -27,10 +27,10 @@ pub(super) fn run(bench: &Harness) {
     });
 }
 
-/// The processes of such a tree, by their names.
+/// The processes of [`TREE_SCRIPT`] by their names.
 type ProcessTree = Vec<(&'static str, ProcessKey)>;
 
-/// A session with a tree, and its processes.
+/// Starts a session with [`TREE_SCRIPT`] and waits until all of its processes run.
 fn start_tree<'a>(bench: &'a Harness, tag: &str) -> Result<(ProbeSession<'a>, ProcessTree), Deviation> {
     let mut one = ProbeSession::of_shell(bench, tag, TREE_SCRIPT)?;
     let at = one.output_dir().display().to_string();

@@ -1,4 +1,4 @@
-//! Questions: which programs run, what the script can do, and how quickly it answers.
+//! Probes of the operations that change nothing: their answers, and how quickly they come.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::{
 };
 use crate::adapters::Capabilities;
 
-/// How long a question may take.
+/// How long an answer may take.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often it is asked: one slow answer may be the machine's.
+/// How often a query is repeated: a single slow answer may be the machine's fault.
 const MAX_ATTEMPTS: usize = 3;
 /// The operations that change nothing.
 const READ_OPERATIONS: &[&str] =

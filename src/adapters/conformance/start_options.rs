@@ -1,5 +1,5 @@
-//! Further fields of a start configuration. A script that says it waits until a session is ready does all of it; one that does
-//! not may leave it out, but not half of it.
+//! Probes of the further fields of a start configuration. A script with the capability `ready` must support all of them; another
+//! script may leave them out.
 
 use std::{fs, path::Path};
 

@@ -19,11 +19,11 @@ use crate::{
     wire::{AdapterCheckView, OperationCheckView, ProbeOutcome},
 };
 
-/// Checks a script; returns the report and, when an operation fails its probes, the error for it.
+/// Runs the probes of the `wanted` operations (of all when empty) on the script that `word` names. Returns the report and, when a
+/// probe has failed, the error that names the failed operations.
 ///
 /// # Errors
-/// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped; when no directory for the check can be
-/// created.
+/// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped.
 pub fn run(
     env: &Env,
     root: Option<&Path>,
@@ -73,7 +73,7 @@ fn operation_view(bench: &Harness, operation: &'static str) -> OperationCheckVie
     OperationCheckView { operation, verdict, probes }
 }
 
-/// The script of a word: a path, a configured or built-in backend, or `exec:` and a program.
+/// Finds the script: `word` is a path, a configured or built-in backend, or `exec:` and a program.
 fn resolve_script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::path::PathBuf> {
     let (backends, project) = configured_backends(env, root, word)?;
     let word = if word.contains('/') && !word.starts_with("exec:") { format!("exec:{word}") } else { word.to_owned() };
@@ -94,7 +94,8 @@ fn resolve_script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::pat
     Ok(script)
 }
 
-/// The backends that the project here configures, and its root; the one that is meant must be trusted.
+/// The backends that the current project configures, and its root. Fails when `word` names one of them and the project is not
+/// trusted.
 fn configured_backends(env: &Env, root: Option<&Path>, word: &str) -> Result<(Backends, Option<std::path::PathBuf>)> {
     let project = match Project::discover(env, root) {
         Err(error) if root.is_some() => return Err(error.into()),

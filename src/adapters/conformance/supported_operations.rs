@@ -1,4 +1,4 @@
-//! Which operations a script knows, and what it says of a session that is not there.
+//! Probes which operations a script supports, and how it answers for a session that does not exist.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use super::{
     probe_session::ProbeSession,
 };
 
-/// Asks for every operation, of a session that is not there and of one that is. Exit code 2 to both is "not supported", to
-/// one of them a mistake.
+/// Calls every operation, both for a session that does not exist and for one that does. Exit code 2 from both calls means that
+/// the operation is not supported; from only one of them it is a deviation.
 pub(super) fn run(bench: &Harness) {
     if OPERATIONS.iter().all(|one| *one == UNKNOWN || !bench.wants(one)) {
         return;
@@ -55,12 +55,12 @@ pub(super) fn run(bench: &Harness) {
     }
 }
 
-/// Calls an operation with all that it needs.
+/// Calls an operation with all arguments that it needs.
 fn call_operation(bench: &Harness, operation: &'static str, name: &str) -> Result<CallResult, Deviation> {
     let source = bench.dir().join("copied");
     let source = source.display().to_string();
     let (args, stdin): (Vec<&str>, &[u8]) = match operation {
-        // Whether it is known shows with a configuration that starts nothing for long.
+        // With this configuration the session ends at once.
         "start" => (vec![operation, name], br#"{"command":"exit 0","lifecycle":"one_shot"}"#),
         "process-alive" => (vec![operation, name], b"fw-absent"),
         "nudge" => (vec![operation, name], b"support"),
@@ -79,7 +79,7 @@ fn call_operation(bench: &Harness, operation: &'static str, name: &str) -> Resul
     bench.call(&args, stdin)
 }
 
-/// Checks an answer about a session that is not there, as the protocol defines it.
+/// Checks an answer about a session that does not exist, as the protocol defines it.
 fn expect_absent(operation: &str, said: CallResult) -> ProbeResult {
     match operation {
         "is-running" | "process-alive" | "is-attached" => said.expect_text("false"),
@@ -92,7 +92,7 @@ fn expect_absent(operation: &str, said: CallResult) -> ProbeResult {
     }
 }
 
-/// Checks an answer about a session that is there, as far as the answer alone tells.
+/// Checks an answer about a session that exists, as far as the answer alone allows.
 fn expect_present(operation: &str, said: CallResult) -> ProbeResult {
     match operation {
         "is-running" => said.expect_text("true"),

@@ -26,10 +26,10 @@ pub(super) trait ControlRequest: Sized {
 
     fn encode(&self) -> (u8, Vec<u8>);
 
-    /// Reads a request; `None` for one that is not known.
+    /// Reads a request; `None` when it is unknown.
     fn decode(tag: u8, text: &[u8]) -> Option<Self>;
 
-    /// How long a caller waits for the reply, where that is not as usual.
+    /// How long a caller waits for the reply; `None` for the usual time.
     fn reply_timeout(&self) -> Option<Duration> {
         None
     }
@@ -52,7 +52,7 @@ impl<R: ControlRequest> ControlSocket<R> {
         self.requests.poll_fds()
     }
 
-    /// Accepts connections and reads requests. Does not block.
+    /// Accepts connections and reads requests without blocking. An unknown request gets its reply here.
     pub(super) fn poll(&mut self) -> Vec<Incoming<R>> {
         let decode = |said: &[u8]| said.split_first().and_then(|(tag, text)| R::decode(*tag, text));
         self.requests.poll(decode, b"the request is not known, or too long\n")
@@ -64,14 +64,14 @@ impl<R: ControlRequest> ControlSocket<R> {
         self.requests.reply(id, failed.as_ref().map_or(DONE_REPLY, |why| why.as_bytes()));
     }
 
-    /// Replies success to all callers: the program has ended, and a request to it is no failure.
+    /// Sends success as the reply to all callers: the program has ended, and a request to it is no failure.
     pub(super) fn reply_done_to_all(&mut self) {
         self.poll();
         self.requests.reply_to_all(DONE_REPLY);
     }
 }
 
-/// Sends a request to a session and waits until the session has accepted it. A session that does not exist is no failure.
+/// Sends a request to a session and waits until the session has accepted it. A session that does not exist is no error.
 pub(super) fn send_request<R: ControlRequest>(dir: &SessionDir, request: &R) -> io::Result<()> {
     let noun = R::NOUN;
     let stream = match socket::connect(dir.path(), R::SOCKET_NAME) {

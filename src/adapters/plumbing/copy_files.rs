@@ -1,4 +1,4 @@
-//! Files that are laid into a session's directory before its program starts, and never anywhere else.
+//! Copies files into a session's directory before its program starts, and never to a place outside of it.
 
 use std::{
     ffi::OsStr,
@@ -10,8 +10,8 @@ use std::{
 
 use crate::{adapters::StartConfig, os::opened_dir::BeneathRoot};
 
-/// Lays the overlays of a configuration over a directory, those of packs first, then copies its files. What is not there, and
-/// what cannot be copied, is told to `warn`; relative sources are seen from `base`.
+/// Copies the overlays of a configuration over a directory, those of packs first, then its files. Relative sources start from
+/// `base`. `warn` gets the sources that are missing or cannot be copied; a destination outside of the directory is an error.
 pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let overlays = start.pack_overlay_dirs.iter().flatten().chain(&start.overlay_dir);
     let files = start.copy_files.iter().flatten();
@@ -33,7 +33,7 @@ pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut
         let name = if is_into { source.file_name() } else { path.file_name() };
         let dir = if is_into { path } else { path.parent().unwrap_or(path) };
         let Some(name) = name else { return Err(escapes_root(path)) };
-        // A link that is named stands for its target; inside a tree it stays a link.
+        // A link that is named as the source is followed; a link inside a directory is copied as a link.
         let real = fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
         copy_entry(&to, &real, dir, name, warn)?;
     }
@@ -44,7 +44,7 @@ fn escapes_root(path: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, format!("{} leads out of the directory", path.display()))
 }
 
-/// Lays what is in a directory over another one.
+/// Copies the content of a directory over another one.
 fn copy_tree(to: &BeneathRoot, source: &Path, path: &Path, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut entries: Vec<PathBuf> = match fs::read_dir(source) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),

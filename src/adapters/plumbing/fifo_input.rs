@@ -10,23 +10,23 @@ use nix::sys::signal::Signal;
 use super::{SessionDir, session_dir::INPUT_FIFO};
 use crate::{domain::terminal_keys, os::fifo};
 
-/// How long a text may take, the wait for other writers included.
+/// How long writing a text may take, the wait for other writers included.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl SessionDir {
-    /// Hands a text to the program, followed by a newline. A session that is not there is no failure.
+    /// Writes a text and a newline to the program's input. A session that does not exist is no error.
     ///
     /// # Errors
-    /// When the program does not take it, or others type for too long.
+    /// When the program does not read it in time, or another process types for too long.
     pub fn send_line(&self, text: &[u8]) -> io::Result<()> {
         self.write_input(&[text, b"\n"].concat())
     }
 
-    /// Presses keys. What a terminal would turn into a signal or a newline is turned into that here. A session that is not
-    /// there is no failure.
+    /// Sends keys to the program. `Enter` becomes a newline and `C-c` an interrupt, as a terminal would translate them. A session
+    /// that does not exist is no error.
     ///
     /// # Errors
-    /// When the program does not take them, or others type for too long.
+    /// When the program does not read them in time, or another process types for too long.
     pub fn send_keys(&self, pressed: &[String]) -> io::Result<()> {
         let mut text = Vec::new();
         for key in pressed {
@@ -42,7 +42,7 @@ impl SessionDir {
         self.write_input(&text)
     }
 
-    /// Interrupts what the program and its children do, as Ctrl-C would. A session that is not there is no failure.
+    /// Sends SIGINT to the program and its process group, as Ctrl-C would. A session that does not exist is no error.
     pub fn interrupt(&self) -> io::Result<()> {
         match self.program() {
             Some(program) => program.signal_group(Signal::SIGINT).map(drop),

@@ -1,4 +1,4 @@
-//! The rest of a start, once the program is on its way: has it come up, is it ready, what is to be run and typed then.
+//! The rest of a start after the program was launched: whether it is up and ready, and what is run and typed then.
 
 use std::{
     io,
@@ -17,30 +17,30 @@ use crate::{
     os::{file_watch::FileWatch, poll_until, process},
 };
 
-/// How long the process that looks after the program may take to start it.
+/// How long the process that supervises the program may take to start it.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a program may take to fail at once.
+/// How long a program is watched for an immediate exit.
 const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);
-/// How long what a program left behind may take to be gone.
+/// How long processes that a program left behind may take to disappear.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long its last output may take.
+/// How long the program's last output may take to arrive.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
-/// How much of what a program printed before it failed is told, in lines.
+/// How much output of a failed program an error message quotes, in lines.
 const MAX_ERROR_LINES: usize = 20;
 
-/// A script's knowledge of the session that it made.
+/// A script's information about the session that it created.
 #[derive(Debug, Default)]
 pub struct StartedPane {
     pub pane: Option<String>,
-    /// Where its multiplexer listens.
+    /// The address at which the session's multiplexer listens.
     pub socket: Option<String>,
 }
 
-/// Waits until a session's program has come up and is ready, runs what is to be run then, and types the first text. Answers
-/// with the session's report. `warn` is told of what is no failure.
+/// Waits until a session's program is up and ready, then runs its setup commands and types its first text. Returns the session's
+/// report. `warn` gets the problems that do not fail the start.
 ///
 /// # Errors
-/// When the program cannot be started, or has failed meanwhile: then nothing of the session is left.
+/// When the program cannot be started or has failed meanwhile; nothing of the session is left then.
 pub fn finish_start(
     env: &Env,
     dir: &SessionDir,
@@ -54,7 +54,7 @@ pub fn finish_start(
             Ok(report)
         }
         Err(error) => {
-            // It may be recording the end; only what takes too long is cut off.
+            // The root process may be recording the exit; it is ended early only when that takes too long.
             wait_while(dir, CLEANUP_TIMEOUT, |stage| {
                 !matches!(stage, StartState::Started | StartState::Gone) && dir.is_alive().unwrap_or(false)
             });
@@ -133,23 +133,23 @@ fn start_report(
     }
 }
 
-/// The state of the session, as long as it is the one that is being started here.
+/// The state of the session as long as it is the one that this call starts, else [`StartState::Gone`].
 fn own_start_state(dir: &SessionDir) -> StartState {
     if dir.is_started_by_us() { dir.start_state() } else { StartState::Gone }
 }
 
-/// A command that is expected to end by itself.
+/// Whether the program is expected to end by itself.
 fn is_one_shot(start: &StartConfig) -> bool {
     start.lifecycle.as_ref().and_then(serde_json::Value::as_str) == Some("one_shot")
 }
 
-/// Sleeps as long as the session's stage is such, but no longer than the limit.
+/// Waits as long as `holds` is true of the session's state, but no longer than `limit`.
 fn wait_while(dir: &SessionDir, limit: Duration, holds: impl Fn(&StartState) -> bool) {
     let deadline = Instant::now() + limit;
     let mut watch = FileWatch::new();
     watch.watch_dir(dir.path());
     loop {
-        // Taken before the look: what ends after it is seen by the wait.
+        // Opened before the state is read, so that an exit after that ends the wait.
         let root = dir.root().and_then(|root| process::pidfd(root.pid).ok().flatten());
         if !holds(&own_start_state(dir)) {
             return;

@@ -15,9 +15,9 @@ use nix::fcntl::OFlag;
 use super::SessionDir;
 use crate::os::{file_watch::FileWatch, lock::SharedLock, process};
 
-/// Held by everybody who follows.
+/// Locked, shared, by every process that follows the session.
 const FOLLOW_LOCK: &str = "followed";
-/// How much of what was printed before is shown, in bytes.
+/// How much of the earlier output is shown first, in bytes.
 const INITIAL_BYTES: u64 = 16 * 1024;
 
 /// The state of the reader.
@@ -25,13 +25,13 @@ const INITIAL_BYTES: u64 = 16 * 1024;
 pub enum ReaderState {
     /// It wants more.
     Open,
-    /// It went away.
+    /// It has gone away.
     Closed,
 }
 
 impl SessionDir {
-    /// Shows the end of what a session has printed and everything that follows, until the session ends or the reader, who
-    /// stands behind `stream`, goes away.
+    /// Passes the end of a session's output, and everything that follows, to `see`. Returns when the session has ended, `see`
+    /// returns [`ReaderState::Closed`], or the reader closes `stream`.
     pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> ReaderState) -> io::Result<()> {
         let root = self.root().filter(|_| self.is_alive().unwrap_or(false));
         let root = root.and_then(|root| process::pidfd(root.pid).ok().flatten());
@@ -44,20 +44,20 @@ impl SessionDir {
         }
         let mut reading = TranscriptCursor::default();
         loop {
-            // Asked before the look: what is printed until the end is seen.
+            // Checked before the output is read, so that nothing before the end is missed.
             let is_over = !self.is_alive().unwrap_or(false);
             if reading.forward_new(&path, &mut watch, &mut see)? == ReaderState::Closed || is_over {
                 return Ok(());
             }
             watch.wait(None, &[root.as_fd()], Some(stream));
-            // Nothing may be printed any more that would tell.
+            // Without further output, no failed write would show that the reader has gone.
             if is_hung_up(stream) {
                 return Ok(());
             }
         }
     }
 
-    /// Whether any process follows the session.
+    /// Whether the session is alive and any process follows its output.
     pub fn is_followed(&self) -> io::Result<bool> {
         Ok(self.is_alive()? && SharedLock::is_locked(&self.file(FOLLOW_LOCK))?)
     }
@@ -76,7 +76,7 @@ struct TranscriptCursor {
 }
 
 impl TranscriptCursor {
-    /// Hands on what is new, also across a new beginning.
+    /// Passes on the new output, also after the transcript was started anew.
     fn forward_new(
         &mut self,
         path: &Path,
@@ -113,7 +113,7 @@ impl TranscriptCursor {
     }
 }
 
-/// Hands on what follows. A file that has become shorter is read from its beginning.
+/// Passes on the rest of a file. A file that has become shorter is read from its beginning.
 fn forward_rest(file: &mut File, see: &mut impl FnMut(&[u8]) -> ReaderState) -> io::Result<ReaderState> {
     if file.stream_position()? > file.metadata()?.len() {
         file.rewind()?;
@@ -130,7 +130,7 @@ fn forward_rest(file: &mut File, see: &mut impl FnMut(&[u8]) -> ReaderState) -> 
     }
 }
 
-/// Skips what may be the end of a line.
+/// Skips the rest of a line that may be incomplete.
 fn skip_partial_line(file: &mut File) -> io::Result<()> {
     let from = file.stream_position()?;
     let mut buffer = vec![0; 4 * 1024];

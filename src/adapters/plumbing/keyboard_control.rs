@@ -38,7 +38,7 @@ impl ControlRequest for KeyboardInput {
     }
 }
 
-/// Types input into a session and waits until it was typed. A session that does not exist is no failure.
+/// Types input into a session and waits until it was typed. A session that does not exist is no error.
 pub fn send_input(dir: &SessionDir, input: &KeyboardInput) -> io::Result<()> {
     control_socket::send_request(dir, input)
 }

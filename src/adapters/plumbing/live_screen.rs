@@ -1,4 +1,4 @@
-//! The screen of a running session, followed in its transcript: what was read once is not read again.
+//! The screen of a running session, kept up to date from its transcript without reading anything twice.
 
 use std::{
     fs, io,
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::os::terminal::Size;
 
-/// How much of a transcript's end leads to its screen, in bytes.
+/// How much of a transcript's end is read to compute the screen, in bytes.
 const MAX_BYTES: u64 = 512 << 10;
 
-/// A terminal that gets what a transcript gets.
+/// A terminal emulator that gets everything that is written to a transcript.
 pub struct LiveScreen {
     path: PathBuf,
     printed_by: PrintedBy,
@@ -27,7 +27,7 @@ pub struct LiveScreen {
 }
 
 impl LiveScreen {
-    /// The screen of this transcript; nothing is read yet.
+    /// The screen of this transcript. Nothing is read before the first [`refresh`](Self::refresh).
     pub fn new(path: PathBuf, printed_by: PrintedBy) -> Self {
         let size = assumed_size(b"");
         Self { path, printed_by, parser: parser(size), size, read: None }
@@ -37,7 +37,7 @@ impl LiveScreen {
         &self.path
     }
 
-    /// Reads what was printed since the last look. Returns whether there was anything.
+    /// Reads what was printed since the last call. Returns whether there was anything.
     ///
     /// # Errors
     /// When the transcript cannot be read; a missing one is empty.
@@ -66,7 +66,7 @@ impl LiveScreen {
 
     fn replay(&mut self, file: u64) -> io::Result<()> {
         let (start, bytes) = transcript::read_end(&self.path, 0, MAX_BYTES)?;
-        // The first sequence or line of a rest may be the end of one.
+        // After a cut, the first line or sequence may be incomplete.
         let whole =
             bytes.iter().position(|byte| matches!(byte, b'\n' | 0x1b)).filter(|_| start > 0).unwrap_or_default();
         let size = assumed_size(&bytes);
@@ -84,7 +84,7 @@ impl LiveScreen {
         }
     }
 
-    /// The last lines that it shows.
+    /// The last lines of the scrollback and the screen; all of them when `lines` is 0.
     pub fn lines(&mut self, lines: usize) -> String {
         shown_lines(&mut self.parser, self.size, lines)
     }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(screen.lines(9), "one\ntwo\nred\n");
         assert_eq!(screen.lines(1), "red\n");
         assert!(!screen.refresh().unwrap());
-        // A terminal that has grown, and a transcript that was begun again.
+        // A terminal that has grown, and a transcript that was started anew.
         append("\x1b[120;1Hbelow").unwrap();
         screen.refresh().unwrap();
         assert_eq!(screen.lines(0).lines().count(), 120);
@@ -128,7 +128,7 @@ mod tests {
         append("fresh").unwrap();
         assert!(screen.refresh().unwrap());
         assert_eq!(screen.lines(9), "fresh\n");
-        // Of a large one the end alone is read.
+        // Only the end of a large transcript is read.
         append(&"x\r\n".repeat(400_000)).unwrap();
         append("the end").unwrap();
         assert!(screen.refresh().unwrap());

@@ -1,17 +1,17 @@
-//! Keyboard to a program: one text after the other, each pasted whole and then submitted by an Enter of its own, which is
-//! pressed again when the program showed the text and then nothing at all. Decides only; times are spans since some start.
+//! Types texts into a program, one after the other. Each is pasted whole and submitted by a separate Enter, which is pressed
+//! again when the program showed the text but printed nothing after the Enter. Only decides; times count from a common start.
 
 use std::{collections::VecDeque, time::Duration};
 
 use crate::domain::{terminal_keys, terminal_modes::TerminalModes};
 
-/// A text is shown once nothing was printed for so long.
+/// A text counts as shown when nothing was printed for this long.
 const ECHO_QUIET_TIME: Duration = Duration::from_millis(80);
-/// Or after so long, whatever goes on being printed.
+/// A text counts as shown after this long, even if the program keeps printing.
 const MAX_ECHO_TIME: Duration = Duration::from_secs(2);
-/// A program that prints nothing for so long shows no input.
+/// A program that prints nothing for this long does not show its input.
 const NO_ECHO_TIMEOUT: Duration = Duration::from_millis(300);
-/// Enter was lost when nothing is printed for so long after it by a program that showed the text.
+/// An Enter counts as lost when a program that showed the text prints nothing for this long after it.
 const ENTER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often Enter is pressed at most.
 const MAX_ENTER_PRESSES: u8 = 3;
@@ -34,13 +34,13 @@ pub enum KeyboardInput {
 pub enum Action {
     /// Hand these bytes to the terminal.
     Write(Vec<u8>),
-    /// The job is done.
+    /// The input with this id was typed.
     Done(u64),
-    /// The program did not accept it in time: forget what the terminal has not taken.
+    /// The program did not accept the input in time: drop the bytes that the terminal has not taken.
     TimedOut(u64),
 }
 
-/// Texts that wait, and the one that is being typed.
+/// The inputs that wait, and the one that is being typed.
 #[derive(Debug, Default)]
 pub struct PasteSubmit {
     queue: VecDeque<(u64, KeyboardInput)>,
@@ -56,31 +56,30 @@ struct Current {
 
 #[derive(Debug)]
 enum Phase {
-    /// The text goes to the terminal; when something was last printed.
+    /// The text is written to the terminal. `printed` is the time of the program's last output.
     Writing { since: Duration, printed: Option<Duration> },
-    /// The program shows it.
+    /// The text was written, and the program may be showing it.
     Showing { since: Duration, printed: Option<Duration> },
-    /// Enter is pressed, and since when it has been taken.
+    /// Enter was pressed. `since` is the time at which the terminal had taken it.
     Pressed { shown: bool, left: u8, since: Option<Duration>, asked: Duration },
 }
 
 impl PasteSubmit {
-    /// Puts a job at the end of the queue.
     pub fn add(&mut self, id: u64, job: KeyboardInput) {
         self.queue.push_back((id, job));
     }
 
-    /// Forgets a job whose caller is gone, unless it has begun.
+    /// Removes an input whose caller has gone, unless its typing has begun.
     pub fn cancel(&mut self, id: u64) {
         self.queue.retain(|(one, _)| *one != id);
     }
 
-    /// Whether what a person types must wait, so that it does not get into the middle of a text.
+    /// Whether keys of a person must wait, so that they do not get into the middle of a text.
     pub const fn is_writing(&self) -> bool {
         matches!(&self.current, Some(Current { phase: Phase::Writing { .. }, .. }))
     }
 
-    /// The program printed something.
+    /// To be called whenever the program has printed something.
     pub fn note_output(&mut self, now: Duration) {
         match self.current.as_mut().map(|current| &mut current.phase) {
             Some(Phase::Writing { printed, .. } | Phase::Showing { printed, .. }) => *printed = Some(now),
@@ -90,7 +89,8 @@ impl PasteSubmit {
         }
     }
 
-    /// The next step; `drained` says that the terminal has taken everything. Ask until there is none.
+    /// The next step, if one is due. `drained` says that the terminal has taken all bytes so far. Call this until it returns
+    /// `None`.
     pub fn next_action(&mut self, now: Duration, modes: TerminalModes, drained: bool) -> Option<Action> {
         let Some(current) = &mut self.current else {
             let (id, job) = self.queue.pop_front()?;
@@ -139,7 +139,7 @@ impl PasteSubmit {
         None
     }
 
-    /// When to ask again though nothing happens.
+    /// When [`next_action`](Self::next_action) must be called even if nothing else happens.
     pub fn next_wake(&self) -> Option<Duration> {
         match &self.current.as_ref()?.phase {
             Phase::Writing { since, .. } => Some(*since + ACCEPT_TIMEOUT),

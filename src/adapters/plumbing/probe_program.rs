@@ -1,4 +1,4 @@
-//! The program in the sessions of `adapter check`: it writes down what it was started with and everything that reaches it.
+//! The program in the sessions of `adapter check`: it records how it was started and everything that reaches it.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -21,17 +21,17 @@ use crate::{
     os::{files, signals::SignalPipe, terminal},
 };
 
-/// Its environment, entries apart by NUL, as the kernel handed it over.
+/// The program's environment as NUL-separated entries, as the kernel has passed it.
 pub const ENVIRONMENT_FILE: &str = "env";
 /// Its working directory.
 pub const WORK_DIR_FILE: &str = "cwd";
-/// The words that it was given, each with a NUL behind it.
+/// The program's arguments, each followed by a NUL.
 pub const ARGS_FILE: &str = "words";
-/// Whether it was started with INT ignored or held back: `true` or `false`.
+/// Whether SIGINT was ignored or blocked when the program started: `true` or `false`.
 pub const SIGINT_IGNORED_FILE: &str = "deaf";
-/// Its pid; the last one to be written, once it takes input.
+/// The program's pid. It is written last, when the program reads input.
 pub const PID_FILE: &str = "pid";
-/// Every byte that was typed.
+/// Every byte of input.
 pub const INPUT_FILE: &str = "input";
 /// One byte for each SIGINT.
 pub const INTERRUPTS_FILE: &str = "interrupts";
@@ -41,18 +41,18 @@ pub const INTERRUPTS_FILE: &str = "interrupts";
 pub struct ProbeOptions {
     /// How many numbered lines it prints before it takes input.
     pub lines: u32,
-    /// The prompt that it prints then.
+    /// The prompt that it prints after the lines.
     pub prompt: Option<String>,
-    /// The words that it writes down.
+    /// The arguments that it records.
     pub args: Vec<std::ffi::OsString>,
 }
 
-/// The text of such a line; lines count from 1.
+/// The text of one of the numbered lines, which count from 1.
 pub fn numbered_line(number: u32) -> String {
     format!("probe line {number:03}")
 }
 
-/// Writes everything down in a directory until it is ended.
+/// Records everything in files in `dir` until a signal ends this process.
 pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
     let is_deaf = ignores_sigint(&fs::read_to_string("/proc/self/status")?);
     let interrupts = SignalPipe::install(&[Signal::SIGINT])?;
@@ -70,7 +70,7 @@ pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
         writeln!(stdout, "{}", numbered_line(number))?;
     }
     if env.terminal.stdout {
-        // Pastes come in brackets, as to any editor.
+        // Terminals then send pastes in brackets, as they do to an editor.
         write!(stdout, "\x1b[?2004h")?;
     }
     stdout.flush()?;
@@ -107,7 +107,7 @@ fn create_append_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Whether a process's status says that INT is ignored or held back.
+/// Whether a process's status shows that SIGINT is ignored or blocked.
 fn ignores_sigint(status: &str) -> bool {
     let masks = status.lines().filter_map(|line| line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigBlk:")));
     let has_int = |mask: &str| {
@@ -117,7 +117,7 @@ fn ignores_sigint(status: &str) -> bool {
     masks.into_iter().any(has_int)
 }
 
-/// The bytes that were recorded under a name; `None` while there are none.
+/// The content of a record file; `None` when it does not exist yet.
 pub fn read_record(dir: &Path, name: &str) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(dir.join(name)).ok()?.read_to_end(&mut content).ok()?;

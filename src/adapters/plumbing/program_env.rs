@@ -1,5 +1,5 @@
-//! The environment of a session's program: that of the process which started it, never a multiplexer server's, with what the pane says
-//! about itself and, above all, what the session was started with.
+//! The environment of a session's program: that of the process which started the session (never a multiplexer server's), then the
+//! pane's own variables, then the variables of the start configuration.
 
 use std::{collections::BTreeMap, ffi::OsString, io, os::unix::ffi::OsStrExt};
 
@@ -14,8 +14,8 @@ const PANE_VAR_PREFIX: &[u8] = b"ZELLIJ";
 const TERMINAL_VARS: &[&str] = &["TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
 const PWD: &str = "PWD";
 
-/// The environment of the session's program. `pane` is the environment of the process inside the pane; without one the
-/// session has no terminal of its own.
+/// The environment of the session's program. `pane` is the environment of a process inside the pane; `None` for a session without
+/// a terminal of its own.
 pub fn program_env(
     dir: &SessionDir,
     start: &StartConfig,
@@ -27,7 +27,7 @@ pub fn program_env(
         let own = pane.vars().iter().filter(|(name, _)| is_pane_var(name) || is_terminal_var(name));
         around.extend(own.map(|(name, value)| (name.clone(), value.clone())));
     }
-    // A shell between the caller and us sets it, to the caller's.
+    // A shell between the caller and this process may have set it to the caller's directory.
     if let Some(place) = around.get_mut(&OsString::from(PWD)) {
         *place = dir.work_dir()?.into();
     }

@@ -1,5 +1,5 @@
-//! A program in a terminal of its own between a pane and a transcript: what it prints goes to both, what is typed in the pane
-//! or arrives at the control socket goes to it. So a multiplexer needs to know nothing but how to show a pane.
+//! Runs a program in a terminal of its own, between a pane and a transcript. The program's output goes to both; its input comes
+//! from the pane and from the control socket. So a multiplexer needs to do nothing but show a pane.
 
 use std::{
     collections::VecDeque,
@@ -38,11 +38,11 @@ use crate::{
     },
 };
 
-/// How much may wait for a pane or a program, in bytes, before no more is read for it.
+/// How much may wait for a pane or a program, in bytes, before reading for it stops.
 const MAX_BUFFERED_BYTES: usize = 64 * 1024;
 /// How many reads of one stream may follow each other before the other streams are served.
 const MAX_READS_PER_TURN: u8 = 16;
-/// How long a program may outlive its pane, and the last words may take.
+/// How long a program may outlive its pane, and how long writing the last output may take.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A program that is being recorded.
@@ -61,15 +61,15 @@ pub(super) struct PtyProxy {
     input: VecDeque<u8>,
     size: Size,
     started: Instant,
-    /// Until when it may go on without a pane, which is gone.
+    /// When the program is killed because its pane is gone.
     kill_at: Option<Instant>,
     is_killed: bool,
-    /// The program's end is closed.
+    /// Whether the program's end of the terminal is closed.
     output_closed: bool,
 }
 
 impl PtyProxy {
-    /// Starts a program in a terminal like the one at stdin.
+    /// Starts a program in a new terminal with the size and modes of the one at stdin.
     pub(super) fn start(program: &Program<'_>, dir: &SessionDir, recorder: TranscriptWriter) -> io::Result<Self> {
         let mut watched = SigSet::empty();
         watched.add(Signal::SIGWINCH);
@@ -102,12 +102,11 @@ impl PtyProxy {
         })
     }
 
-    /// The program.
     pub(super) const fn running(&self) -> &Running {
         &self.running
     }
 
-    /// Waits until the program has ended; answers with its exit code.
+    /// Passes input and output on until the program has ended, then writes the rest of the output and returns the exit code.
     pub(super) fn wait_for_exit(&mut self) -> io::Result<i32> {
         loop {
             if let Some(code) = self.running.reap()? {
@@ -128,7 +127,7 @@ impl PtyProxy {
         }
     }
 
-    /// Hands on what is left to be said once everything below has ended.
+    /// Passes on the remaining output once all processes of the session have ended.
     pub(super) fn drain_output(mut self) {
         let deadline = Instant::now() + GRACE;
         while !(self.output_closed && self.pane.output.is_empty()) && Instant::now() < deadline {
@@ -180,7 +179,7 @@ impl PtyProxy {
         wanted
     }
 
-    /// Whether what is typed in the pane is read now.
+    /// Whether input from the pane is read now.
     fn takes_input(&self) -> bool {
         self.input.len() < MAX_BUFFERED_BYTES && !self.paste_submit.is_writing()
     }
@@ -193,7 +192,7 @@ impl PtyProxy {
         }
     }
 
-    /// From the program to pane and transcript.
+    /// Moves output from the program to the pane and the transcript.
     fn pump_output(&mut self) {
         let mut buffer = [0; 16 * 1024];
         for _ in 0..MAX_READS_PER_TURN {
@@ -216,7 +215,7 @@ impl PtyProxy {
         self.pane.flush();
     }
 
-    /// Input from the pane and from the control socket.
+    /// Reads input from the pane, and requests from the control socket.
     fn read_requests(&mut self) {
         if self.takes_input() {
             self.pane.read(&mut self.input);
@@ -234,7 +233,7 @@ impl PtyProxy {
         }
     }
 
-    /// To the program.
+    /// Moves input to the program.
     fn pump_input(&mut self) {
         loop {
             while let (front, _) = self.input.as_slices()
@@ -261,10 +260,10 @@ impl PtyProxy {
         }
     }
 
-    /// Sends SIGHUP to the program and to its terminal's foreground group, as a closed terminal does.
+    /// Sends a signal to the program and to the foreground process group of its terminal, as a closed terminal does with SIGHUP.
     fn signal_program(&self, signal: Signal) {
         let program = Pid::from_raw(self.running.pid());
-        // Not reaped yet: the number is still its own.
+        // The program is not reaped yet, so the pid is still its own.
         let _ = killpg(program, signal);
         if let Ok(front) = tcgetpgrp(&self.pty)
             && front != program
@@ -275,14 +274,14 @@ impl PtyProxy {
     }
 }
 
-/// The terminal around us: stdin and stdout.
+/// The surrounding terminal: this process's stdin and stdout.
 #[derive(Debug)]
 struct Pane {
     input: File,
     screen: File,
     raw: Option<RawMode>,
     original_flags: [OFlag; 2],
-    /// Output that the reader has not taken yet.
+    /// Output that the pane has not taken yet.
     output: VecDeque<u8>,
     reads_input: bool,
     is_gone: bool,
@@ -315,7 +314,7 @@ impl Pane {
 
     fn poll_fds(&self, takes_input: bool) -> Vec<PollFd<'_>> {
         let mut watched = Vec::new();
-        // Without input the going of a terminal is still told.
+        // Even without input, `poll` reports that a terminal has gone.
         if self.reads_input && (takes_input || self.raw.is_some()) {
             let wanted = if takes_input { PollFlags::POLLIN } else { PollFlags::empty() };
             watched.push(PollFd::new(self.input.as_fd(), wanted));
@@ -330,7 +329,7 @@ impl Pane {
         let mut buffer = [0; 4096];
         while self.reads_input && into.len() < MAX_BUFFERED_BYTES {
             match self.input.read(&mut buffer) {
-                // A pipe's end is only its end; a terminal that ends is gone.
+                // A pipe may just end; a terminal that ends is gone.
                 Ok(0) => self.input_ended(),
                 Ok(read) => into.extend(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -345,7 +344,7 @@ impl Pane {
         self.hang_up();
     }
 
-    /// A terminal has gone; of a pipe this says nothing.
+    /// Notes that the pane is gone when it is a terminal. The end of a pipe does not mean that.
     fn hang_up(&mut self) {
         if self.raw.is_some() {
             (self.reads_input, self.is_gone) = (false, true);
@@ -383,7 +382,7 @@ impl Drop for Pane {
     }
 }
 
-/// The size that the session's terminal was asked to have.
+/// The size of the terminal in the start configuration.
 fn requested_size(dir: &SessionDir) -> io::Result<Size> {
     let terminal = dir.start_config()?.and_then(|start| start.terminal).unwrap_or_default();
     Ok(Size { rows: terminal.rows, cols: terminal.cols })

@@ -1,4 +1,4 @@
-//! Inside the session: the program, its environment, its output, its end.
+//! Runs the program inside of a session: its environment, its output and its end.
 
 use std::{
     collections::BTreeMap,
@@ -29,22 +29,24 @@ use crate::{
 
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Whether the session has streams of its own.
+/// How a session's program gets its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoMode {
-    /// It uses those of this process: a pane's.
+    /// It uses the streams of this process, which are a pane's.
     Inherit,
-    /// It has a terminal of its own between this process's and the transcript, and takes input at the session's control socket.
+    /// It has a terminal of its own between this process's terminal and the transcript, and takes input at the session's control
+    /// socket.
     PtyProxy,
-    /// Output to the transcript, input from a FIFO; a line on stdout once the program was started.
+    /// Its output goes to the transcript and its input comes from a FIFO. This process prints a line once the program was
+    /// started.
     Detached,
 }
 
-/// Runs a session's program to its end, then ends what it left behind; answers with its exit code. `ended` is told the code
-/// as soon as it is known. Never execs: what looks after a program must outlive it.
+/// Runs a session's program to its end, then ends the processes that it left behind, and returns its exit code. `ended` gets the
+/// code as soon as it is known. Does not replace this process with the program, because it must outlive it.
 ///
 /// # Errors
-/// When there is no such session, it runs already, or the program cannot be started.
+/// When the session does not exist or is already running, or the program cannot be started.
 pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(&StartConfig, i32)) -> io::Result<i32> {
     let mut start_program = |program: &Program<'_>, _: &StartConfig, _: Option<&str>| {
         Ok(Box::new(ProgramIo::start(program, dir, how)?) as Box<dyn SessionProgram>)
@@ -52,7 +54,8 @@ pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(
     run(env, dir, how == IoMode::Detached, &mut start_program, ended)
 }
 
-/// As [`run_program`] with [`IoMode::Detached`], for a program that `start_program` starts. It prints the line itself.
+/// Like [`run_program`] with [`IoMode::Detached`], for a program that `start_program` starts and that prints the line on stdout
+/// itself.
 pub(super) fn run_detached(
     env: &Env,
     dir: &SessionDir,
@@ -62,11 +65,11 @@ pub(super) fn run_detached(
     run(env, dir, true, start_program, ended)
 }
 
-/// Starts a session's program; also gets the start configuration and the environment tag.
+/// Starts a session's program. It gets the start configuration and the session's environment tag, too.
 pub(super) type StartProgram<'a> =
     &'a mut dyn FnMut(&Program<'_>, &StartConfig, Option<&str>) -> io::Result<Box<dyn SessionProgram>>;
 
-/// A session's program, with whatever stands between it and those who look.
+/// A session's program with this process's side of its streams.
 pub(super) trait SessionProgram {
     fn running(&self) -> &Running;
 
@@ -121,7 +124,7 @@ fn run_as_root(
     let mut program = start_program(&Program { argv: &argv, env: &around, cwd: &cwd }, start, mark.as_deref())?;
     let told = match program.running().key() {
         Some(program) => dir.record_program(&program),
-        // It has ended already, which is told next.
+        // It has ended already; the exit is recorded next.
         None => Ok(()),
     }
     .and_then(|()| program.announce());
@@ -140,16 +143,16 @@ fn run_as_root(
         Ok(found)
     });
     program.drain_output();
-    // Nothing of worth is left where the transcript lies elsewhere, and something to be ended is not forgotten.
+    // The directory is not needed when the transcript is elsewhere, but it is kept while processes remain to be ended.
     dir.finish(own, start.transcript.is_some() && left.is_ok_and(|left| left.is_empty()))?;
     told.and(noted).map(|()| code)
 }
 
-/// The program, with whatever stands between it and those who look.
+/// A session's program with this process's side of its streams.
 enum ProgramIo {
-    /// The output goes to the transcript where one is written.
+    /// The output goes to the transcript, if one is written.
     Plain(Running, Option<TranscriptWriter>),
-    /// Its terminal is here.
+    /// This process has the program's terminal.
     Proxied(Box<PtyProxy>),
 }
 
@@ -222,7 +225,7 @@ fn flush_transcript(recorder: Option<&TranscriptWriter>) {
     }
 }
 
-/// Tells the process that starts a detached session that it is up.
+/// Prints the line by which the process that starts a detached session learns that the session is up.
 pub(super) fn print_started() -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(b"started\n")?;
@@ -244,12 +247,12 @@ fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd:
     Ok(std::iter::once(file.into_os_string()).chain(words).collect())
 }
 
-/// Runs a session's program in a process of its own and returns once it was started; with `is_structured` once the session of its
-/// agent is open.
+/// Runs a session's program in a background process and returns once it was started; with `is_structured`, once its agent's
+/// session is open.
 pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path, is_structured: bool) -> io::Result<()> {
     let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());
-    // A session that surrounds this one does not take it along when it ends.
+    // The end of a surrounding session must not end this one, so the run id is this session's.
     if let Some(run) = dir.start_config()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
         around.insert(vars::FAIRWAY_RUN_ID.into(), run.into());
     }

@@ -1,10 +1,10 @@
-//! Text as it may be pasted into a terminal.
+//! Makes a text safe to be pasted into a terminal.
 
 /// The beginning and the end of a bracketed paste.
 const PASTE_BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
 
-/// Text without what would end a bracketed paste early, and without NUL, which no terminal types. Everything else stays, byte
-/// by byte; what only becomes a bracket once another was taken out goes too.
+/// Removes the sequences that would end a bracketed paste early, including those that result from the removal of others, and NUL,
+/// which no terminal types. Everything else stays unchanged.
 pub fn sanitize_paste(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     for byte in text.iter().copied().filter(|byte| *byte != 0) {

@@ -1,5 +1,5 @@
-//! The screen and scrollback of a terminal, computed from the bytes printed to it: for a multiplexer that cannot tell them as
-//! they are.
+//! Computes the screen and scrollback of a terminal from the bytes printed to it, for multiplexers that cannot report them
+//! exactly.
 
 use std::{fs, io, num::NonZeroU16};
 
@@ -8,22 +8,22 @@ use crate::os::terminal::Size;
 
 /// How much of a transcript is read at most, in bytes.
 const MAX_TRANSCRIPT_BYTES: u64 = 4 << 20;
-/// How many lines that were scrolled off the screen are told at most.
+/// How many lines that were scrolled off the screen are kept at most.
 const MAX_SCROLLBACK_LINES: usize = 10_000;
 /// The size of a terminal whose size is unknown.
 const DEFAULT_SIZE: Size = Size { rows: 50, cols: 200 };
-/// The size that the terminal has now.
+/// The terminal's current size.
 const SIZE_FILE: &str = "size";
-/// How long the transcript was when the scrollback was cleared.
+/// The length of the transcript when the scrollback was cleared, in bytes.
 const CLEARED_FILE: &str = "cleared";
 
 impl SessionDir {
-    /// Notes the size of the session's terminal.
+    /// Stores the size of the session's terminal in the session's directory.
     pub(super) fn record_size(&self, size: Size) -> io::Result<()> {
         self.write_file(SIZE_FILE, format!("{} {}", size.rows, size.cols).as_bytes())
     }
 
-    /// The height of the session's terminal, in rows.
+    /// The height of the session's terminal in rows, as recorded, else a default.
     pub(super) fn screen_rows(&self) -> u16 {
         self.recorded_size().unwrap_or(DEFAULT_SIZE).rows
     }
@@ -34,7 +34,8 @@ impl SessionDir {
         Some(Size { rows: rows.parse().ok()?, cols: cols.parse().ok()? })
     }
 
-    /// The last lines that the session's terminal shows and has shown, all for 0; no blank ones at their end.
+    /// The last lines of the scrollback and screen of the session's terminal, without blank lines at the end; all when `lines` is
+    /// 0.
     pub fn screen_text(&self, lines: usize) -> io::Result<String> {
         let (start, bytes) =
             transcript::read_end(&self.transcript_path()?, self.transcript_offset(), MAX_TRANSCRIPT_BYTES)?;
@@ -44,7 +45,7 @@ impl SessionDir {
         Ok(render(&bytes, cleared.filter(|at| *at <= bytes.len()), size, lines))
     }
 
-    /// Forgets the lines that were scrolled off the screen. A session that is not there is no failure.
+    /// Forgets the lines that were scrolled off the screen. A session that does not exist is no error.
     pub fn clear_scrollback(&self) -> io::Result<()> {
         match fs::metadata(self.transcript_path()?) {
             Ok(found) if self.path().is_dir() => self.write_file(CLEARED_FILE, found.len().to_string().as_bytes()),
@@ -53,7 +54,8 @@ impl SessionDir {
     }
 }
 
-/// The screen once all of this was printed; at `cleared` the scrollback was cleared.
+/// The last lines of a terminal to which `printed` was written, as from [`shown_lines`]. At the offset `cleared` the scrollback
+/// was cleared.
 pub(super) fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
     let mut parser = parser(size);
     let (before, after) = printed.split_at(cleared.unwrap_or(0).min(printed.len()));
@@ -65,18 +67,18 @@ pub(super) fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: 
     shown_lines(&mut parser, size, lines)
 }
 
-/// A terminal of this size to which nothing was printed yet.
+/// A terminal emulator of this size with an empty screen.
 pub(super) fn parser(size: Size) -> vt100::Parser {
     let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
     vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES)
 }
 
-/// The last lines that a terminal shows and has shown, all for 0; no blank ones at their end.
+/// The last lines of a terminal's scrollback and screen, without blank lines at the end; all when `lines` is 0.
 pub(super) fn shown_lines(parser: &mut vt100::Parser, size: Size, lines: usize) -> String {
     let screen = parser.screen_mut();
     let mut shown: Vec<String> = Vec::new();
     let mut joins = false;
-    // A screenful at a time, from the oldest line on; a line that went on in the next one is one line.
+    // Reads one screenful at a time, from the oldest line on. Wrapped rows are joined to one line.
     let mut above = screen.scrollback_len();
     loop {
         screen.set_scrollback(above);

@@ -1,4 +1,4 @@
-//! Where a session's own multiplexer server listens, and by what it is known: one server each, so that none can be taken for
+//! The address of a session's own multiplexer server. Each session has a separate server, so that none can be mistaken for
 //! another and each ends with its program.
 
 use std::{
@@ -12,23 +12,23 @@ use crate::{
     os::{digest, files, user},
 };
 
-/// The longest directory, in bytes: a socket's address holds 107, and what is laid in the directory is up to 60 longer.
+/// The longest path of the directory, in bytes: a socket's address has at most 107, and names in the directory need up to 60.
 const MAX_DIR_BYTES: usize = 47;
-/// The longest name that is told as it is.
+/// The longest session name that is used unchanged.
 const MAX_PLAIN_NAME_BYTES: usize = 32;
-/// How much of a digest tells two names apart.
+/// How many characters of a digest are used.
 const DIGEST_CHARS: usize = 16;
 
-/// The servers whose sockets lie in a directory.
+/// Which servers have their sockets in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketDir {
-    /// The sockets of the other servers of this state directory and program, too.
+    /// The directory also has the sockets of the other servers of this state directory and program.
     Shared,
-    /// This server's alone: for programs that remove the sockets of servers that are just being started.
+    /// The directory is this server's alone: for programs that remove the sockets of servers that are just starting.
     Private,
 }
 
-/// A server's place.
+/// The names by which a session's server is reached and found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddress {
     /// The directory of its sockets: letters, digits and `/._-` only.
@@ -40,7 +40,7 @@ pub struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// The place of a session's server. Makes nothing.
+    /// The address of a session's server. Creates nothing.
     pub fn of(state: &Path, program: &str, session: &str, neighbours: SocketDir) -> Self {
         let (mut near, mut who) = (state.join(program), state.as_os_str().as_bytes().to_vec());
         if neighbours == SocketDir::Private {
@@ -57,10 +57,7 @@ impl ServerAddress {
         Self { dir: directory, name: server_name(session), env_tag: env_tag(state, session) }
     }
 
-    /// Makes the directory: this user's alone.
-    ///
-    /// # Errors
-    /// When it cannot be made, is a link or belongs to another user.
+    /// Creates the directory with access for this user alone. Fails when it is a link or belongs to another user.
     pub fn create_dir(&self) -> io::Result<()> {
         let own = private_tmp_dir();
         if self.dir.starts_with(&own) {
@@ -71,7 +68,7 @@ impl ServerAddress {
     }
 }
 
-/// The entry in the environment of a session's own server.
+/// The environment entry (`NAME=value`) by which the processes of a session's own server are found.
 pub fn env_tag(state: &Path, session: &str) -> String {
     let both = [state.as_os_str().as_bytes(), b"\0", session.as_bytes()].concat();
     format!("{}={}", vars::FAIRWAY_SERVER, digest::sha256_hex(&both))
@@ -85,7 +82,7 @@ fn short_digest(bytes: &[u8]) -> String {
     digest::sha256_hex(bytes).chars().take(DIGEST_CHARS).collect()
 }
 
-/// A point is in no plain name, so that none is another's digest.
+/// An unchanged name has no dot, so it cannot be mistaken for the digest form of another name.
 fn server_name(session: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if !session.is_empty()

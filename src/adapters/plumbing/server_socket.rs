@@ -8,14 +8,12 @@ use std::{
 
 use crate::os::{digest, files, user};
 
-/// The longest path that is given to a socket, in bytes: an address holds 108, and servers lay files beside it.
+/// The longest path of a socket, in bytes: an address has at most 108, and servers create files beside it.
 const MAX_PATH_BYTES: usize = 100;
 
-/// The path of a program's socket: in the state directory, or, where that is too long for an address, in a directory of this user
-/// below `/tmp` that is named by the state directory. Its directory is made and is this user's alone.
-///
-/// # Errors
-/// When the directory cannot be made, is a link or belongs to another user.
+/// The path of a program's socket: in the state directory or, where that is too long for an address, in a directory of this user
+/// below `/tmp` that is named by a digest of the state directory. Creates the directory with access for this user alone, and
+/// fails when it is a link or belongs to another user.
 pub fn prepare_path(state: &Path, program: &str) -> io::Result<PathBuf> {
     files::private_dir(state)?;
     let name = format!("{program}.sock");

@@ -1,4 +1,4 @@
-//! Values that are kept with a session, over the environment that it was started with.
+//! Values that are stored with a session. They take precedence over its start environment.
 
 use std::{fs, io};
 
@@ -9,7 +9,8 @@ use super::{
 use crate::os::files;
 
 impl SessionDir {
-    /// The value of a key, byte by byte; `None` when it is unset or there is no such session.
+    /// The stored value of a key, else the variable of the start environment; `None` when the key is unset or the session does not
+    /// exist.
     pub fn value(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(start) = self.start_config()? else { return Ok(None) };
         match fs::read(self.file(VALUES_DIR).join(value_file_name(key))) {
@@ -19,7 +20,7 @@ impl SessionDir {
         }
     }
 
-    /// Keeps a value. Without such a session it does nothing.
+    /// Stores a value; an empty one unsets the key. Does nothing when the session does not exist.
     pub fn set_value(&self, key: &str, value: &[u8]) -> io::Result<()> {
         if self.start_config()?.is_none() {
             return Ok(());
@@ -28,14 +29,14 @@ impl SessionDir {
         files::write_atomic_nosync(&self.file(VALUES_DIR).join(value_file_name(key)), value, 0o600)
     }
 
-    /// Forgets a value. Without such a session it does nothing.
+    /// Unsets a key, even one of the start environment. Does nothing when the session does not exist.
     pub fn unset_value(&self, key: &str) -> io::Result<()> {
-        // An empty one is unset, also where the start environment has one.
+        // An empty value hides the variable of the start environment.
         self.set_value(key, b"")
     }
 }
 
-/// The name of a key's file; what is too long for a file system is told by its digest.
+/// The name of the file for a key; a digest of it when it is too long for a file system.
 fn value_file_name(key: &str) -> String {
     let safe = format!("k-{}", escape_name(key));
     if safe.len() > 200 { format!("l-{}", crate::os::digest::sha256_hex(key.as_bytes())) } else { safe }

@@ -1,4 +1,4 @@
-//! A person's commands around a session's start: shell text, each with a limit, none of it fatal.
+//! Runs the configured commands around a session's start: shell text, each with a time limit. A failure is only a warning.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
 
@@ -11,29 +11,29 @@ use crate::{
     },
 };
 
-/// How long one may take.
+/// How long one command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much of a command's output a warning quotes, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
-/// Where they run.
+/// The surroundings of the commands.
 #[derive(Debug)]
 pub struct SetupCommands<'a> {
-    /// The session's environment: what one leaves running is ended with the session.
+    /// The session's environment. Processes that a command leaves running end with the session.
     pub env: &'a BTreeMap<OsString, OsString>,
     /// The directory that they run in.
     pub cwd: &'a Path,
 }
 
 impl SetupCommands<'_> {
-    /// Runs shell texts, one after the other; `warn` is told of each that fails.
+    /// Runs shell commands, one after the other. `warn` gets a message for each that fails, in which `what` names the field.
     pub fn run_all(&self, what: &str, texts: Option<&[String]>, warn: &mut dyn FnMut(&str)) {
         for text in texts.unwrap_or_default() {
             self.run_one(what, text, Path::new("/bin/sh"), &["-c".into(), text.into()], warn);
         }
     }
 
-    /// Runs a script's file, or shell text when it is none.
+    /// Runs a script file, or `text` as shell text when there is no such file. `warn` gets a message when it fails.
     pub fn run_script(&self, what: &str, text: Option<&str>, warn: &mut dyn FnMut(&str)) {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
         let file = self.cwd.join(text);
@@ -49,7 +49,7 @@ impl SetupCommands<'_> {
     fn run_one(&self, what: &str, text: &str, program: &Path, args: &[OsString], warn: &mut dyn FnMut(&str)) {
         let call =
             Call { program, args, env: self.env, cwd: self.cwd, stdin: b"", limit: COMMAND_TIMEOUT, ends_group: true };
-        // A process that a command leaves running would else hold the caller's locks.
+        // Otherwise a process that a command leaves running would keep the caller's locks.
         let why = match exec::close_on_exec().and_then(|()| capture::capture(&call)) {
             Ok(done) => {
                 let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();

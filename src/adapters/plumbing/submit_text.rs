@@ -1,5 +1,5 @@
-//! Typing a text into a program's terminal and submitting it: the Enter is a key of its own, and it is looked after, since
-//! programs swallow it while they are busy.
+//! Types a text into a program's terminal and submits it. Enter is pressed separately, and again when it has no effect, because
+//! programs drop it while they are busy.
 
 use std::{io, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// A terminal that is typed into.
 pub trait Terminal {
-    /// Screen and cursor, in any form: two equal answers mean that nothing has changed.
+    /// The screen and the cursor in any form: two equal results mean that nothing has changed.
     fn snapshot(&mut self) -> io::Result<Vec<u8>>;
 
     /// Pastes a text as it is, without submitting it.
@@ -21,22 +21,22 @@ pub trait Terminal {
     fn press_enter(&mut self) -> io::Result<()>;
 }
 
-/// How long is waited, and for what.
+/// How long to wait for each step of typing.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
-    /// For the paste to show.
+    /// For the pasted text to appear.
     pub echo: Duration,
-    /// For the screen to come to rest after that.
+    /// For the screen to stop changing after that.
     pub redraw: Duration,
-    /// For the Enter to change anything.
+    /// For the Enter to change the screen.
     pub effect: Duration,
-    /// The longest pause between two looks.
+    /// The longest pause between two snapshots.
     pub poll_interval: Duration,
 }
 
 impl Timeouts {
-    /// The timeouts for a program with these questions. One that has any is an agent's command line: it shows what is typed, late
-    /// on a busy machine, and reads an Enter that arrives together with the text as a line break.
+    /// The timeouts for a program with these questions. A program that has any is an agent's command line: it may show typed text
+    /// late on a busy machine, and it reads an Enter that arrives together with the text as a line break.
     pub const fn for_questions(questions: &[String]) -> Self {
         Self {
             echo: if questions.is_empty() { Duration::from_millis(600) } else { Duration::from_secs(5) },
@@ -47,28 +47,28 @@ impl Timeouts {
     }
 }
 
-/// The beginning of a text by which it is known on a screen: short enough for one line.
+/// How much of a text's beginning is searched for on a screen, in characters: short enough for one line.
 const SIGN_CHARS: usize = 16;
-/// Agents' command lines show this and a number in place of a long text.
+/// Agents' command lines show this and a number instead of a long text.
 const PASTE_PLACEHOLDER: &str = "[Pasted";
 /// How often Enter is pressed at most.
 const MAX_ENTER_PRESSES: u32 = 3;
 
-/// The result of typing.
+/// The result of typing a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Submission {
-    /// The text was submitted, with so many presses of Enter.
+    /// The text was submitted with this many presses of Enter.
     Submitted(u32),
-    /// A question with this sign is on the screen: Enter was not pressed, and would have answered it.
+    /// The screen shows a question with this text. Enter was not pressed, because it would have answered the question.
     Question(String),
 }
 
-/// Types a text and submits it, unless one of the `questions` is on the screen, before the paste or after it. Enter is pressed
-/// again only when the paste had visibly arrived and nothing at all has changed since: a program that shows nothing gets exactly
-/// one.
+/// Types a text and submits it, unless the screen shows one of the `questions` before or after the paste. Enter is pressed again
+/// only when the paste had visibly arrived and the screen has not changed since the Enter. So a program that shows nothing gets
+/// exactly one Enter.
 ///
 /// # Errors
-/// As the terminal fails; what was typed by then stays.
+/// When the terminal fails; text that was typed before that is not removed.
 pub fn submit_text(
     terminal: &mut impl Terminal,
     text: &[u8],
@@ -93,7 +93,7 @@ pub fn submit_text(
         return Ok(Submission::Submitted(1));
     }
     terminal.paste(&clean)?;
-    // An agent's command line draws other things too, so a change alone is not yet its text.
+    // An agent's command line draws other things too, so a change alone does not prove that the text has arrived.
     let sign = if questions.is_empty() { None } else { PasteSign::of(&clean, &before) };
     let echoed = wait_for_change(terminal, &before, sign.as_ref(), timeouts.echo, timeouts.poll_interval)?;
     let has_echoed = echoed.is_some();
@@ -116,7 +116,7 @@ pub fn submit_text(
             return Err(error);
         }
     }
-    // The text may quote a question, and is on the screen by now.
+    // The text itself may quote a question, and it is on the screen by now.
     let typed = String::from_utf8_lossy(&clean).into_owned();
     let others: Vec<String> =
         questions.iter().filter(|sign| screen::find_question(&typed, &[(*sign).clone()]).is_none()).cloned().collect();
@@ -134,16 +134,16 @@ pub fn submit_text(
     Ok(Submission::Submitted(pressed))
 }
 
-/// By what a paste is known on a screen.
+/// How a pasted text is recognized on a screen.
 struct PasteSign {
-    /// How the text begins.
+    /// The beginning of the text.
     beginning: String,
-    /// How often the screen showed it before.
+    /// How often the screen showed it before the paste.
     earlier: usize,
 }
 
 impl PasteSign {
-    /// `None` for a text that shows nothing.
+    /// `None` for a text without visible characters.
     fn of(text: &[u8], before: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let beginning: String = text.trim_start().lines().next()?.chars().take(SIGN_CHARS).collect();
@@ -162,8 +162,8 @@ impl PasteSign {
     }
 }
 
-/// Looks until the screen is another than this one, and shows the sign, if there is one. A change without the sign counts at the
-/// limit. `None` when the screen stayed.
+/// Waits until the screen differs from `than` and shows the sign, if there is one. At the limit, a change without the sign
+/// counts, too. `None` when the screen has not changed.
 fn wait_for_change(
     terminal: &mut impl Terminal,
     than: &[u8],
@@ -188,14 +188,14 @@ fn wait_for_change(
 mod tests {
     use super::*;
 
-    /// A program that shows what is pasted, or does not, and swallows the first presses.
+    /// A program that shows pasted text or does not, and drops the first presses of Enter.
     struct Fake {
         echoes: bool,
         /// The question that the program asks as soon as something was pasted.
         asks: &'static str,
         swallows: u32,
         screen: Vec<u8>,
-        /// What it shows after so many looks.
+        /// The screen that it shows after this number of snapshots.
         later: Option<(u32, &'static str)>,
         pasted: Vec<u8>,
         presses: u32,
@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(submit(&mut standing, text), asks);
             assert_eq!((standing.presses, standing.pasted), (0, Vec::new()));
         }
-        // It comes up after the paste: the text stays, and nothing submits it.
+        // The question appears after the paste: the text stays and is not submitted.
         for echoes in [true, false] {
             let mut coming = Fake { asks: "\nAllow this?", ..fake(echoes, 0) };
             assert_eq!(submit(&mut coming, b"yes"), asks);
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(submit(&mut quoted, b"it said: Allow this?"), Submission::Submitted(1));
     }
 
-    /// The agent draws something else first, and shows the text, or a placeholder, when it reads it.
+    /// The agent first draws something else, then shows the text or a placeholder for it.
     #[test]
     fn enter_waits_for_the_text_and_not_for_another_change() {
         for shows in ["the first word", "[Pasted text #1 +9 lines]"] {

@@ -12,10 +12,10 @@ use nix::fcntl::OFlag;
 
 use crate::os::files;
 
-/// The size at which a transcript starts anew, in bytes; the one before it stays beside it as `.1`.
+/// The size at which a transcript is started anew, in bytes. The previous file is kept beside it as `.1`.
 pub const MAX_TRANSCRIPT_BYTES: u64 = 64 << 20;
 
-/// How much of a transcript's end is looked at, in bytes.
+/// How much of a transcript's end is read for its last lines, in bytes.
 const MAX_TAIL_BYTES: u64 = 1 << 20;
 
 /// An open transcript.
@@ -28,10 +28,8 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Opens a transcript to write at its end; its directory is made.
-    ///
-    /// # Errors
-    /// When it cannot be opened, or is a link.
+    /// Opens a transcript for writing at its end and creates its directory. At `limit` bytes the transcript is started anew.
+    /// Fails when the file is a link.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         if let Some(dir) = path.parent().filter(|dir| !dir.exists()) {
             files::private_dir(dir)?;
@@ -48,7 +46,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Writes what it can. A full disk costs text, never the session.
+    /// Writes as much as possible. On a full disk output is lost, but the session does not fail.
     pub fn write(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.size >= self.limit {
@@ -69,7 +67,7 @@ impl Transcript {
     fn rotate(&mut self) {
         let moved = fs::rename(&self.path, rotated_path(&self.path)).and_then(|()| self.reopen());
         if moved.is_err() {
-            // Where it cannot be moved it is begun again in its place: the size is what was promised.
+            // A file that cannot be renamed is emptied instead, so that the size limit holds.
             let emptied = self.file.as_mut().map(|file| file.set_len(0).and_then(|()| file.rewind()));
             if !matches!(emptied, Some(Ok(()))) {
                 self.file = None;
@@ -79,8 +77,8 @@ impl Transcript {
     }
 }
 
-/// The last lines of a transcript; all that is looked at for 0 lines. What has just started anew is continued by the end of
-/// the one before. Nothing when there is no such file.
+/// The last lines of a transcript; with 0 `lines`, all that is read of its end. When the transcript was just started anew, the
+/// lines include the end of the previous file. Empty when there is no such file.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut bytes = read_end(path, 0, MAX_TAIL_BYTES)?.1;
     let room = MAX_TAIL_BYTES.saturating_sub(u64::try_from(bytes.len()).unwrap_or(MAX_TAIL_BYTES));
@@ -94,8 +92,8 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     Ok(last_lines(&bytes, lines))
 }
 
-/// The end of a transcript as bytes, at most `max_bytes`, and whether it was cut off. What has just started anew is continued
-/// by the end of the one before.
+/// At most `max_bytes` from the end of a transcript, and whether earlier output was cut off. When the transcript was just started
+/// anew, they include the end of the previous file.
 pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let (start, bytes) = read_end(path, 0, max_bytes)?;
     let room = max_bytes.saturating_sub(u64::try_from(bytes.len()).unwrap_or(max_bytes));
@@ -107,19 +105,21 @@ pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     Ok((all, before > 0))
 }
 
-/// The last lines of what stands behind a place in the file, in bytes; of all of it when the file has become shorter than that.
+/// The last lines after the offset `from`, in bytes. When the file has become shorter than that, the last lines of the whole
+/// file.
 pub fn tail_from(path: &Path, lines: usize, from: u64) -> io::Result<String> {
     Ok(last_lines(&read_end(path, from, MAX_TAIL_BYTES)?.1, lines))
 }
 
-/// Where a transcript's beginning went when it started anew.
+/// The path of the previous file of a transcript.
 fn rotated_path(path: &Path) -> PathBuf {
     let mut before = path.as_os_str().to_owned();
     before.push(".1");
     before.into()
 }
 
-/// The end of a file behind a place, at most so many bytes, and where in the file it begins; nothing when there is no such file.
+/// At most `most` bytes from the end of a file but not before the offset `from`, and the offset at which they begin. When the
+/// file is shorter than `from`, that counts as 0. Empty when there is no such file.
 pub(super) fn read_end(path: &Path, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
     let opened =
         fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits()).open(path);

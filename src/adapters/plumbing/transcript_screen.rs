@@ -1,4 +1,4 @@
-//! The last screen of a terminal, as text, from a transcript of what was printed to it.
+//! Computes the last screen of a terminal, as text, from the transcript of the output to it.
 
 use std::{io, path::Path};
 
@@ -7,36 +7,36 @@ use crate::{adapters::Terminal, os::terminal::Size};
 
 /// How much of a transcript is read at most, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
-/// The largest terminal that is assumed. A program that asks for the size moves the cursor further than any terminal reaches.
+/// The largest terminal that is assumed. A program that asks for the size moves the cursor beyond any real terminal.
 const MAX_SIZE: Size = Size { rows: 300, cols: 600 };
-/// The sequences that end a full-screen program's own screen.
+/// The sequences with which a full-screen program leaves its own screen.
 const LEAVES: [&[u8]; 3] = [b"\x1b[?1049l", b"\x1b[?1047l", b"\x1b[?47l"];
 const ENTERS: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
-/// The program that printed a transcript.
+/// The kind of program that printed a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrintedBy {
     /// A program with a terminal.
     Terminal,
-    /// A program without one: a line feed begins a line.
+    /// A program without a terminal: each line feed also returns to the first column.
     Pipe,
     /// It is not known.
     Unknown,
 }
 
-/// The last lines of the screen that a transcript leads to, with those that were scrolled off it; all for 0. Only the end of
-/// a large transcript is read.
+/// The last lines of the scrollback and screen that a transcript leads to; all when `lines` is 0. Only the end of a large
+/// transcript is read.
 pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Result<String> {
     let (mut bytes, is_cut) = transcript::end(path, MAX_BYTES)?;
     if is_cut {
-        // The first sequence or line may be the end of one.
+        // After a cut, the first line or sequence may be incomplete.
         let whole = bytes.iter().position(|byte| matches!(byte, b'\n' | 0x1b)).unwrap_or_default();
         bytes.drain(..whole);
     }
     Ok(of_text(&bytes, printed_by, lines))
 }
 
-/// The last lines of printed bytes.
+/// Like [`last_lines`], for bytes instead of a file.
 pub fn of_text(printed: &[u8], printed_by: PrintedBy, lines: usize) -> String {
     let size = assumed_size(printed);
     let is_piped = match printed_by {
@@ -50,20 +50,20 @@ pub fn of_text(printed: &[u8], printed_by: PrintedBy, lines: usize) -> String {
     if !shown.is_empty() {
         return shown;
     }
-    // A full-screen program gives the screen back as it was, here blank: what it showed itself is the last screen.
+    // A full-screen program restores the earlier screen when it ends, and here that is blank. So its own last screen is taken.
     match last_of(printed, &LEAVES).and_then(|at| printed.get(..at)) {
         Some(before) => render(before, None, size, lines),
         None => shown,
     }
 }
 
-/// Where one of these sequences begins for the last time.
+/// The offset at which one of these sequences begins for the last time.
 fn last_of(printed: &[u8], sequences: &[&[u8]]) -> Option<usize> {
     let last = |sequence: &&[u8]| printed.windows(sequence.len()).rposition(|bytes| bytes == *sequence);
     sequences.iter().filter_map(last).max()
 }
 
-/// The text with line feeds as a terminal would get them.
+/// Adds a carriage return before each line feed, as a terminal does for the output of programs.
 pub(super) fn begin_lines(printed: &[u8]) -> Vec<u8> {
     let mut lines = Vec::with_capacity(printed.len() + printed.len() / 16);
     for byte in printed {
@@ -75,7 +75,8 @@ pub(super) fn begin_lines(printed: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// The usual size, grown to the rows and columns that were addressed: a person may have attached with a larger terminal.
+/// The default size, enlarged to the rows and columns that the output addresses: a person may have attached with a larger
+/// terminal.
 pub(super) fn assumed_size(printed: &[u8]) -> Size {
     let usual = Terminal::default();
     let mut size = Size { rows: usual.rows, cols: usual.cols };
@@ -115,7 +116,7 @@ mod tests {
     fn last_screen_of_a_full_screen_program_is_shown() {
         let drawn = b"$ less f\r\n\x1b[?1049h\x1b[H\x1b[2Jline one\r\nline two\x1b[24;1H\x1b[7mf (END)\x1b[27m";
         let screen = format!("line one\nline two\n{}f (END)\n", "\n".repeat(21));
-        // Killed in its own screen, and ended in order from a shell and from an empty screen.
+        // A program that is killed in its own screen, and programs that ended normally in a shell and in an empty screen.
         assert_eq!(shown(drawn), screen);
         assert_eq!(shown(&[&drawn[..], b"\x1b[?1049l$ "].concat()), "$ less f\n$\n");
         assert_eq!(shown(&[&drawn[10..], b"\x1b[?1049l\r\x1b[K"].concat()), screen);
@@ -154,7 +155,7 @@ mod tests {
         let want: String = (1..=20).map(|row| format!("row {row} \u{2500}\n")).collect();
         assert_eq!(last_lines(&path, PrintedBy::Terminal, 0).unwrap(), want);
         assert_eq!(last_lines(&dir.path().join("none"), PrintedBy::Terminal, 0).unwrap(), "");
-        // One that has just started anew goes on from the one before.
+        // A transcript that was just started anew continues the previous file.
         fs::rename(&path, dir.path().join("t.1")).unwrap();
         fs::write(&path, "\x1b[1;1H\x1b[2Knew").unwrap();
         assert_eq!(last_lines(&path, PrintedBy::Terminal, 0).unwrap(), want.replacen("row 1 \u{2500}", "new", 1));

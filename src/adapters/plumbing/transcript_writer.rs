@@ -1,5 +1,5 @@
-//! Keeping what a program prints without ever holding it up: a thread writes, and when the disk stands still what does not
-//! fit into memory is left out, with a line that says how much.
+//! Writes a program's output to its transcript without ever blocking the program. A thread writes; when the disk stalls, output
+//! that does not fit into memory is dropped, and a line in the transcript says how much.
 
 use std::{
     io,
@@ -12,12 +12,12 @@ use std::{
 use super::transcript::Transcript;
 use crate::os::child;
 
-/// How much waits for the disk at most, in bytes.
+/// How much output may wait for the disk, in bytes.
 const MAX_BUFFERED_BYTES: usize = 8 << 20;
-/// How long the disk may take for a piece before it counts as standing still.
+/// How long the disk may take for a piece before it counts as stalled.
 const STALL_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Takes text and never waits for long.
+/// Accepts output and never blocks for long.
 #[derive(Debug)]
 pub struct TranscriptWriter {
     shared: Arc<Shared>,
@@ -26,9 +26,9 @@ pub struct TranscriptWriter {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// There is something to write, or nothing more will come.
+    /// Notified when there is something to write, or nothing more will come.
     filled: Condvar,
-    /// Something was taken, or all of it is written.
+    /// Notified when output was taken, or everything is written.
     emptied: Condvar,
 }
 
@@ -48,7 +48,7 @@ impl Shared {
 }
 
 impl TranscriptWriter {
-    /// Keeps text in a transcript.
+    /// Opens a transcript and starts the thread that writes to it. At `limit` bytes the transcript is started anew.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         let mut transcript = Transcript::open(path, limit)?;
         Self::with_writer(move |bytes| transcript.write(bytes))
@@ -57,7 +57,7 @@ impl TranscriptWriter {
     fn with_writer(mut write: impl FnMut(&[u8]) + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
-        // Signals are for the thread that waits for the program.
+        // Signals must go to the thread that waits for the program.
         child::with_signals_blocked(|| {
             thread::Builder::new().spawn(move || {
                 while let Some(bytes) = theirs.next_batch() {
@@ -68,7 +68,7 @@ impl TranscriptWriter {
         Ok(Self { shared })
     }
 
-    /// Hands text over.
+    /// Queues output for the writing thread. When the queue is full and the disk stalls, the output is dropped.
     pub fn write(&self, bytes: &[u8]) {
         let mut state = self.shared.lock();
         while !state.is_stalled && !state.pending.is_empty() && state.pending.len() + bytes.len() > MAX_BUFFERED_BYTES {

@@ -1,5 +1,5 @@
-//! Access to the page until the server ends: a code that is valid once and for a short time is exchanged for a key, which the browser
-//! keeps in a cookie. These codes and keys are in the server's memory only. `device_keys` has those that last longer.
+//! Access to the page until the server ends: a code that is valid once and for a short time is exchanged for a key, which the
+//! browser keeps in a cookie. These codes and keys are in the server's memory only. `device_keys` has those that last longer.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ const MAX_SECRETS: usize = 64;
 /// The access that a key gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// To look.
+    /// Allows to look.
     ReadOnly,
-    /// To look and to act as the person who started the server.
+    /// Allows to look, and to act as the person who started the server.
     Full,
 }
 
@@ -44,7 +44,8 @@ impl Secrets {
         self.codes.push((Zeroizing::new(code.to_owned()), access, now + CODE_LIFETIME));
     }
 
-    /// Exchanges a code for `key`, which uses the code up. `None` for a code that is unknown, used or too old.
+    /// Gives `key` the access of a one-time code, and uses the code up. Returns `None` when the code is unknown, used or too
+    /// old.
     pub(super) fn exchange(&mut self, code: &str, key: &str, now: Instant) -> Option<Access> {
         let found = self.codes.iter().position(|(known, _, _)| constant_time_eq(known.as_bytes(), code.as_bytes()))?;
         let (_, access, until) = self.codes.swap_remove(found);
@@ -56,7 +57,7 @@ impl Secrets {
         Some(access)
     }
 
-    /// The access of a key; `None` for an unknown one.
+    /// The access that a key gives. Returns `None` for an unknown key.
     pub(super) fn access(&self, key: &str) -> Option<Access> {
         self.keys
             .iter()

@@ -26,7 +26,7 @@ const fn kind_of(activity: Activity) -> Kind {
     }
 }
 
-/// Defines the fill patterns, once for all strips of a page.
+/// Defines the fill patterns. A page needs them once, before its first strip.
 pub(super) fn patterns(html: &mut Html) {
     html.markup(
         "<svg class=\"patterns\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>\
@@ -37,7 +37,7 @@ pub(super) fn patterns(html: &mut Html) {
     );
 }
 
-/// Draws the strip of one session.
+/// Draws the activity of one session over time. Each stretch is a rectangle as wide as its share of the time.
 #[expect(clippy::cast_precision_loss, reason = "milliseconds of a session are far below 2^52")]
 pub(super) fn draw(html: &mut Html, session: &str, stretches: &[Stretch]) {
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return };
@@ -50,7 +50,7 @@ pub(super) fn draw(html: &mut Html, session: &str, stretches: &[Stretch]) {
     for one in stretches {
         let (word, class, fill) = kind_of(one.activity);
         let x = millis(first.since, one.since) / all * WIDTH;
-        // What is short is seen, too.
+        // Even a short stretch must be visible.
         let width = (millis(one.since, one.until) / all * WIDTH).max(1.0);
         html.markup("<rect y=\"0\" height=\"16\"").attribute("class", class).attribute("fill", fill);
         html.attribute("x", &format!("{x:.1}")).attribute("width", &format!("{width:.1}")).markup("><title>");

@@ -1,4 +1,5 @@
-//! Answers by the token of a notification, which is valid once. Reading one changes nothing: programs look at links before people do.
+//! Answers by the token of a notification, which is valid once. Reading one changes nothing: programs look at links before
+//! people do.
 
 use std::sync::Arc;
 
@@ -6,12 +7,12 @@ use axum::{extract::Request, http::StatusCode, response::Response};
 use serde_json::Value;
 
 use super::{
-    act::PageCommand,
     board_html::tool_input,
     command_html::hidden,
     composer::OfferedItem,
     form::Form,
     origin::{PageAddress, Site},
+    page_command::PageCommand,
     response::{HTML, done, file},
     shell::{self, begin},
 };
@@ -35,18 +36,18 @@ struct Valid {
     item: OfferedItem,
 }
 
-/// Shows what is asked, and the button that answers it. Errors: `token_unknown`, `token_used`, `token_expired`,
-/// `not_admitted`.
+/// Shows what an agent asks, and the button that answers it. Showing does not use the token up. Errors: `token_unknown`,
+/// `token_used`, `token_expired`, `not_admitted`.
 pub(super) async fn show(site: &Arc<Site>, address: &PageAddress, query: &Form) -> Result<Response, ApiError> {
     let valid = valid(site, address, query.get("token")).await?;
     let input = input_of(site, &valid).await?;
     Ok(file(HTML, page(&valid, input.as_ref(), query.get("token"))))
 }
 
-/// Answers an item and uses the token up.
+/// Answers an item, and uses the token up.
 ///
 /// # Errors
-/// As [`show`]; `usage` for a missing text, which does not use the token up.
+/// Those of [`show`]; `usage` for a missing text, which does not use the token up.
 pub(super) async fn answer(
     site: &Arc<Site>,
     address: &PageAddress,

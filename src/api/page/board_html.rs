@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{
     access::Access,
-    act::PageCommand,
     command_html::{form, hidden, written},
     form::address,
     html::Html,
     labels::{claim_doing, class_of, doing, time},
+    page_command::PageCommand,
 };
 use crate::{
     actions::agents::approval::ALWAYS_FIELD,
@@ -41,7 +41,6 @@ impl Item {
         Self { key, full, read_only }
     }
 
-    /// Its HTML for a reader.
     pub(super) fn html(&self, access: Access) -> &Html {
         if access == Access::Full { &self.full } else { &self.read_only }
     }
@@ -96,7 +95,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
     ]
 }
 
-/// For tests: the heading, the number beside it and the HTML of each item, for a reader with full access.
+/// For tests: the heading of each part, the number beside it and the HTML of each item, for a reader with full access.
 pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, usize, Vec<String>)> {
     let items = |part: Part| part.items.into_iter().map(|item| item.full.into_string()).collect();
     parts(board, approvals).into_iter().map(|part| (part.title, part.count, items(part))).collect()
@@ -177,7 +176,7 @@ fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&
     }
 }
 
-/// The whole input of a tool call, field by field.
+/// Draws the whole input of a tool call, field by field.
 pub(super) fn tool_input(html: &mut Html, input: &Value) {
     html.markup("<dl class=\"input\">");
     let mut field = |name: &str, value: &Value| {
@@ -287,7 +286,7 @@ fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
     }
 }
 
-/// A session with its state, its work and its commands.
+/// Draws a session with its state and its work. A reader with full access also gets buttons for its commands.
 pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
     let state = one.shown_state();
     let class = class_of(state.shape);

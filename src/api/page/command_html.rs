@@ -1,20 +1,19 @@
 //! A command as HTML: a button that does it, or its words.
 
-use super::{act::PageCommand, html::Html};
+use super::{html::Html, page_command::PageCommand};
 use crate::domain::approval::Decision;
 
-/// A command as text: the page cannot run it, or this reader may not.
+/// Draws a command as text. For a command that the page cannot run, or that this reader may not run.
 pub(super) fn written(html: &mut Html, purpose: &str, command: &str) {
     html.markup("<p class=\"written\">").text(purpose).markup(": <code>").text(command).markup("</code></p>");
 }
 
-/// A field that the person does not see.
 pub(super) fn hidden(html: &mut Html, name: &'static str, value: &str) {
     html.markup("<input type=\"hidden\"").attribute("name", name).attribute("value", value).markup(">");
 }
 
-/// A command that the page can run: a button, or a disclosure with fields or a question before the button. `about`
-/// tells buttons with one purpose apart for screen readers. `fields` draws what stands above the text.
+/// Draws a command that the page can run: a button, or a disclosure with fields or a question before the button. For screen
+/// readers, `about` distinguishes buttons that have the same purpose. `fields` draws fields above the text field.
 pub(super) fn form(
     html: &mut Html,
     (purpose, about): (&str, &str),
@@ -34,7 +33,7 @@ pub(super) fn form(
     }
 }
 
-/// As [`form`], without the disclosure around it.
+/// Like [`form`], without the disclosure around it.
 pub(super) fn open_form(
     html: &mut Html,
     (purpose, about): (&str, &str),
@@ -67,7 +66,7 @@ pub(super) fn open_form(
     html.text(purpose).markup("</button></form>");
 }
 
-/// Ends a tag with an accessible name: the text and what it is about.
+/// Ends a tag with an accessible name, made of the text and of what it is about.
 fn named(html: &mut Html, text: &str, about: &str) {
     if !about.is_empty() {
         html.attribute("aria-label", &format!("{text} {about}"));
@@ -75,7 +74,7 @@ fn named(html: &mut Html, text: &str, about: &str) {
     html.markup(">");
 }
 
-/// A choice. A value from the address is kept even when it is not offered.
+/// Draws a choice. It keeps the chosen value even when `choices` does not contain it.
 pub(super) fn select(
     html: &mut Html,
     (label, name): (&'static str, &'static str),

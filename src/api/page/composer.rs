@@ -55,14 +55,14 @@ type Reply = oneshot::Sender<Result<ComposedBoard, ApiError>>;
 pub(super) struct Composer(Sender<Reply>);
 
 impl Composer {
-    /// Starts the thread. `hook_providers` are the labels of the providers whose agents call hooks.
+    /// Starts the thread that composes boards. `hook_providers` are the labels of the providers whose agents call hooks.
     pub(super) fn start(factory: AppFactory, hook_providers: Vec<&'static str>) -> io::Result<Self> {
         let (requests, received) = channel();
         thread::Builder::new().name("page".into()).spawn(move || run(&factory, &hook_providers, &received))?;
         Ok(Self(requests))
     }
 
-    /// The board as it is now.
+    /// Has the thread read the board as it is now. Fails when the thread has stopped.
     pub(super) async fn compose(&self) -> Result<ComposedBoard, ApiError> {
         let (reply, composed) = oneshot::channel();
         let sent = self.0.send(reply).map_err(|_| ApiError::internal("the page's thread has stopped"));

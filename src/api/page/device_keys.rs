@@ -27,7 +27,7 @@ use crate::{
     os::{file_watch::FileWatch, random},
 };
 
-/// Clocks are set and machines sleep, so an open stream checks its device at least so often.
+/// How often an open stream checks its device at least, because clocks are set and machines sleep.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the file is checked when the kernel cannot announce changes.
 const FALLBACK_INTERVAL: Duration = Duration::from_secs(2);
@@ -66,12 +66,12 @@ impl DeviceKeys {
         Self { file, tokens, clock, is_used, known, changes: watch::Sender::new(0) }
     }
 
-    /// Whether this server takes keys and tokens. One inside of a session does not.
+    /// Whether this server accepts device keys and answer tokens. A server inside a session does not.
     pub(super) const fn is_used(&self) -> bool {
         self.is_used
     }
 
-    /// The tokens of notifications, and the clock by which they expire.
+    /// The file of the answer tokens, and the clock by which they expire.
     pub(super) fn answer_tokens(&self) -> (AnswerTokenFile, Clock) {
         (self.tokens.clone(), self.clock)
     }
@@ -90,14 +90,14 @@ impl DeviceKeys {
         Arc::clone(&known.1)
     }
 
-    /// The page's host name that the devices know.
+    /// The host name under which the devices were paired. Returns `None` without a paired device or an open code.
     pub(super) fn host(&self) -> Option<String> {
         let mut devices = (*self.devices()).clone();
         devices.prune(self.clock.now());
         devices.host
     }
 
-    /// The device with a key that was sent by this way.
+    /// Finds the device that has this key and may use it this way, and notes that the device was seen.
     pub(super) fn find(&self, key: &str, way: DeviceWay) -> Option<DeviceKey> {
         let digest = device::digest(key);
         let (devices, now) = (self.devices(), self.clock.now());
@@ -114,7 +114,7 @@ impl DeviceKeys {
         }
     }
 
-    /// Returns when the device is revoked or expires.
+    /// Waits until the device is revoked or expires.
     pub(super) async fn ended(&self, key: &DeviceKey) {
         let mut changes = self.changes.subscribe();
         loop {
@@ -125,7 +125,7 @@ impl DeviceKeys {
         }
     }
 
-    /// Exchanges a code for a key. Blocks while another process changes the file. Errors: `pairing_refused`,
+    /// Exchanges a pairing code for a key. Blocks while another process changes the file. Errors: `pairing_refused`,
     /// `devices_unreadable`.
     pub(super) fn pair(
         &self,
@@ -151,7 +151,7 @@ impl DeviceKeys {
         Ok(Paired { key, lifetime: device.expires_at.since(now) })
     }
 
-    /// Notices changes of the file while the server runs.
+    /// Watches the file of devices while the server runs, and announces each change.
     pub(super) async fn follow(self: Arc<Self>) {
         let mut stamp = file_stamp(self.file.path());
         let mut watch = FileWatch::new();

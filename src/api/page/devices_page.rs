@@ -27,7 +27,7 @@ use crate::{
     wire::DeviceView,
 };
 
-/// The list of devices. `own`: the one that asks.
+/// Shows the paired devices. `own` is the device that asks.
 pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Response, ApiError> {
     let (devices, now) =
         state::run_blocking_as(site.feed.factory(), |app| Ok((devices::list(app)?, app.env.now()))).await?;
@@ -35,7 +35,7 @@ pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Res
     Ok(file(HTML, with_ages(&devices_html(&devices, own.as_deref()), now)))
 }
 
-/// Revokes a device, and those that were paired from it.
+/// Revokes the device that the form names, and the devices that were paired from it.
 pub(super) async fn revoke(site: &Arc<Site>, form: &Form) -> Result<Response, ApiError> {
     let name = DeviceName::parse(form.get("revoke")).map_err(anyhow::Error::from)?;
     let command = format!("fairway device revoke {name}");
@@ -99,7 +99,7 @@ pub(super) struct PairingView {
     pub(super) fingerprint: Option<String>,
 }
 
-/// The form to type a code into. It does not tell whether `code` is valid.
+/// The page on which a person types a pairing code. It does not reveal whether `code` is valid.
 pub(super) fn pair_form(code: &str) -> String {
     let mut html = begin("pair this browser", None);
     html.markup(
@@ -114,7 +114,7 @@ pub(super) fn pair_form(code: &str) -> String {
     shell::end(html).into_string()
 }
 
-/// The page with the links and the code for another device.
+/// The page that shows the links and the code with which another device can be paired.
 pub(super) fn pairing_page(view: &PairingView) -> String {
     let mut html = begin("pair another device", None);
     html.markup("<main id=\"board\" class=\"pair\"><h1>Pair another device</h1><p>");

@@ -2,7 +2,7 @@
 
 use super::{
     access::Access,
-    frame::Frame,
+    board_versions::Frame,
     html::Html,
     labels::with_ages,
     shared_board::Feed,
@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{actions::Answer, env::Timestamp, wire::Failure};
 
-/// The page with the whole board.
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
     let mut html = begin(project, Some("/page.js"));
     header(&mut html, project, PageName::Board, "");
@@ -57,7 +56,7 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
     with_ages(&html.into_string(), now)
 }
 
-/// For a browser without the script.
+/// The page that shows the result of a command, for a browser that does not run the script.
 pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
     let mut html = begin("done", None);
     html.markup("<main id=\"board\"><h1>Done</h1><p><code>").text(command).markup("</code></p><p role=\"status\">");
@@ -69,7 +68,6 @@ pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
     end(html)
 }
 
-/// A refusal, with its code and its hint.
 pub(super) fn failure(failure: &Failure) -> String {
     let mut html = begin("error", None);
     html.markup("<main id=\"board\"><h1>Not done</h1><p role=\"alert\">error: ").text(&failure.message);

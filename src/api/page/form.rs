@@ -17,7 +17,8 @@ use crate::{
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads the form of a request, with `\n` as line ends. Error: `invalid_value` for a body that is no form.
+    /// Reads the form in the body of a request, with `
+    /// ` as line ends. Error: `invalid_value` for a body that is no form.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let is_form = single_header(request.headers(), header::CONTENT_TYPE)
             .is_some_and(|kind| kind.split(';').next() == Some("application/x-www-form-urlencoded"));
@@ -37,24 +38,24 @@ impl Form {
         Self(pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect())
     }
 
-    /// Empty when there is none.
+    /// The value of a field, or an empty text when the form has no such field.
     pub(super) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// The trimmed text; `None` when nothing is left.
+    /// The trimmed value of a field. Returns `None` when nothing is left.
     pub(super) fn written(&self, name: &str) -> Option<&str> {
         Some(self.get(name).trim()).filter(|text| !text.is_empty())
     }
 
-    /// A text that the person must have written. Error: `usage`.
+    /// The value of a field that the person must fill in. The error names the field by its `label`. Error: `usage`.
     pub(super) fn needed(&self, name: &str, label: &str) -> Result<String, Refusal> {
         let missing = || Refusal::Usage { why: format!("the {} is missing", label.to_lowercase()) };
         self.written(name).map(str::to_owned).ok_or_else(missing)
     }
 }
 
-/// A path of the page with a query. Empty values are left out.
+/// Builds the address of a page from its path and a query. Leaves out empty values.
 pub(super) fn address(path: &str, query: &[(&str, &str)]) -> String {
     let mut text = form_urlencoded::Serializer::new(String::new());
     text.extend_pairs(query.iter().filter(|(_, value)| !value.is_empty()));

@@ -8,7 +8,7 @@ use crate::{
     wire::{HeldTaskView, SessionOverviewView},
 };
 
-/// The style class of a shape.
+/// The CSS class for the symbol of a state.
 pub(super) fn class_of(shape: char) -> &'static str {
     match shape {
         '✗' => "bad",
@@ -18,12 +18,13 @@ pub(super) fn class_of(shape: char) -> &'static str {
     }
 }
 
-/// A task's status in words.
+/// A task's status as a person reads it, such as `in review`.
 pub(super) fn words_of(status: &str) -> String {
     if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
 }
 
-/// What a session works on, in its own words.
+/// The reason why the session's task is blocked, else the session's activity in its own words, else the task that it was
+/// launched for and has not claimed.
 pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
     match (blocked, &one.doing, &one.session.task_id) {
@@ -34,7 +35,7 @@ pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     }
 }
 
-/// What is worked on under a claim without a session.
+/// For a claim without a session: the reason why the task is blocked, else its title.
 pub(super) fn claim_doing(held: &HeldTaskView) -> String {
     match &held.blocked_reason {
         Some(reason) => format!("blocked: {reason}"),
@@ -46,7 +47,7 @@ pub(super) fn claim_doing(held: &HeldTaskView) -> String {
 const TIME: &str = "<time datetime=\"";
 const TIME_END: &str = "\"></time>";
 
-/// Nothing when the time is unknown.
+/// Adds a time whose age the script, or [`with_ages`], fills in. Adds nothing when the time is unknown.
 pub(super) fn time(html: &mut Html, at: Option<&str>) {
     if let Some(at) = at {
         html.markup("<time").attribute("datetime", at).markup("></time>");

@@ -31,7 +31,7 @@ use crate::{
 
 /// The last lines of a screen that are shown.
 const SCREEN_LINES: u32 = 30;
-/// Each screen asks a program.
+/// The most screens that are shown, because reading each of them runs a program.
 const MAX_SCREENS: usize = 4;
 /// The newest messages to each session that are shown.
 const MAX_MESSAGES: usize = 10;
@@ -62,10 +62,10 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
 
 fn read(app: &App, name: &LaneName) -> Result<Contents> {
     let lane = lane::list::show(app, name)?;
-    let said = |error: anyhow::Error| errors::classify(&error).message;
+    let message_of = |error: anyhow::Error| errors::classify(&error).message;
     let diff = lane::diff::text(app, name, None, DiffFormat::Patch, Some(false));
     let mut contents = Contents {
-        diff: diff.map(|(text, _)| String::from_utf8_lossy(&text).into_owned()).map_err(said),
+        diff: diff.map(|(text, _)| String::from_utf8_lossy(&text).into_owned()).map_err(message_of),
         screens: Vec::new(),
         evidence: Vec::new(),
         messages: Vec::new(),
@@ -77,7 +77,7 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
     for one in &contents.lane.sessions {
         let id = SessionId::parse(&one.session.id)?;
         if contents.screens.len() < MAX_SCREENS && one.session.backend.is_some() {
-            let screen = peek::peek(app, &id, SCREEN_LINES, false).map_err(said);
+            let screen = peek::peek(app, &id, SCREEN_LINES, false).map_err(message_of);
             contents.screens.push((one.session.id.clone(), screen));
         }
         let filter = OutboxFilter { to: Some(id.clone()), all: true, limit: MAX_MESSAGES };

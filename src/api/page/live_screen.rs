@@ -40,7 +40,7 @@ struct Followed {
 
 type Screens = BTreeMap<SessionId, Followed>;
 
-/// Sends the screens of a lane until the client is gone or the server ends.
+/// Sends the screens of a lane's sessions as they change, until the client is gone or the server ends.
 pub(super) async fn follow(feed: Arc<Feed>, items: Arc<EventSender>, lane: LaneName) {
     let _ = follow_changes(&feed, &items, &lane).await;
 }

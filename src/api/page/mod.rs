@@ -2,22 +2,22 @@
 //! commands that settle its items. It has an origin of its own beside the worker API, and keys of its own.
 
 mod access;
-mod act;
 mod activity_strip;
 mod answer_page;
 mod board_html;
+mod board_versions;
 mod command_html;
 mod composer;
 mod device_keys;
 mod devices_page;
 mod document;
 mod form;
-mod frame;
 mod html;
 mod labels;
 mod lane_page;
 mod live_screen;
 mod origin;
+mod page_command;
 mod patch_html;
 mod response;
 mod review_command;

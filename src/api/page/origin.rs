@@ -49,7 +49,7 @@ pub(in crate::api) struct Site {
     port: u16,
     /// `None` without an address in the network.
     network_origin: Option<String>,
-    /// Of the certificate in the network; `None` without HTTPS.
+    /// The fingerprint of the certificate for the network. `None` without HTTPS.
     pub(super) fingerprint: Option<String>,
     pub(super) devices: Arc<DeviceKeys>,
     secrets: Mutex<Secrets>,
@@ -79,15 +79,15 @@ pub(super) struct Grant {
 #[derive(Debug, Clone)]
 pub(in crate::api) struct SiteAddresses {
     pub(in crate::api) port: u16,
-    /// In the network.
+    /// The address in the network, if the page is served there.
     pub(in crate::api) listen: Option<SocketAddr>,
-    /// Of the certificate in the network; `None` without HTTPS.
+    /// The fingerprint of the certificate for the network. `None` without HTTPS.
     pub(in crate::api) fingerprint: Option<String>,
 }
 
 impl Site {
-    /// Opens the site of the current thread. `factory` opens the project as the person for whom the page acts. A server
-    /// inside of a session takes no keys of devices, which are the person's.
+    /// Creates the page's site for the current thread. `factory` opens the project as the person for whom the page acts. A
+    /// server inside a session (`is_inside`) accepts no device keys, because they are the person's.
     pub(in crate::api) fn open(
         addresses: &SiteAddresses,
         factory: AppFactory,
@@ -115,12 +115,12 @@ impl Site {
         Ok(site)
     }
 
-    /// Notices revoked devices while the server runs.
+    /// Watches for revoked devices while the server runs.
     pub(in crate::api) async fn follow_devices(self: Arc<Self>) {
         Arc::clone(&self.devices).follow().await;
     }
 
-    /// Forgets the site of the current thread with its keys.
+    /// Drops the current thread's site, and with it the keys that end with the server.
     pub(in crate::api) fn close() {
         SITE.take();
     }
@@ -133,12 +133,12 @@ impl Site {
         SITE.with(|here| here.borrow().clone())
     }
 
-    /// On this machine.
+    /// The page's origin for browsers on this machine.
     pub(in crate::api) fn origin(&self) -> String {
         format!("http://{}:{}", self.name, self.port)
     }
 
-    /// `None` without an address that other machines can reach.
+    /// The page's origin for other machines. Returns `None` without an address that they can reach.
     pub(in crate::api) fn network_origin(&self) -> Option<String> {
         self.network_origin.clone()
     }
@@ -147,7 +147,7 @@ impl Site {
         &self.name
     }
 
-    /// For other programs of this user.
+    /// The page's addresses, to be told to other programs of this user.
     pub(in crate::api) fn shown(&self) -> ShownPage {
         ShownPage {
             host: self.name.clone(),
@@ -157,15 +157,16 @@ impl Site {
         }
     }
 
-    /// A URL of `origin` that is valid once and gives this access.
+    /// Makes a URL under `origin` that works once and gives this access.
     pub(in crate::api) fn one_time_url(&self, origin: &str, access: Access) -> Result<String> {
         let code = random::hex().context("cannot generate a code")?;
         self.lock().add_code(&code, access, Instant::now());
         Ok(format!("{origin}/open?code={code}"))
     }
 
-    /// Exchanges a code for a key. On this machine the client must be a program of this user: other users can see the
-    /// arguments of the program that opens the browser.
+    /// Exchanges a one-time code for a new key. Returns `None` for an invalid code. On this machine it also returns `None` when
+    /// the client is another user's program: other users can see the code in the arguments of the program that opens the
+    /// browser.
     pub(super) fn exchange(&self, address: &PageAddress, code: &str) -> Result<Option<String>> {
         if !address.is_of_this_user() {
             return Ok(None);
@@ -175,20 +176,19 @@ impl Site {
         Ok(access.map(|_| key))
     }
 
-    /// The cookie with a key that ends with the server. It contains the port, because browsers share cookies between
-    /// ports.
+    /// The name of the cookie whose key ends with the server. The name contains the port, because browsers share cookies
+    /// between ports.
     pub(super) fn cookie_name(address: &PageAddress) -> String {
         format!("fairway-{}", address.ends.1.port())
     }
 
-    /// The cookie with a device's key. It has no port, so that it outlives this server.
+    /// The name of the cookie with a device's key. It does not contain the port, so that the cookie outlives this server.
     pub(super) fn device_cookie_name(&self) -> String {
         format!("{}-device", self.name.trim_end_matches(HOST_SUFFIX))
     }
 
-    /// The rights of a request by the keys in its cookies. A key that ends with the server counts before a device's
-    /// key. A device's key is taken only from this user's programs: the browser may have sent it to other users'
-    /// servers.
+    /// The rights that the keys in a request's cookies give. A key that ends with the server takes precedence over a device's
+    /// key. A device's key is accepted only from this user's programs: the browser may have sent it to other users' servers.
     pub(super) fn grant(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Grant> {
         let (ends_with_server, lasting) = (Self::cookie_name(address), self.device_cookie_name());
         let mut known = cookies(headers).filter(|(name, _)| *name == ends_with_server);
@@ -204,15 +204,15 @@ impl Site {
         address.is_of_this_user().then_some(Grant { access: key.access, device: Some(key) })
     }
 
-    /// The address of a request at the port of 127.0.0.1; `None` when it is not for the page.
+    /// The page's address in a request to a port of 127.0.0.1. Returns `None` when the request is not for the page.
     pub(in crate::api) fn local_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
         let site = Self::current()?;
         let is_page = single_header(headers, header::HOST)? == format!("{}:{}", site.name, site.port);
         is_page.then(|| PageAddress { origin: site.origin(), way: DeviceWay::Local, ends })
     }
 
-    /// The address of a request from the network; `None` for a wrong `Host`. It must be an IP address, because anyone
-    /// can point a name to this machine.
+    /// The page's address in a request from the network. Returns `None` for a wrong `Host`. The host must be an IP address,
+    /// because anyone can point a name to this machine.
     pub(in crate::api) fn network_address(
         headers: &HeaderMap,
         ends: (SocketAddr, SocketAddr),
@@ -233,13 +233,13 @@ impl Site {
 }
 
 impl PageAddress {
-    /// Whether the client is a program of this user. For another machine that is unknown, and true.
+    /// Whether the client is a program of this user. For a client on another machine this is unknown, and the answer is true.
     pub(super) fn is_of_this_user(&self) -> bool {
         let (client, server) = self.ends;
         !client.ip().is_loopback() || network::uid_of_connection(client, server) == Some(user::uid())
     }
 
-    /// The attributes of a cookie of this address.
+    /// The attributes for cookies that the page sets at this address.
     pub(super) fn cookie_attributes(&self) -> &'static str {
         if self.origin.starts_with("https:") {
             "; Path=/; Secure; HttpOnly; SameSite=Strict"

@@ -27,7 +27,7 @@ struct Position {
     is_open: bool,
 }
 
-/// Draws a patch.
+/// Draws a patch as a table for each file, with its notes below the lines. Long patches are cut.
 pub(super) fn draw(html: &mut Html, patch: &str, notes: &impl LineNotes) {
     let mut at = Position::default();
     let total = patch.lines().count();
@@ -99,7 +99,7 @@ fn hunk_line(html: &mut Html, line: &str, at: &mut Position, notes: &impl LineNo
     }
 }
 
-/// `number`: of the line, with the address of a form for a comment.
+/// Draws a line. `number` is its number, with the address of the form for a comment on it.
 fn row(html: &mut Html, class: &'static str, number: Option<(u64, Option<String>)>, line: &str) {
     html.markup("<tr class=\"").markup(class).markup("\"><td class=\"at\">");
     if let Some((number, address)) = number {

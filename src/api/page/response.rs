@@ -1,5 +1,5 @@
-//! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the page in
-//! no other one.
+//! The answers of the page. Their headers let the browser run and load only what the page brings, keep nothing, and show the
+//! page in no other one.
 
 use axum::{
     Json,
@@ -18,7 +18,7 @@ pub(super) fn file(content_type: &'static str, text: impl Into<Body>) -> Respons
     ([(header::CONTENT_TYPE, content_type)], text.into()).into_response()
 }
 
-/// The answer to a command that was run. `back`: where the person goes on.
+/// The response to a command that was run: JSON, or a page with the link `back` by which the person goes on.
 pub(super) fn done(answer: &Answer, command: &str, back: &str, wants_json: bool) -> Response {
     if wants_json {
         Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()

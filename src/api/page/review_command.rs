@@ -37,7 +37,7 @@ pub(super) enum ReviewCommand {
 }
 
 impl ReviewCommand {
-    /// Reads the words after `fairway`; `None` for another command.
+    /// Parses the words after `fairway`. Returns `None` for another command.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
         let task = |text: &str| TaskId::parse(text).ok();
         Some(match words {
@@ -60,7 +60,7 @@ impl ReviewCommand {
         })
     }
 
-    /// The label of the text that the person must write.
+    /// The label of the text field that the person must fill in. Returns `None` when the command needs no text.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Record { verdict: Verdict::Approve, .. } => None,
@@ -70,7 +70,7 @@ impl ReviewCommand {
         }
     }
 
-    /// The question before the command.
+    /// The question that a person must confirm before the command, if there is one.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Land(_) => {
@@ -80,10 +80,10 @@ impl ReviewCommand {
         }
     }
 
-    /// Runs the command.
+    /// Runs the command with the texts that the person wrote into the form.
     ///
     /// # Errors
-    /// As on the command line; `usage` when a text is missing.
+    /// Those of the command on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form) -> Result<Answer> {
         match self {
             Self::Record { task, verdict, domain, commit } => {

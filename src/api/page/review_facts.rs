@@ -86,7 +86,7 @@ fn heading(html: &mut Html, card: &ReviewCardView) {
     html.markup("</p>");
 }
 
-/// A record of evidence as an item of a list.
+/// Draws one record of evidence, and whether it was observed or claimed.
 pub(super) fn evidence_line(html: &mut Html, one: &Evidence) {
     let (mark, class) = match one.result {
         EvidenceResult::Pass => ('●', "good"),

@@ -3,11 +3,11 @@
 use anyhow::Result;
 
 use super::{
-    act::PageCommand,
     command_html::{form, hidden, open_form, written},
     form::{Form, address},
     html::Html,
     labels::time,
+    page_command::PageCommand,
     patch_html::{self, LineNotes},
     review_facts,
     shell::PageFrame,
@@ -24,7 +24,7 @@ use crate::{
     wire::{CommandView, ReviewCardView, ReviewCommentView, ReviewNextView, TaskView},
 };
 
-/// The page of the card that the address names. Errors: `invalid_value`, `not_found`, `wrong_state`.
+/// The page of the card that the address names, or of the next card. Errors: `invalid_value`, `not_found`, `wrong_state`.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let task = query.written("task").map(TaskId::parse).transpose()?;
     let request = NextRequest { task, all: query.get("all") == "yes", defer: None };

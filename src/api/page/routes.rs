@@ -14,7 +14,6 @@ use serde_json::json;
 
 use super::{
     access::Access,
-    act::PageCommand,
     answer_page,
     composer::ComposedBoard,
     device_keys::DeviceKey,
@@ -23,11 +22,12 @@ use super::{
     form::Form,
     lane_page, live_screen,
     origin::{Grant, PageAddress, Site},
+    page_command::PageCommand,
     response::{self, HTML, done, file},
     review_page, search_page,
     shared_board::Content,
     shell::{PageFrame, PageName},
-    task_filter::Wish,
+    task_filter::TasksQuery,
     tasks_page, usage_page,
 };
 use crate::{
@@ -60,7 +60,7 @@ const FILES: &[(&str, &str, &str)] = &[
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// What is read, files included.
+/// The methods of routes that change nothing, files included.
 const READ: &str = "GET,HEAD";
 
 /// The routes besides the files, each with its methods.
@@ -102,7 +102,7 @@ fn methods_of(path: &str) -> Option<&'static str> {
     route.or_else(|| FILES.iter().any(|(known, ..)| *known == path).then_some(READ))
 }
 
-/// Answers a request for the page. `address` is `None` for a wrong `Host`.
+/// Answers a request for the page. `address` is `None` when the request's `Host` is wrong.
 pub(in crate::api) async fn respond(request: Request, address: Option<PageAddress>) -> Response {
     let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
     // A link of another page led here: the browser held the cookie back, and sends it when the page itself asks.
@@ -197,7 +197,7 @@ async fn page(site: &Site, query: Form, access: Access, name: PageName) -> Resul
     let frame = PageFrame { name, project: board.project, seq: board.seq, access, now: board.now };
     let html = state::run_blocking_as(site.feed.factory(), move |app| match name {
         PageName::Lane => lane_page::page(app, &frame, &query),
-        PageName::Tasks => tasks_page::page(app, &frame, &Wish::new(query)),
+        PageName::Tasks => tasks_page::page(app, &frame, &TasksQuery::new(query)),
         PageName::Review => review_page::page(app, &frame, &query),
         PageName::Usage => usage_page::page(app, &frame, &query),
         PageName::Search | PageName::Board => search_page::page(app, &frame, &query),

@@ -1,5 +1,5 @@
-//! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives, a session's
-//! process dies or time alone changes it. It runs while a client listens.
+//! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives,
+//! a session's process dies or time alone changes it. It runs while a client listens.
 
 use std::{
     collections::BTreeMap,
@@ -20,8 +20,8 @@ use tokio::{
 
 use super::{
     access::Access,
+    board_versions::Frame,
     composer::{ComposedBoard, Composer},
-    frame::Frame,
 };
 use crate::{
     actions::{board::WatchedProcess, sessions::attendance},
@@ -80,7 +80,7 @@ pub(super) enum Content {
 }
 
 impl Beat {
-    /// As an event with its age, so that a new client knows how old it is.
+    /// Formats it as an event with its age, so that a new client knows how old it is.
     fn event(&self) -> String {
         let age = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX);
         format!("event: beat\ndata: {}\n\n", json!({ "age_ms": age, "lost": self.lost, "seq": self.seq }))
@@ -104,7 +104,7 @@ impl Drop for Watcher {
 }
 
 impl Feed {
-    /// `factory` opens the project as the person.
+    /// `factory` opens the project as the person for whom the page acts.
     pub(super) fn new(factory: AppFactory, hook_providers: Vec<&'static str>) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             composer: Composer::start(factory.clone(), hook_providers)?,
@@ -117,12 +117,12 @@ impl Feed {
         }))
     }
 
-    /// Opens the project as the person, for another thread.
+    /// A copy of the factory that opens the project as the person, for use in another thread.
     pub(super) fn factory(&self) -> AppFactory {
         self.factory.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The board as it is now, and its frame.
+    /// Reads the board as it is now. Clients are sent its frame if it has changed.
     pub(super) async fn board(&self) -> Result<(ComposedBoard, Arc<Frame>), ApiError> {
         let board = self.composer.compose().await?;
         let next = self.shown.borrow().frame.next(board.parts.clone());
@@ -133,18 +133,18 @@ impl Feed {
         Ok((board, frame))
     }
 
-    /// The id of a version, which the browser sends back after a lost connection.
+    /// The event id of a version. The browser sends it back after a lost connection.
     pub(super) fn id(&self, version: u64) -> String {
         format!("{}-{version}", self.era)
     }
 
-    /// The version of an id; 0 for one of an earlier server.
+    /// The version in an event id. Returns 0 for an id that an earlier server made.
     pub(super) fn version(&self, id: &str) -> u64 {
         let version = id.strip_prefix(self.era.as_str()).and_then(|rest| rest.strip_prefix('-'));
         version.and_then(|version| version.parse().ok()).unwrap_or_default()
     }
 
-    /// Sends a client the changes after version `since` until it is gone.
+    /// Sends a client the changes after version `since`, until the client is gone or the server ends.
     pub(super) async fn serve(
         self: Arc<Self>,
         items: Arc<EventSender>,
@@ -165,7 +165,7 @@ impl Feed {
         loop {
             let Shown { frame, beat } = shown.borrow_and_update().clone();
             if content == Content::Board && frame.version != since {
-                // A version of the future is one of a server before this one.
+                // A version above the current one is from an earlier server.
                 let known = if since > frame.version { 0 } else { since };
                 let event =
                     format!("id: {}\nevent: board\ndata: {}\n\n", self.id(frame.version), frame.changes(known, access));

@@ -22,7 +22,7 @@ const LINKS: &[(PageName, &str, &str)] = &[
     (PageName::Usage, "/usage", "usage"),
 ];
 
-/// The beginning of a document. `script`: the path of its script.
+/// Begins a page's document. `script` is the path of its script, if it has one.
 pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     let mut html = Html::default();
     html.markup(
@@ -39,7 +39,8 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     html
 }
 
-/// The head of a page: the project, the navigation, the search, and the place for results.
+/// Adds the head of a page: the project's name, the navigation, the search, and the place for results. `search` fills the
+/// search field.
 pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
     html.markup("<header><h1>").text(project).markup("</h1>");
     navigation(html, Some(page));
@@ -55,7 +56,7 @@ pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &st
     );
 }
 
-/// Links to the pages. `here`: the one that is shown, if it is among them.
+/// Adds the links to all pages. `here` is the page that is shown, if it is among them.
 pub(super) fn navigation(html: &mut Html, here: Option<PageName>) {
     let here = here.map(|page| if page == PageName::Lane { PageName::Board } else { page });
     html.markup("<nav aria-label=\"pages\">");
@@ -66,7 +67,7 @@ pub(super) fn navigation(html: &mut Html, here: Option<PageName>) {
     html.markup("</nav>");
 }
 
-/// Ends a page whose content is a `main` element.
+/// Ends a document whose content is in a `main` element.
 pub(super) fn end(mut html: Html) -> Html {
     html.markup("</main></body></html>");
     html
@@ -99,7 +100,7 @@ impl PageFrame {
         with_ages(&end(html).into_string(), self.now)
     }
 
-    /// Whether commands are buttons.
+    /// Whether commands are drawn as buttons, which needs full access.
     pub(super) fn can_act(&self) -> bool {
         self.access == Access::Full
     }

@@ -32,9 +32,9 @@ const FIELDS: &[(&str, &str)] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TaskCommand {
-    /// With the form's fields.
+    /// Adds a task with the fields of the form.
     Add,
-    /// With the fields that the person changed.
+    /// Changes the fields that the person changed in the form.
     Edit(TaskId),
     Priority(TaskId, u8),
     Lane(TaskId, LaneName),
@@ -43,12 +43,12 @@ pub(super) enum TaskCommand {
     /// `true` for `--force`.
     Cancel(TaskId, bool),
     Reopen(TaskId),
-    /// With the provider that the form names.
+    /// Starts an agent of the provider that the form names.
     Start(TaskId),
 }
 
 impl TaskCommand {
-    /// Reads the words after `fairway`; `None` for another command.
+    /// Parses the words after `fairway`. Returns `None` for another command.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
         let task = |text: &str| TaskId::parse(text).ok();
         Some(match *words {
@@ -66,7 +66,7 @@ impl TaskCommand {
         })
     }
 
-    /// The label of the text that the person must write.
+    /// The label of the text field that the person must fill in. Returns `None` when the command needs no text.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Block(..) | Self::Cancel(..) | Self::Reopen(_) => Some("Reason"),
@@ -74,7 +74,7 @@ impl TaskCommand {
         }
     }
 
-    /// The question before the command.
+    /// The question that a person must confirm before the command, if there is one.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Cancel(..) => Some("The task is closed without being done. A claim of it ends."),
@@ -82,7 +82,7 @@ impl TaskCommand {
         }
     }
 
-    /// Arguments from the form that follow the command's words.
+    /// The arguments that the form adds after the command's words.
     pub(super) fn arguments(&self, form: &Form) -> Vec<String> {
         match self {
             Self::Add | Self::Edit(_) => {
@@ -96,27 +96,27 @@ impl TaskCommand {
         }
     }
 
-    /// Runs the command.
+    /// Runs the command with the values of the form.
     ///
     /// # Errors
-    /// As on the command line; `usage` when a text is missing.
+    /// Those of the command on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let reason = || form.needed("text", "Reason");
         let forced = |force: bool, reason: &str| force.then(|| ForceReason { reason: reason.to_owned() });
         match self {
             Self::Add => {
-                let mut words =
+                let mut fields =
                     TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(form.needed("title", "Title")?) };
-                put_over(&mut words, form)?;
-                add::add(app, None, words)
+                put_over(&mut fields, form)?;
+                add::add(app, None, fields)
             }
-            Self::Edit(id) => edit::edit(app, id, |words| put_over(words, form)),
-            Self::Priority(id, priority) => edit::edit(app, id, |words| {
-                words.priority = *priority;
+            Self::Edit(id) => edit::edit(app, id, |fields| put_over(fields, form)),
+            Self::Priority(id, priority) => edit::edit(app, id, |fields| {
+                fields.priority = *priority;
                 Ok(())
             }),
-            Self::Lane(id, lane) => edit::edit(app, id, |words| {
-                words.lane = Some(lane.clone());
+            Self::Lane(id, lane) => edit::edit(app, id, |fields| {
+                fields.lane = Some(lane.clone());
                 Ok(())
             }),
             Self::Block(id, force) => {
@@ -176,18 +176,18 @@ fn priority(text: &str) -> Result<u8, Refusal> {
 }
 
 /// Writes the changed fields over those of a task.
-fn put_over(words: &mut TaskFields, form: &Form) -> Result<()> {
+fn put_over(fields: &mut TaskFields, form: &Form) -> Result<()> {
     for (name, _, text) in changed(form) {
         let written = Some(text.as_str()).filter(|text| !text.is_empty());
         match name {
-            "title" => words.title.clone_from(&text),
-            "body" => words.body.clone_from(&text),
-            "role" => words.role = written.map(Role::parse).transpose()?,
-            "lane" => words.lane = written.map(LaneName::parse).transpose()?,
-            "priority" => words.priority = priority(&text)?,
-            "labels" => words.labels = list(&text),
+            "title" => fields.title.clone_from(&text),
+            "body" => fields.body.clone_from(&text),
+            "role" => fields.role = written.map(Role::parse).transpose()?,
+            "lane" => fields.lane = written.map(LaneName::parse).transpose()?,
+            "priority" => fields.priority = priority(&text)?,
+            "labels" => fields.labels = list(&text),
             _ => {
-                words.depends_on = list(&text).iter().map(|id| TaskId::parse(id)).collect::<Result<_, _>>()?;
+                fields.depends_on = list(&text).iter().map(|id| TaskId::parse(id)).collect::<Result<_, _>>()?;
             }
         }
     }
@@ -213,10 +213,10 @@ mod tests {
             edit.arguments(&other),
             ["--lane", "", "--priority", "0", "--label", "b", "--label", "c"].map(str::to_owned)
         );
-        let mut words = TaskFields::with_title("Fix it".into());
-        words.lane = LaneName::parse("cart").ok();
-        put_over(&mut words, &other).unwrap();
-        assert_eq!((words.lane, words.priority, words.labels), (None, 0, vec!["b".into(), "c".into()]));
+        let mut fields = TaskFields::with_title("Fix it".into());
+        fields.lane = LaneName::parse("cart").ok();
+        put_over(&mut fields, &other).unwrap();
+        assert_eq!((fields.lane, fields.priority, fields.labels), (None, 0, vec!["b".into(), "c".into()]));
         assert!(put_over(&mut TaskFields::with_title("x".into()), &form("priority=5")).is_err());
     }
 

@@ -11,16 +11,16 @@ use crate::{
 
 /// What the address of the page asks for.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct TasksQuery {
     pub(super) form: Form,
 }
 
-impl Wish {
+impl TasksQuery {
     pub(super) const fn new(form: Form) -> Self {
         Self { form }
     }
 
-    /// Whether a column is grouped by lane, not by priority.
+    /// Whether each column is grouped by lane. Otherwise it is grouped by priority.
     pub(super) fn is_by_lane(&self) -> bool {
         self.form.get("group") == "lane"
     }
@@ -30,14 +30,14 @@ impl Wish {
         self.form.get("closed") == "yes"
     }
 
-    /// The address of this list with one task open. `task` may be empty.
+    /// The address of this list with one task open. An empty `task` opens none.
     pub(super) fn address(&self, task: &str) -> String {
         let get = |name: &'static str| (name, self.form.get(name));
         let names = ["q", "role", "lane", "label", "group", "closed"].map(get);
         address("/tasks", &[&names[..], &[("task", task)]].concat())
     }
 
-    /// The filter: an empty field filters nothing.
+    /// The filter that the form describes. Empty fields filter nothing.
     pub(super) fn filter(&self) -> Result<Filter> {
         let statuses = if self.has_closed() { TaskStatus::ALL.to_vec() } else { Vec::new() };
         Ok(Filter {

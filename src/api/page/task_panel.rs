@@ -1,13 +1,13 @@
 //! The open task: what is known of it, and the forms that change it.
 
 use super::{
-    act::PageCommand,
     command_html::{form, hidden, open_form, select, written},
     form::address,
     html::Html,
     labels::time,
+    page_command::PageCommand,
     shell::PageFrame,
-    task_filter::{Choices, Wish},
+    task_filter::{Choices, TasksQuery},
 };
 use crate::{
     domain::task::{DEFAULT_PRIORITY, LOWEST_PRIORITY},
@@ -27,7 +27,7 @@ pub(super) struct Texts {
 }
 
 impl Default for Texts {
-    /// Those of a new task.
+    /// The texts of a new task.
     fn default() -> Self {
         let [title, body, role, lane, labels, depends_on] = [const { String::new() }; 6];
         Self { title, body, role, lane, priority: DEFAULT_PRIORITY, labels, depends_on }
@@ -48,12 +48,11 @@ impl From<&TaskView> for Texts {
     }
 }
 
-/// An open task with its forms.
-pub(super) fn draw(html: &mut Html, frame: &PageFrame, wish: &Wish, detail: &TaskDetailView, choices: &Choices) {
+pub(super) fn draw(html: &mut Html, frame: &PageFrame, query: &TasksQuery, detail: &TaskDetailView, choices: &Choices) {
     let task = &detail.task;
     html.markup("<section id=\"task\" aria-labelledby=\"task-title\"><h2 id=\"task-title\" class=\"plain\">");
     html.markup("<span class=\"id\">").text(&task.id).markup("</span> ").text(&task.title).markup("</h2>");
-    html.markup("<p class=\"way\"><a").attribute("href", &wish.address("")).markup(">close</a>");
+    html.markup("<p class=\"way\"><a").attribute("href", &query.address("")).markup(">close</a>");
     if let Some(lane) = &task.lane {
         html.markup(" <a").attribute("href", &address("/lane", &[("name", lane)])).markup(">its lane</a>");
     }
@@ -66,7 +65,7 @@ pub(super) fn draw(html: &mut Html, frame: &PageFrame, wish: &Wish, detail: &Tas
         html.markup("<pre tabindex=\"0\">").lines(&task.body).markup("</pre>");
     }
     if frame.can_act() {
-        commands(html, wish, task, choices);
+        commands(html, query, task, choices);
     } else {
         for (purpose, words) in words(task) {
             written(html, purpose, &words);
@@ -133,8 +132,8 @@ fn words(task: &TaskView) -> Vec<(&'static str, String)> {
     found
 }
 
-fn commands(html: &mut Html, wish: &Wish, task: &TaskView, choices: &Choices) {
-    let back = wish.address(&task.id);
+fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choices) {
+    let back = query.address(&task.id);
     let epoch = task.claim.as_ref().map(|claim| claim.epoch.to_string());
     let about = |html: &mut Html| {
         hidden(html, "back", &back);
@@ -172,7 +171,7 @@ fn commands(html: &mut Html, wish: &Wish, task: &TaskView, choices: &Choices) {
     html.markup("</div>");
 }
 
-/// The form's fields, each with the text that it had at first.
+/// Draws the fields of the form. Hidden fields keep the original texts, so that the server can tell which fields were changed.
 pub(super) fn fields(html: &mut Html, texts: &Texts, choices: &Choices) {
     html.markup("<div class=\"fields\"><label class=\"wide\">Title <input name=\"title\" required");
     html.attribute("value", &texts.title).markup("></label><label class=\"wide\">Description <textarea name=\"body\" ");

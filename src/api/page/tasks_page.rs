@@ -3,13 +3,13 @@
 use anyhow::Result;
 
 use super::{
-    act::PageCommand,
     board_html::labelled,
     command_html::{hidden, open_form, select},
     html::Html,
     labels::time,
+    page_command::PageCommand,
     shell::PageFrame,
-    task_filter::{Choices, Wish},
+    task_filter::{Choices, TasksQuery},
     task_panel,
 };
 use crate::{
@@ -34,51 +34,51 @@ const COLUMNS: &[Column] = &[
     ("in review", |task| task.status == "review"),
 ];
 
-/// Shown on request.
+/// A column that is shown only on request.
 const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
 
-/// The page. Error: `invalid_value` and `not_found` for what the address names.
-pub(super) fn page(app: &App, frame: &PageFrame, wish: &Wish) -> Result<String> {
-    let tasks = list::list(app, &wish.filter()?)?;
+/// The page with all tasks that the filter selects. Errors: `invalid_value` and `not_found` for values in the address.
+pub(super) fn page(app: &App, frame: &PageFrame, query: &TasksQuery) -> Result<String> {
+    let tasks = list::list(app, &query.filter()?)?;
     let choices = Choices::read(app, &lane::list::list(app, false)?);
-    let open = wish.form.written("task").map(TaskId::parse).transpose()?;
+    let open = query.form.written("task").map(TaskId::parse).transpose()?;
     let open = open.map(|id| list::show(app, &id)).transpose()?;
-    Ok(draw(frame, wish, &tasks, &choices, open.as_ref()))
+    Ok(draw(frame, query, &tasks, &choices, open.as_ref()))
 }
 
 fn draw(
     frame: &PageFrame,
-    wish: &Wish,
+    query: &TasksQuery,
     tasks: &[TaskView],
     choices: &Choices,
     open: Option<&TaskDetailView>,
 ) -> String {
-    frame.document("tasks", wish.form.get("q"), |html| {
+    frame.document("tasks", query.form.get("q"), |html| {
         html.markup("<div class=\"tools\">");
-        filter_form(html, wish, choices);
+        filter_form(html, query, choices);
         if frame.can_act() {
-            add_form(html, wish, choices);
+            add_form(html, query, choices);
         }
         html.markup("</div>");
         if let Some(task) = open {
-            task_panel::draw(html, frame, wish, task, choices);
+            task_panel::draw(html, frame, query, task, choices);
         }
         html.markup("<div class=\"columns\">");
         let closed = [CLOSED];
-        let all = COLUMNS.iter().chain(closed.iter().filter(|_| wish.has_closed()));
+        let all = COLUMNS.iter().chain(closed.iter().filter(|_| query.has_closed()));
         for (title, contains) in all {
             let cards: Vec<&TaskView> = tasks.iter().filter(|task| contains(task)).collect();
-            column(html, wish, title, &cards, choices);
+            column(html, query, title, &cards, choices);
         }
         html.markup("</div>");
     })
 }
 
-fn column(html: &mut Html, wish: &Wish, title: &'static str, cards: &[&TaskView], choices: &Choices) {
+fn column(html: &mut Html, query: &TasksQuery, title: &'static str, cards: &[&TaskView], choices: &Choices) {
     html.markup("<section class=\"column\"").attribute("aria-label", title).markup("><h2>").markup(title);
     html.markup(" <span class=\"number\">").text(&cards.len().to_string()).markup("</span></h2>");
     let shown = cards.get(..MAX_CARDS).unwrap_or(cards);
-    for group in Group::all(wish.is_by_lane(), &choices.lanes) {
+    for group in Group::all(query.is_by_lane(), &choices.lanes) {
         let of_group: Vec<&TaskView> = shown.iter().copied().filter(|task| group.contains(task)).collect();
         html.markup(if of_group.is_empty() { "<div class=\"group empty\">" } else { "<div class=\"group\">" });
         html.markup("<h3>").text(&group.title()).markup("</h3><ul role=\"list\" class=\"cards\"");
@@ -87,7 +87,7 @@ fn column(html: &mut Html, wish: &Wish, title: &'static str, cards: &[&TaskView]
         }
         html.markup(">");
         for task in of_group {
-            draw_card(html, task, &wish.address(&task.id), !wish.is_by_lane());
+            draw_card(html, task, &query.address(&task.id), !query.is_by_lane());
         }
         html.markup("</ul></div>");
     }
@@ -101,28 +101,28 @@ fn column(html: &mut Html, wish: &Wish, title: &'static str, cards: &[&TaskView]
     html.markup("</section>");
 }
 
-fn filter_form(html: &mut Html, wish: &Wish, choices: &Choices) {
+fn filter_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     html.markup(
         "<form class=\"filter\" action=\"/tasks\" aria-label=\"filter\"><label>Text <input type=\"search\" name=\"q\"",
     );
-    html.attribute("value", wish.form.get("q")).markup("></label>");
-    select(html, ("Role", "role"), &choices.roles, wish.form.get("role"), "any");
-    select(html, ("Lane", "lane"), &choices.lanes, wish.form.get("lane"), "any");
-    html.markup("<label>Label <input name=\"label\" size=\"10\"").attribute("value", wish.form.get("label"));
+    html.attribute("value", query.form.get("q")).markup("></label>");
+    select(html, ("Role", "role"), &choices.roles, query.form.get("role"), "any");
+    select(html, ("Lane", "lane"), &choices.lanes, query.form.get("lane"), "any");
+    html.markup("<label>Label <input name=\"label\" size=\"10\"").attribute("value", query.form.get("label"));
     html.markup("></label>");
-    select(html, ("Group by", "group"), &["lane".to_owned()], wish.form.get("group"), "priority");
+    select(html, ("Group by", "group"), &["lane".to_owned()], query.form.get("group"), "priority");
     html.markup("<label class=\"check\"><input type=\"checkbox\" name=\"closed\" value=\"yes\"");
-    html.markup(if wish.has_closed() { " checked> closed too</label>" } else { "> closed too</label>" });
+    html.markup(if query.has_closed() { " checked> closed too</label>" } else { "> closed too</label>" });
     html.markup("<button class=\"plain\">filter</button><a href=\"/tasks\">show all</a></form>");
 }
 
-fn add_form(html: &mut Html, wish: &Wish, choices: &Choices) {
+fn add_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     let words = "fairway task add TITLE";
     let Some(command) = PageCommand::parse(words) else { return };
     html.markup("<details id=\"add\"><summary>+ task</summary>");
     open_form(html, ("add the task", ""), words, &command, |html| {
         html.markup("<p><code>").markup("fairway task add TITLE").markup("</code></p>");
-        hidden(html, "back", &wish.address(""));
+        hidden(html, "back", &query.address(""));
         task_panel::fields(html, &task_panel::Texts::default(), choices);
     });
     html.markup("</details>");
@@ -137,7 +137,7 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// All groups, in their order.
+    /// All groups in the order in which they are shown. The tasks without a lane come after all lanes.
     pub(super) fn all(is_by_lane: bool, lanes: &[String]) -> Vec<Self> {
         if is_by_lane {
             lanes.iter().cloned().map(Some).chain([None]).map(Self::Lane).collect()
@@ -160,7 +160,7 @@ impl Group {
         }
     }
 
-    /// The arguments of `fairway task edit` that move a task into the group.
+    /// The arguments of `fairway task edit` that move a task into the group. Returns `None` for the group without a lane.
     pub(super) fn change(&self) -> Option<String> {
         match self {
             Self::Priority(priority) => Some(format!("--priority {priority}")),
@@ -169,7 +169,7 @@ impl Group {
     }
 }
 
-/// A card, which leads to its task.
+/// Draws a task's card as a link to the task. It shows the priority instead of the lane unless `shows_lane`.
 pub(super) fn draw_card(html: &mut Html, task: &TaskView, address: &str, shows_lane: bool) {
     html.markup("<li class=\"card\"").attribute("id", &format!("card-{}", task.id)).attribute("data-task", &task.id);
     html.markup("><a").attribute("href", &format!("{address}#task")).markup("><span class=\"id\">").text(&task.id);

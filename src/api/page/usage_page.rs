@@ -14,7 +14,7 @@ use crate::{
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SPANS: &[u32] = &[7, 14, 30, 90];
-/// Shown unless the address names another span.
+/// The days that are shown unless the address names another number.
 const USUAL_SPAN: u32 = 14;
 /// The most rows of a table that is not by day.
 const MAX_ROWS: usize = 20;
@@ -169,7 +169,7 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 120.0;
 /// Room for the days below the bars and the largest number above them.
 const MARGIN: f64 = 16.0;
-/// Below every so many bars stands a label at most.
+/// The most labels below the bars.
 const MAX_LABELS: usize = 8;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -179,7 +179,7 @@ pub(super) struct Bar {
     pub(super) text: String,
 }
 
-/// Draws a plot with this title.
+/// Draws a bar chart. The tallest bar fills the height, and its value is written above.
 #[expect(clippy::cast_precision_loss, reason = "a number of bars is small")]
 pub(super) fn draw_bars(html: &mut Html, title: &str, bars: &[Bar]) {
     let max = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);

@@ -31,7 +31,8 @@ struct Query {
     since: Option<i64>,
 }
 
-/// The `Last-Event-ID` of a reader that reconnects.
+/// The header `Last-Event-ID` of a reader that reconnects. Returns `None` without the header. Error: `invalid_value` when it is
+/// not a whole number.
 pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());

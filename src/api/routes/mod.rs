@@ -20,7 +20,7 @@ pub(super) mod prompt;
 pub(super) mod runtime_reports;
 pub(super) mod stream;
 
-/// All routes, and the errors for unknown routes and methods.
+/// All routes of the worker API, and the errors for unknown routes and methods.
 pub(super) fn router() -> Router {
     Router::new()
         .route("/ack", post(stream::acknowledge))

@@ -1,4 +1,5 @@
-//! `GET /stream`: streams prompts, context and identity to a runtime. `POST /ack`: acknowledges messages, which are else sent again.
+//! `GET /stream`: streams prompts, context and identity to a runtime. `POST /ack`: acknowledges messages, which are else sent
+//! again.
 
 use std::time::Duration;
 

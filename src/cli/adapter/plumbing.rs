@@ -34,7 +34,7 @@ use crate::{
 const TIMED_OUT: Exit = 124;
 const NO_PROGRAM: Exit = 127;
 const SIGNAL: i32 = 128;
-/// `EX_TEMPFAIL`: not now.
+/// `EX_TEMPFAIL`: the call may succeed later.
 const TEMPORARY_FAILURE: Exit = 75;
 
 /// Commands for backend scripts.

@@ -50,10 +50,10 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Makes the directory: at `wanted`, which must be absent or empty, else a new one for temporary files.
+    /// Creates the demo's directory: `wanted`, which must be absent or empty, else a new one among the temporary files.
     ///
     /// # Errors
-    /// `invalid_value` for a directory with files; when it cannot be made.
+    /// `invalid_value` when `wanted` has files in it.
     pub fn new(env: &Env, wanted: Option<&Path>, is_kept: bool) -> Result<Self> {
         let dir = match wanted {
             Some(dir) => normalize(&env.cwd.join(dir)),
@@ -97,12 +97,13 @@ impl Scene {
         Ok(())
     }
 
-    /// Where the story happens.
+    /// The project of the demo, in which its commands run.
     pub fn shop(&self) -> PathBuf {
         self.dir.join("shop")
     }
 
-    /// Runs a command of the story with this process's output.
+    /// Runs one command of the demo in its project and fails unless the command succeeds. With `is_shown` the command's output
+    /// goes to this process's stdout and stderr; otherwise it is discarded.
     pub fn run(&self, words: &[String], is_shown: bool) -> Result<()> {
         let (program, args) = self.resolve(words)?;
         let exit = if is_shown {
@@ -120,7 +121,7 @@ impl Scene {
         }
     }
 
-    /// Waits until the output of a command holds a text.
+    /// Repeats a command until its output contains `text`. Fails when that takes longer than `AGENT_TIMEOUT`.
     pub fn wait_for(&self, words: &[&str], text: &str) -> Result<()> {
         let found = poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || {
             if let Err(error) = self.check_interrupt() {
@@ -132,7 +133,7 @@ impl Scene {
         found.unwrap_or_else(|| Err(Refusal::DemoFailed { command: words.join(" ") }.into()))
     }
 
-    /// Kills the root process of a session. Returns its pid.
+    /// Kills all processes of a session, with SIGKILL. Returns the pid that `fairway session show` had named.
     pub fn kill(&self, session: &str) -> Result<i32> {
         let words = ["fairway", "session", "show", session, "--json"];
         let said = self.capture(&words)?;

@@ -14,7 +14,6 @@ use crate::{
 /// How much of a command a line shows, in characters; a table has its own width.
 const COMMAND: usize = 80;
 
-/// A table of jobs, one row each.
 pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "status", "age", "session", "queue", "command"]);
     for run in runs {
@@ -32,7 +31,7 @@ pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
     table
 }
 
-/// Formats a job as one line: its status, for how long, and its command.
+/// Formats a job as one line: its status, its duration and its command.
 pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     let meaning = match run.status {
         "succeeded" => Meaning::Good,
@@ -93,7 +92,7 @@ pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> Stri
     text
 }
 
-/// Formats one event as a line of `exec poll`.
+/// Formats one event as one line: its name in brackets, then its text, or its metadata when it has no text.
 pub(super) fn event(item: &JobItemView) -> String {
     let name = item.meta.get("event").and_then(|name| name.as_str()).unwrap_or("event");
     let said = if item.payload.is_empty() { item.meta.to_string() } else { item.payload.clone() };

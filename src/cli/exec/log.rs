@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         self.seen
     }
 
-    /// Prints the requested items, with `follow` until the job has ended. Returns the job as it is afterwards.
+    /// Prints the requested items. With `follow`, it goes on until the job has ended. Returns the job as it is afterwards.
     pub(super) fn read(&mut self, app: &App, request: &LogRequest, follow: bool) -> Result<Job> {
         let mut left = request.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
                 ItemType::Stdout => out.text(&self.stdout.take(&piece.text))?,
                 ItemType::Stderr => out.write_stderr(&self.stderr.take(&piece.text)),
                 ItemType::Event => {
-                    // On one terminal both streams are one.
+                    // On a terminal both streams share one line: end it before the event.
                     if self.ctx.env.terminal.stdout && self.ctx.env.terminal.stderr {
                         out.text(&self.stdout.cut())?;
                         out.write_stderr(&self.stderr.cut());

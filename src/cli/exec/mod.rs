@@ -74,7 +74,7 @@ impl Verb {
         }
     }
 
-    /// Whether it speaks JSON whatever the flags say.
+    /// Whether the command always reads and prints JSON, with or without `--json`.
     pub(super) const fn is_json(&self) -> bool {
         matches!(self, Self::Call(_))
     }

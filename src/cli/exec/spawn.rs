@@ -161,7 +161,7 @@ fn watched(ctx: &Context, app: &App, request: &SpawnRequest) -> Result<Exit> {
         _ => Ok(()),
     };
     enough(reader.read(app, &log::LogRequest { job: run.clone(), since_seq: 0, limit: None, stream: None }, true))?;
-    // When its supervisor died, what becomes of it is seen to here; it may even be run again.
+    // If the job's supervisor has died, this settles the job, which may even run again.
     let ended = wait::wait(app, std::slice::from_ref(&run), None, |_| {})?;
     let since_seq = reader.seen();
     enough(reader.read(app, &log::LogRequest { job: run, since_seq, limit: None, stream: None }, false))?;

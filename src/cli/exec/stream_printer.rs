@@ -1,5 +1,5 @@
-//! Prints the output of a job line by line, so that a secret is masked as a whole. Escape sequences are left out, also in pipes, whose
-//! readers often show the text on a terminal. JSON has the exact text.
+//! Prints the output of a job line by line, so that a secret is masked as a whole. Escape sequences are left out, also in
+//! pipes, whose readers often show the text on a terminal. JSON has the exact text.
 
 use crate::{
     domain::{ansi::strip_escapes, secrets::mask},
@@ -60,7 +60,7 @@ impl StreamPrinter {
         let whole = form(line);
         let news = match whole.strip_prefix(self.shown.as_str()) {
             Some(rest) => rest.to_owned(),
-            // It was written over, or is known for a secret only now.
+            // The line was overwritten, or only now turns out to hold a secret.
             None => format!("\n{whole}"),
         };
         self.shown = whole;

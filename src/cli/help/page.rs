@@ -19,8 +19,8 @@ const NAME_WIDTH: usize = 13;
 /// The widest line of a list of names.
 const LINE_WIDTH: usize = 78;
 
-/// A command's page: the whole program for an empty path. `None` for a path that is no command. The tree must be built.
-/// `is_long` for `--help`, else for `-h`.
+/// Renders the help page of the command at `path`; an empty path means the whole program. Returns `None` when there is no such
+/// command. The caller must have built `command`. `is_long` selects the text of `--help`, else that of `-h`.
 pub fn page(command: &Command, path: &[&str], is_long: bool) -> Option<StyledStr> {
     if path.is_empty() {
         return Some(StyledStr::from(top_level(command, is_long)));
@@ -28,7 +28,7 @@ pub fn page(command: &Command, path: &[&str], is_long: bool) -> Option<StyledStr
     Some(laid_out(command, path, is_long)?.render_help())
 }
 
-/// A command with its long text, examples and without the global options.
+/// Prepares a command for its help page: with its long text and its examples, and without the global options.
 pub fn laid_out(command: &Command, path: &[&str], is_long: bool) -> Option<Command> {
     // The names may be aliases.
     let mut names = vec!["fairway"];

@@ -128,7 +128,7 @@ Terms
   reconcile   Correct the records to match running processes
 ";
 
-/// A topic's text; `None` for another name. `command` is the built tree.
+/// The text of a help topic. Returns `None` for an unknown topic. The caller must have built `command`.
 pub fn text(name: &str, command: &Command) -> Option<String> {
     Some(match name {
         "options" | "global-options" => options(command),

@@ -105,7 +105,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     text
 }
 
-/// How many tasks are held, of how many.
+/// Formats the number of claimed tasks, with the WIP limit if there is one: `2/3`.
 pub(super) fn held(lane: &LaneView) -> String {
     match lane.wip_limit {
         Some(limit) => format!("{}/{limit}", lane.held),
@@ -113,7 +113,7 @@ pub(super) fn held(lane: &LaneView) -> String {
     }
 }
 
-/// The directory of a lane's worktree, with its host when that is another one.
+/// The directory of a lane's worktree, followed by its host when that is another one. `None` for a lane without a worktree.
 pub(super) fn worktree(lane: &LaneView) -> Option<String> {
     let dir = lane.worktree.as_ref()?;
     Some(lane.other_host.as_ref().map_or_else(|| dir.clone(), |host| format!("{dir} on {host}")))

@@ -25,7 +25,7 @@ pub(super) struct CardText {
     pub(super) bottom: String,
 }
 
-/// The answer when no card waits: each submitted task with the reason.
+/// Formats the answer when no card waits for this reviewer: each submitted task, with the reason why it is left out.
 pub(super) fn nothing(found: &ReviewNextView) -> String {
     let mut text = String::from("no submitted task waits for your review\n");
     for one in &found.others {
@@ -34,7 +34,6 @@ pub(super) fn nothing(found: &ReviewNextView) -> String {
     text
 }
 
-/// The text of a card.
 pub(super) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp) -> CardText {
     let mut top = format!("{}: {}\n", card.task.id, escape_line(&card.task.title));
     heading(&mut top, card, found, now);
@@ -81,7 +80,7 @@ pub(super) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp
     CardText { top, patch, bottom }
 }
 
-/// The first lines of a patch, and whether lines are left out.
+/// Cuts a patch after `limit` lines, and returns whether lines were left out. Without a limit, it returns the whole patch.
 pub(super) fn first_lines(patch: &str, limit: Option<usize>, task: &str) -> (String, bool) {
     let count = patch.lines().count();
     match limit {

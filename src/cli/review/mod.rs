@@ -107,9 +107,9 @@ impl NextArgs {
                 format!("{}{patch}{}", text.top, text.bottom)
             },
         )?;
-        // Ids alone show no work.
+        // Someone who sees only ids has not seen the work.
         if let Some(card) = found.card.filter(|_| is_whole && (ctx.out.json || !ctx.out.quiet)) {
-            // The card was shown all the same; the next one shows more than is new.
+            // The card was shown anyway. Without this record, the next card repeats what the reviewer has seen.
             if let Err(error) = next::shown(&app, &card) {
                 ctx.out.note(&escape_line(&format!("this card is not remembered: {error}")));
             }

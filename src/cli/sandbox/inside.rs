@@ -16,12 +16,13 @@ use crate::{
 
 /// Commands that need no store.
 const LOCAL: &[&str] = &["--help", "--version", "-V", "-h", "completions", "guide", "help", "man", "sandbox"];
-/// What makes a provider deny a call.
+/// The exit code by which a hook makes the provider deny a call.
 const DENY: Exit = 2;
-/// The command whose stdin goes along.
+/// The command whose stdin is passed on.
 const HOOK: &str = "hook";
 
-/// Has the words run outside; the exit code. `None` where there is no sandbox around this process, and for words that need none.
+/// Passes the command line from inside a sandbox to the process outside that runs it. Returns the exit code, or `None` when
+/// this process is not in a sandbox or the command can run inside.
 pub fn call_outside(words: impl Iterator<Item = OsString>) -> Option<Exit> {
     let path = Path::new(INSIDE);
     if !path.exists() {

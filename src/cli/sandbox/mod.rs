@@ -228,7 +228,7 @@ fn text(view: &SandboxView) -> String {
     text
 }
 
-/// Of a class whose openings only the program that makes the sandbox knows.
+/// Describes a sandbox of the class `command`: only the program that makes it knows what it allows.
 fn by_command(view: &SandboxView) -> String {
     let mut text = format!("lane {}, class {}: what is open is the promise of\n", view.lane, view.class);
     let _ = writeln!(text, "       {}", escape_line(&shell_words::join(&view.prefix)));

@@ -118,7 +118,7 @@ pub struct FirstPromptArgs {
 }
 
 impl FirstPromptArgs {
-    /// The environment variables, and the text of the first prompt.
+    /// Reads the prompt from the argument, from stdin or from a file. Returns the environment variables and the prompt.
     pub(in crate::cli) fn read(self, ctx: &Context) -> Result<(BTreeMap<String, String>, Option<String>)> {
         let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
         Ok((self.env.into_iter().collect(), prompt))
@@ -187,7 +187,8 @@ impl Args {
     }
 }
 
-/// The error text for a signal that ends the command while a session starts: the programs of the start may go on.
+/// Formats the error that is printed when a signal ends the command while a session starts: the programs of the start, named by
+/// `what`, may go on.
 pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> String {
     let failure = Failure {
         code: "interrupted",
@@ -210,8 +211,8 @@ fn missing_hooks(ctx: &Context, plan: &LaunchPlan) -> Option<String> {
     Some(format!("{}; enter the hooks for all worktrees: {fix}", missing.message(provider, directory)))
 }
 
-/// Prints the launched session, and attaches to it with `attach` while it runs. With `wait` it is an error when the first prompt has not
-/// arrived.
+/// Prints the launched session, and attaches to it with `attach` while it runs. With `wait` it is an error when the first
+/// prompt has not arrived.
 fn launched(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option<Duration>) -> Result<Exit> {
     let exit = ctx.answer(answer)?;
     let first_prompt = answer.document.get("first_prompt").cloned().unwrap_or_default();
@@ -223,7 +224,7 @@ fn launched(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option
     let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
     let Some(id) = answer.ids.first().filter(|_| attach && !is_over) else { return Ok(exit) };
     let attachable = attach::attach(&app, &SessionId::parse(id)?)?;
-    // Nothing of the store is held meanwhile.
+    // A person may stay attached for days: close the store meanwhile.
     drop(app);
     attachable.run()
 }

@@ -50,7 +50,7 @@ impl Args {
     }
 }
 
-/// Sessions as a table, one row each.
+/// Formats sessions as a table. The columns for host and sandbox appear only when a session needs them.
 pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) -> Table {
     // One host needs no name.
     let has_others = sessions.iter().any(|one| one.other_host.is_some());
@@ -84,13 +84,14 @@ pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) ->
     table
 }
 
-/// The ids of the tasks that a session has claimed.
+/// The ids of the tasks that the session has claimed, separated by commas; `-` for none.
 pub(in crate::cli) fn holds(one: &SessionOverviewView) -> String {
     let ids: Vec<&str> = one.holds.iter().map(|held| held.task_id.as_str()).collect();
     if ids.is_empty() { "-".into() } else { ids.join(",") }
 }
 
-/// The activity of a session in its own words; else the task that it was launched for and has not claimed.
+/// Text for the column `doing`: whether to release the session's claim, else its activity in its own words, else the task that
+/// it was launched for and has not claimed.
 pub(in crate::cli) fn doing(one: &SessionOverviewView) -> String {
     if let Some(release) = &one.release {
         return format!("release it? {release}");

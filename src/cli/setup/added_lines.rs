@@ -1,6 +1,7 @@
 //! Lines that setup adds at the end of a person's text, and takes out again.
 
-/// The text that is to be added to `before` so that `block` stands at its end, after an empty line. Lines end as in `before`.
+/// Returns the text that must be appended to `before` so that `block` stands at its end after an empty line. Its lines end as
+/// those of `before` do.
 pub(super) fn addition(before: &str, block: &str) -> String {
     let gap = match before {
         "" => "",
@@ -12,8 +13,8 @@ pub(super) fn addition(before: &str, block: &str) -> String {
     if before.contains("\r\n") { added.replace('\n', "\r\n") } else { added }
 }
 
-/// The text without what was added: from its end, else from the only place where it stands. `None` when it does not stand
-/// there as it was added.
+/// Removes `added` from `text`: at its end, or else at the only place where it occurs. Returns `None` when it does not occur,
+/// or occurs at several places.
 pub(super) fn without(text: &str, added: &str) -> Option<String> {
     if let Some(before) = text.strip_suffix(added) {
         return Some(before.to_owned());

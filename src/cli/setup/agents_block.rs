@@ -34,7 +34,7 @@ pub(super) enum Found {
     Changed,
 }
 
-/// The state of the block in a text.
+/// Tells whether the text has the block. A text of the person's own that mentions `fairway guide` counts as complete.
 pub(super) fn find_block(text: &str) -> Found {
     let text = text.replace("\r\n", "\n");
     if text.contains(BLOCK) {
@@ -47,7 +47,7 @@ pub(super) fn find_block(text: &str) -> Found {
     }
 }
 
-/// Whether a text includes AGENTS.md, or tells of Fairway itself.
+/// Whether a text imports AGENTS.md, or mentions `fairway guide` itself.
 pub(super) fn has_import(text: &str) -> bool {
     text.lines().any(|line| line.trim().trim_start_matches("- ") == IMPORT.trim_end()) || text.contains("fairway guide")
 }

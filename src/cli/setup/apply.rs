@@ -17,10 +17,10 @@ use crate::{
     os::{digest::sha256_hex, executable, files},
 };
 
-/// Carries out the steps of a plan. Returns the notes of the parts.
+/// Carries out the steps of a plan in order. Returns the notes for the person.
 ///
 /// # Errors
-/// At the first step that fails. The steps before it are done and recorded; a repeat goes on.
+/// The first step that fails ends it. The steps before it stay done and recorded, so that a repeat goes on from there.
 pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
     let project = &plan.project;
     let mut record = Record::load(project)?.unwrap_or_default();
@@ -97,7 +97,6 @@ fn remember_trust(ctx: &Context, plan: &Plan, record: &mut Record) -> Result<()>
     Ok(())
 }
 
-/// The settings file that a record names.
 pub(super) fn target_of(hooks: &HookFile) -> Target {
     Target::File(hooks.file.clone())
 }

@@ -39,7 +39,7 @@ const COMMAND: &str = "setup";
 /// The command for the next step.
 const NEXT: &str = "fairway start \"Fix the tax\"";
 const NEXT_AFTER_UNDO: &str = "fairway setup";
-/// For a project in which several agents run.
+/// Advice for a project in which several agents run.
 const CAPACITY_ADVICE: &str =
     "several agents run here: [review] capacity = 4 keeps them from fresh work while 4 reviews are open";
 /// The codes of hooks that run and do not do what they must. Other errors are left for a person: a provider skips hooks that
@@ -160,7 +160,7 @@ fn find_record(ctx: &Context) -> Result<Project> {
     }
 }
 
-/// Asks at the terminal. Without a yes nothing is done.
+/// Asks the person at the terminal whether to carry out the plan.
 fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
     if !confirm::can_ask(ctx, false) {
         let why = "there is no terminal to ask at: see the plan with --dry-run, do it with --yes".into();

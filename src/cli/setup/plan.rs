@@ -37,7 +37,7 @@ pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: 
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Nothing: it is as it is to be.
+    /// Nothing: the file is right already.
     Unchanged,
     /// Nothing, for this reason.
     Left(String),
@@ -53,12 +53,10 @@ pub(super) enum Work {
     Trust,
 }
 
-/// One step.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     /// Its subject: `project`, `config`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
     pub kind: &'static str,
-    /// Its file.
     pub file: PathBuf,
     /// Where the file is, when a link leads there.
     pub target: Option<PathBuf>,
@@ -68,12 +66,12 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether it changes anything.
+    /// False when the file is right already or is left alone.
     pub const fn is_change(&self) -> bool {
         !matches!(self.work, Work::Unchanged | Work::Left(_))
     }
 
-    /// The step as a document; `is_done` when it was carried out.
+    /// The step as a document. `is_done` tells whether it was carried out or only planned.
     pub fn view(&self, is_done: bool) -> SetupStepView {
         SetupStepView {
             kind: self.kind,
@@ -97,7 +95,6 @@ impl Step {
     }
 }
 
-/// The whole plan.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub project: Project,
@@ -111,7 +108,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Looks at the project and at the user's files. `wanted` restricts the providers; without it they are those in PATH.
+    /// Examines the project and the user's files. `wanted` restricts the providers; when it is empty, they are those in PATH.
     pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
         let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
         let is_new = found.is_none();
@@ -156,7 +153,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The first file that a link puts outside of the repository, and where it is.
+    /// The first file that a symbolic link leads out of the repository, and its real path.
     pub fn outside(&self) -> Option<(&Path, &Path)> {
         let top = worktree_top(&self.project.root).or_else(|| self.project.root.canonicalize().ok());
         let is_outside = |target: &Path| {
@@ -166,7 +163,6 @@ impl Plan {
         targets.into_iter().find(|(_, target)| is_outside(target))
     }
 
-    /// Whether the project is in a git repository.
     pub fn is_in_git(&self) -> bool {
         self.project.root.ancestors().any(|dir| dir.join(".git").exists())
     }
@@ -218,7 +214,7 @@ impl Plan {
             self.push("project", self.project.state.clone(), line, Work::Init);
         }
         let before = SettingsFile::read(&file)?.text.unwrap_or_default();
-        // As a setup created it that was killed before it wrote more.
+        // A setup that was killed before its next change has created the file.
         if Record::load(&self.project)?.is_some_and(|record| record.is_own(&file, &before)) {
             self.add_first_config(file);
             return Ok(());

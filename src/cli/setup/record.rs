@@ -15,12 +15,10 @@ use crate::{
     os::{digest::sha256_hex, files},
 };
 
-/// The file's name.
 const RECORD_FILE: &str = "setup.json";
 /// The version of its form.
 const VERSION: u32 = 1;
 
-/// The record of a setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
@@ -82,7 +80,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// The record of a project; `None` without one.
+    /// Reads the record. Returns `None` when the project has none.
     pub fn load(project: &Project) -> Result<Option<Self>> {
         let path = Self::path(project);
         let bytes = match fs::read(&path) {
@@ -93,24 +91,23 @@ impl Record {
         record.map(Some).with_context(|| format!("{} is not a record of setup", path.display()))
     }
 
-    /// Writes the record. Before each change, so that a setup that was killed can be taken back.
+    /// Writes the record. The caller writes it before each change, so that a setup that was killed can be undone.
     pub fn save(&self, project: &Project) -> Result<()> {
         let path = Self::path(project);
         let text = serde_json::to_vec_pretty(self).map_err(errors::internal)?;
         files::write_atomic(&path, &text, 0o600).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// The record's file.
     pub fn path(project: &Project) -> PathBuf {
         project.state.join(RECORD_FILE)
     }
 
-    /// Whether a setup wrote this whole file, and it was not changed since.
+    /// Whether setup wrote this whole file, and `text` is still what it wrote.
     pub fn is_own(&self, file: &Path, text: &str) -> bool {
         self.files.iter().any(|own| own.file == file && own.digest == sha256_hex(text.as_bytes()))
     }
 
-    /// Remembers the directories above `file` that do not exist yet.
+    /// Records the directories above `file` that do not exist yet, so that an undo can remove them.
     pub fn note_dirs(&mut self, file: &Path) {
         let mut missing: Vec<PathBuf> =
             file.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect();

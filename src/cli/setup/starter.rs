@@ -1,6 +1,6 @@
 //! The sections that setup adds to `.fairway.toml`.
 
-/// For a project that setup creates.
+/// The section for a project that setup creates.
 pub(super) const CLAIMS: &str = "\
 [claims]
 own_lane_only = true # an agent of a lane claims only tasks of that lane

@@ -20,11 +20,11 @@ use crate::{
     wire::SetupStepView,
 };
 
-/// Takes back what a record holds, the last first. Files with a person's changes are left as they are. With `is_dry` nothing
-/// is changed.
+/// Undoes the changes that a record holds, the newest of each kind first. It leaves files with a person's changes as they are.
+/// With `is_dry` it changes nothing and only tells what it would do.
 ///
 /// # Errors
-/// When a file cannot be read or written. What was taken back until then stays so; a repeat goes on.
+/// An error of one file ends it. The changes before stay undone, so that a repeat goes on from there.
 pub(super) fn undo(ctx: &Context, project: &Project, record: &Record, is_dry: bool) -> Result<Vec<SetupStepView>> {
     let mut views = Vec::new();
     let mut tell = |kind: &'static str, file: &Path, done: Undone| {

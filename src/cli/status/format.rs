@@ -28,7 +28,7 @@ struct Printer {
     text: String,
 }
 
-/// The whole board.
+/// Formats the board. Unless `all`, each list shows at most `MAX_ROWS` rows.
 pub(super) fn text(board: &BoardView, now: Timestamp, style: Style, width: Option<usize>, all: bool) -> String {
     let most = if all { usize::MAX } else { MAX_ROWS };
     let mut printer = Printer { now, style, width, most, text: String::new() };
@@ -264,7 +264,7 @@ fn board_table(headings: &[&str]) -> Table {
         .with_expendable(&["activity"])
 }
 
-/// The shape of a session's state, and the state with its age and source.
+/// The symbol of a session's state, and the state as text with its age, its source and marks such as `not guarded`.
 pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (char, String) {
     let state = one.shown_state();
     let since = state.since.map(|at| age(at, now)).unwrap_or_default();
@@ -273,7 +273,7 @@ pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (ch
     (state.shape, format!("{} {since} ({}){marks}", state.word, state.source))
 }
 
-/// The meaning of a shape, for its colour.
+/// The meaning of a state's symbol, which decides its colour.
 pub(in crate::cli) fn meaning_of(shape: char) -> Meaning {
     match shape {
         '✗' => Meaning::Bad,
@@ -283,7 +283,7 @@ pub(in crate::cli) fn meaning_of(shape: char) -> Meaning {
     }
 }
 
-/// Whether the row of a session shows this task.
+/// Whether the session's row on the board already shows this task.
 pub(in crate::cli) fn shows(one: &SessionOverviewView, held: &HeldTaskView) -> bool {
     one.holds.iter().any(|other| other.task_id == held.task_id)
 }

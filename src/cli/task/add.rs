@@ -72,7 +72,6 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Whether no field is given.
     pub const fn is_empty(&self) -> bool {
         self.body.is_none()
             && self.body_file.is_none()
@@ -87,8 +86,8 @@ impl Fields {
             && self.review_domains.is_empty()
     }
 
-    /// Writes the given fields into `fields`. A list replaces the old list; an empty text clears a field. The body must have been read from
-    /// its file before.
+    /// Writes the given fields into `fields`. A list replaces the old list; an empty text clears a field. The caller must
+    /// already have read the body from its file.
     pub fn over(self, fields: &mut TaskFields) -> Result<()> {
         if let Some(body) = self.body {
             fields.body = body;

@@ -199,7 +199,7 @@ impl EditArgs {
         if self.title.is_some() && self.id.len() > 1 {
             return Err(Refusal::Usage { why: "--title is for one task; several ids are given".into() }.into());
         }
-        // Read now: what is read is a part of what a request id stands for, and nothing is read inside a transaction.
+        // Read now: the text is part of a request id's fingerprint, and no file may be read inside a transaction.
         fields.body = ctx.text("body", fields.body.take(), fields.body_file.take().as_deref())?;
         let app = ctx.app()?;
         each::each(ctx, &app, &self.id, |app, id| {

@@ -49,7 +49,6 @@ impl<'a> From<&'a TaskSummary> for Row<'a> {
     }
 }
 
-/// A table of tasks, one row each.
 pub(in crate::cli) fn table<'a, T>(tasks: &'a [T]) -> Table
 where
     Row<'a>: From<&'a T>,
@@ -63,15 +62,15 @@ where
     table
 }
 
-/// The claimant, with a mark when its session is dead or stale.
+/// The claimant's name, followed by a mark such as `(dead)` when its session is dead or stale. `None` for an unclaimed task.
 pub(in crate::cli) fn claimant(task: &TaskView) -> Option<String> {
     let claimant = &task.claim.as_ref()?.claimant;
     let mark = task.claimant.as_ref().and_then(ClaimantView::mark);
     Some(mark.map_or_else(|| claimant.clone(), |mark| format!("{claimant} ({mark})")))
 }
 
-/// The ways on for tasks whose claimant is dead or stale: a line about each, and its commands below it. Empty when there is
-/// none. Safe for a terminal.
+/// Lists what to do about tasks whose claimant is dead or stale: a line about each, and its commands below it. Empty when there
+/// is no such task. The text is escaped for a terminal.
 pub(in crate::cli) fn ways_on(tasks: &[TaskView], now: Timestamp) -> String {
     let mut text = String::new();
     for task in tasks {

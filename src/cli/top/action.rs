@@ -19,7 +19,7 @@ impl Action {
         Self { argv: words.iter().map(|word| (*word).to_owned()).collect(), stdin: None }
     }
 
-    /// The command as a person types it. A text for stdin stands in its place.
+    /// The command as a person would type it. A text for stdin replaces the `-` that stands for stdin.
     pub(super) fn typed(&self) -> String {
         let mut words = vec!["fairway".to_owned()];
         words.extend(self.argv.iter().map(|word| match &self.stdin {
@@ -114,7 +114,7 @@ pub(super) const ROW_KEYS: &[(char, &str)] = &[
     ('r', "release the claim"),
 ];
 
-/// What a key asks for on a row. The error says why it does nothing.
+/// The command that a key runs on a row. The error says why the key does nothing.
 pub(super) fn key_command(
     key: char,
     subject: &Subject<'_>,
@@ -267,7 +267,7 @@ pub(super) fn answer(id: i64, allow: bool) -> Action {
     Action::new(&["approvals", "answer", &id.to_string(), if allow { "allow" } else { "deny" }])
 }
 
-/// The command of a key as a person types it; `None` if the key does nothing here.
+/// The command of a key as a person would type it. Returns `None` when the key does nothing here.
 pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Option<String> {
     Some(match key_command(key, subject, board, person).ok()? {
         KeyCommand::Attach { session } => format!("fairway session attach {session}"),
@@ -344,7 +344,7 @@ impl Aspect {
         }
     }
 
-    /// Whether its newest lines are at the end.
+    /// Whether the newest lines are at the end, so that the pane first shows the end.
     pub(super) const fn is_read_from_end(self) -> bool {
         matches!(self, Self::Screen | Self::Messages)
     }

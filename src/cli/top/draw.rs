@@ -45,7 +45,7 @@ const fn column(most: usize, rank: u8) -> Column {
 
 const REST: Column = Column { most: usize::MAX, rank: 0, is_rest: true };
 
-/// Draws a frame. Returns the position of the cursor of a text that is typed.
+/// Draws a frame. Returns the position of the cursor while the person types a text, else `None`.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
     let area = buffer.area;
     let is_current = state.as_of.is_none();
@@ -576,7 +576,7 @@ impl Canvas<'_> {
         let (before, after) = (crate::render::escape_line(&before), crate::render::escape_line(&after));
         let x = self.put(0, y, prompt, self.style(Meaning::Strong));
         let room = self.columns.saturating_sub(x + 1);
-        // The end of a long text is what one types.
+        // Of a long text the end is shown, because there the person types.
         let mut shown = before.as_str();
         while width(shown) > room {
             shown = shown.char_indices().nth(1).map_or("", |(at, _)| shown.get(at..).unwrap_or_default());

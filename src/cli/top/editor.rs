@@ -14,7 +14,7 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    /// An editor with a text, its cursor at the end.
+    /// The cursor is at the end of the text.
     pub(super) fn new(text: &str) -> Self {
         Self { before: text.chars().collect(), after: Vec::new() }
     }
@@ -27,7 +27,7 @@ impl Editor {
         (self.before.iter().collect(), self.after.iter().rev().collect())
     }
 
-    /// Edits the text by a key. Returns whether the key means something here.
+    /// Applies a key to the text. Returns false when the key has no meaning here.
     pub(super) fn take(&mut self, key: &Key) -> bool {
         match key {
             Key::Char(character) => self.insert(*character),

@@ -21,7 +21,7 @@ pub fn frame_lines(board: BoardView, size: Size, now: Timestamp, person: &str) -
     lines(&state, Look { now, has_colour: false })
 }
 
-/// The lines of a state's frame, without trailing blanks; with colours as control sequences.
+/// Draws a state's frame and returns its lines, without trailing blanks. Colours become control sequences.
 pub(super) fn lines(state: &State, look: Look) -> Vec<String> {
     let Ok(mut terminal) = Terminal::new(TestBackend::new(state.size.cols, state.size.rows));
     let Ok(_) = terminal.draw(|frame| {

@@ -12,7 +12,7 @@ const MIN_COLUMNS: usize = 120;
 const MIN_LIST: usize = 58;
 /// The width of a usual terminal, which a pane gets before the list grows.
 const USUAL_PANE: usize = 82;
-/// The width from which a wider screen widens the pane alone.
+/// The greatest width of the list: a wider screen widens only the pane.
 const MAX_LIST: usize = 110;
 /// The most lines that a pane keeps. The command above them prints all.
 const MAX_LINES: usize = 2_000;
@@ -32,7 +32,7 @@ pub(super) struct Pane {
     /// The request whose text `lines` is; `None` until a text was read.
     shown: Option<Request>,
     lines: Vec<String>,
-    /// The lines before the first one that is drawn; counted from the end where the end is the news.
+    /// The number of lines before the first one that is drawn; counted from the end when the newest lines are there.
     scroll: usize,
 }
 
@@ -41,7 +41,7 @@ impl Pane {
         Self { aspect: Aspect::Screen, is_hidden: false, shown: None, lines: Vec::new(), scroll: 0 }
     }
 
-    /// The width of the list beside it; `None` where it has no room or is hidden.
+    /// The width of the list beside the pane. Returns `None` when the pane is hidden or has no room.
     pub(super) fn list_width(&self, columns: usize) -> Option<usize> {
         let room = columns.saturating_sub(USUAL_PANE).clamp(MIN_LIST, MAX_LIST);
         (self.has_room(columns) && !self.is_hidden).then_some(room)
@@ -51,7 +51,7 @@ impl Pane {
         columns >= MIN_COLUMNS
     }
 
-    /// The request for its aspect of a row. The error says why there is none.
+    /// The request that reads the pane's aspect of a row. The error says why there is none.
     pub(super) fn request(&self, subject: &Subject<'_>) -> Result<Request, &'static str> {
         let action = action::print(self.aspect, subject)?;
         let session = subject.session.filter(|_| self.aspect == Aspect::Screen && subject.job.is_none());
@@ -72,7 +72,7 @@ impl Pane {
         (self.shown, self.lines) = (Some(request), lines);
     }
 
-    /// The lines for this room. `None` until the text of the request is there.
+    /// The lines to draw in an area of `width` × `height`. Returns `None` until the text of `request` has been read.
     pub(super) fn text(&self, request: &Request, (width, height): (usize, usize)) -> Option<Vec<String>> {
         if self.shown.as_ref() != Some(request) {
             return None;
@@ -82,7 +82,7 @@ impl Pane {
         Some(lines.into_iter().skip(first).take(height).collect())
     }
 
-    /// Moves by so many lines: down, or up if negative.
+    /// Scrolls by a number of lines: down, or up if negative.
     pub(super) fn scroll_by(&mut self, lines: isize, (width, height): (usize, usize)) {
         let most = self.wrapped(width).len().saturating_sub(height);
         let is_from_end = self.aspect.is_read_from_end();

@@ -52,7 +52,7 @@ enum Place {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The same as long as its object is on the board.
+    /// Does not change while the row's object is on the board.
     pub id: String,
     pub part: Part,
     place: Place,
@@ -113,7 +113,7 @@ pub(super) fn rows(board: &BoardView) -> Vec<Row> {
     rows
 }
 
-/// The number of objects of a part, of which the board may show fewer.
+/// The number of objects in a part of the board. The board may show fewer of them.
 pub(super) fn count(board: &BoardView, part: Part) -> usize {
     match part {
         Part::Needs => board.needs_you.len(),
@@ -139,7 +139,7 @@ impl Row {
             Place::Need(at) => board.needs_you.get(at).map(|need| need_text(need, now)),
             Place::LaneSession(at, one) => board.lanes.get(at).and_then(|lane| {
                 let mut row = session_text(lane.sessions.get(one)?, Some(&lane.name), now);
-                // The facts about a lane stand once.
+                // The facts about a lane are shown once, in its first row.
                 let is_first = one == 0;
                 row.cells.push(if is_first { change(lane) } else { String::new() });
                 row.cells.push(lane.cost_usd.filter(|_| is_first).map(dollars).unwrap_or_default());
@@ -208,7 +208,7 @@ impl Row {
         .unwrap_or_default()
     }
 
-    /// Whether a word, in lower case, is in the row.
+    /// Whether the row, or the evidence of its item, contains `word`, which must be in lower case.
     pub(super) fn contains(&self, board: &BoardView, now: Timestamp, word: &str) -> bool {
         let in_row = self.text(board, now).cells.iter().any(|cell| cell.to_lowercase().contains(word));
         in_row || self.subject(board).need.is_some_and(|need| need.evidence.to_lowercase().contains(word))

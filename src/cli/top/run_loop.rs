@@ -54,9 +54,9 @@ use crate::{
 
 /// How long the rest of a key's sequence may take.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(30);
-/// Ages are drawn anew this often.
+/// How often ages are redrawn.
 const AGE_INTERVAL: Duration = Duration::from_secs(60);
-/// Events in between are shown together.
+/// The shortest time between two boards; events in between are shown together.
 const MIN_COMPOSE_INTERVAL: Duration = Duration::from_millis(100);
 /// A board that is expensive to compose and to draw is composed more rarely: it gets this part of the time.
 const COMPOSE_SHARE: u32 = 40;
@@ -116,7 +116,8 @@ struct Top<'a> {
     next_look: Option<Timestamp>,
 }
 
-/// Shows the board until the person quits.
+/// Shows the board until the person quits or a signal arrives. After a signal, this process ends by that signal, so that its
+/// parent sees how it ended.
 pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
     match show(ctx, providers)? {
         End::Quit => Ok(()),
@@ -127,13 +128,13 @@ pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
 
 fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
     let app = ctx.app()?;
-    // Bound before the first look: nothing is missed in between.
+    // Bound before the board is first read, so that no change is missed in between.
     let waiter = app.waiter("top")?;
     // A person watches: permission requests wait longer. Without it they are shown all the same.
     let _presence = attendance::watch_approvals(&app).ok();
     // A session's `top` would use up a person's notifications.
     let notifies = !inside_session::is_inside(&app);
-    // A sink that fails is a finding of `doctor`; the screen is the board's.
+    // `doctor` reports a sink that fails; the screen is only for the board.
     let _notifications =
         if notifies { Some(notify::send_in_background(&app, providers.to_vec(), |_| ())?) } else { None };
     let mut project = AppFactory::new(&app).open()?;

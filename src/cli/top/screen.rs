@@ -29,7 +29,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal at stdin and stdout.
+    /// Switches the terminal to raw mode and to the alternate screen. Fails when stdin is no terminal.
     pub(super) fn enter() -> io::Result<Self> {
         let raw = RawMode::enable(io::stdin().as_fd())?
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "stdin is no terminal"))?;
@@ -94,7 +94,7 @@ impl Ansi {
     }
 }
 
-/// The control sequence for the style of a cell.
+/// The control sequence that resets the terminal's style and sets that of a cell.
 pub(super) fn sequence_of(cell: &Cell, has_colour: bool) -> String {
     let mut sequence = "\x1b[0".to_owned();
     for (modifier, code) in [(Modifier::BOLD, ";1"), (Modifier::DIM, ";2"), (Modifier::REVERSED, ";7")] {
@@ -179,7 +179,7 @@ impl Backend for Ansi {
     }
 }
 
-/// The size of the terminal at stdout; 80 × 24 when it has none.
+/// The size of the terminal at stdout; 80 columns and 24 lines when stdout is no terminal.
 pub(super) fn size() -> Size {
     let (rows, columns) = terminal::size().unwrap_or((24, 80));
     Size { width: columns, height: rows }

@@ -39,7 +39,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// A state with the first row selected.
+    /// The first row is selected.
     pub(super) fn new(board: BoardView, size: Size, person: String) -> Self {
         let mut state = Self {
             board,
@@ -66,17 +66,17 @@ impl State {
         self.row().map(|row| row.subject(&self.board)).unwrap_or_default()
     }
 
-    /// The lines that a text over the board has room for.
+    /// The number of lines for a text that covers the board.
     pub(super) fn view_height(&self) -> usize {
         usize::from(self.size.rows).saturating_sub(2).max(1)
     }
 
-    /// The lines of a permission request that a frame has room for.
+    /// The number of lines of a permission request that fit into a frame.
     pub(super) fn approval_height(&self) -> usize {
         usize::from(self.size.rows).saturating_sub(4).max(1)
     }
 
-    /// Takes an input. Returns what is to be done.
+    /// Applies an input to the state. Returns the effects that the caller must carry out.
     pub(super) fn take(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Key(key) => return self.key(key),
@@ -251,25 +251,27 @@ impl State {
         parts.get(next % parts.len()).map_or(0, |part| first(*part))
     }
 
-    /// The width of the list beside the pane; `None` where the list has the whole screen.
+    /// The width of the list beside the pane. Returns `None` when the list has the whole screen.
     pub(super) fn list_width(&self) -> Option<usize> {
         let is_over = matches!(self.mode, Mode::View(_) | Mode::Approval { .. } | Mode::Keys);
         self.pane.as_ref().filter(|_| !is_over)?.list_width(usize::from(self.size.cols))
     }
 
-    /// What the pane is to show now. `None` without a pane; the error says why there is nothing to show.
+    /// The request for the content of the pane. Returns `None` when no pane is visible. The error says why there is nothing to
+    /// show.
     pub(super) fn pane_request(&self) -> Option<Result<Request, &'static str>> {
         self.list_width()?;
         self.pane.as_ref().map(|pane| pane.request(&self.subject()))
     }
 
-    /// The columns and lines of the text in the pane.
+    /// The size of the text in the pane, as columns and lines.
     pub(super) fn pane_room(&self) -> (usize, usize) {
         let list = self.list_width().unwrap_or_default();
         (usize::from(self.size.cols).saturating_sub(list + 2), usize::from(self.size.rows).saturating_sub(4))
     }
 
-    /// What the board says of the selected row's lane and session: the pane is read again when it changes.
+    /// Everything that the board tells about the selected row's lane and session, as one text. When it changes, the pane must
+    /// be read again.
     pub(super) fn row_facts(&self) -> String {
         let subject = self.subject();
         let lane = self.board.lanes.iter().find(|lane| Some(lane.name.as_str()) == subject.lane);
@@ -395,7 +397,7 @@ impl State {
                 let action = action.clone();
                 return self.run(action);
             }
-            // Pasted text answers nothing.
+            // Pasted text must not answer the request.
             Key::Char(_) | Key::Escape | Key::Enter => {
                 self.mode = Mode::Board;
                 self.message = Some((Meaning::Faint, "nothing was done".to_owned()));
@@ -435,7 +437,7 @@ impl State {
         Vec::new()
     }
 
-    /// The columns of a text over the board.
+    /// The number of columns for a text that covers the board.
     pub(super) fn text_width(&self) -> usize {
         usize::from(self.size.cols).saturating_sub(2).max(1)
     }

@@ -9,7 +9,7 @@ pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Text of people and programs on one line, without anything that a terminal would obey, of at most `room` columns.
+/// Puts a text of people or programs on one line of at most `room` columns. Escapes everything that a terminal would obey.
 pub(super) fn fit(text: &str, room: usize) -> String {
     // Text beyond the room is not escaped: a task's text may be long.
     let near = text.char_indices().nth(room.saturating_mul(4)).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
@@ -37,14 +37,14 @@ fn cut(text: &str, room: usize, has_rest: bool) -> String {
     kept
 }
 
-/// A safe text and the blanks that fill `room` columns.
+/// Like [`fit`], and fills the line with blanks to exactly `room` columns.
 pub(super) fn pad(text: &str, room: usize) -> String {
     let mut padded = fit(text, room);
     padded.extend(std::iter::repeat_n(' ', room.saturating_sub(width(&padded))));
     padded
 }
 
-/// Safe lines of at most `room` columns each: long ones are wrapped, nothing is left out.
+/// Escapes a text and wraps it into lines of at most `room` columns. Nothing is left out.
 pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {

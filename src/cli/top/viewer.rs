@@ -11,7 +11,7 @@ use crate::os::{exit_reason::ExitReason, file_watch::FileWatch, piped_child::Pip
 
 /// A session's screen is read again at most this often.
 pub(super) const PEEK_INTERVAL: Duration = Duration::from_millis(300);
-/// The delay before a new selection is read: one that moves on is not read.
+/// The delay before the pane of a newly selected row is read, so that rows that the cursor only passes are not read.
 const SETTLE: Duration = Duration::from_millis(120);
 
 #[derive(Debug)]
@@ -42,14 +42,16 @@ pub(super) struct Printed {
 }
 
 impl Viewer {
-    /// Shows the output of a command that was started; with a watch, the screen of a session.
+    /// Shows the output of a command that was started. With a `watch`, the command prints a session's screen and runs again
+    /// after each change of the watched file.
     pub(super) fn new(action: Action, child: PipedChild, watch: Option<FileWatch>) -> Self {
         let due = Instant::now() + PEEK_INTERVAL;
         let peek = watch.map(|watch| Peek { watch, is_changed: false, due, interval: PEEK_INTERVAL });
         Self { action, child: Some(child), rest: Vec::new(), peek }
     }
 
-    /// Shows the whole output of a command that is run soon, and again after a change, once in an interval at most.
+    /// Shows the whole output of a command. The command runs soon, and again after a change of the watched file, at most once
+    /// in `interval`.
     pub(super) fn repeated(action: Action, watch: FileWatch, interval: Duration) -> Self {
         let peek = Peek { watch, is_changed: true, due: Instant::now() + SETTLE, interval };
         Self { action, child: None, rest: Vec::new(), peek: Some(peek) }
@@ -61,37 +63,38 @@ impl Viewer {
         }
     }
 
-    /// The files that are readable when the command has printed or ended.
+    /// File descriptors that become readable when the command has printed something or ended.
     pub(super) fn child_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.child.iter().flat_map(PipedChild::fds)
     }
 
-    /// The file that is readable when the session's screen may have changed. While a change waits to be read, there is none.
+    /// The file descriptor that becomes readable when the session's screen may have changed. `None` while a change still waits
+    /// to be read.
     pub(super) fn peek_fd(&self) -> Option<BorrowedFd<'_>> {
         self.peek.as_ref().filter(|peek| !peek.is_changed)?.watch.fd()
     }
 
-    /// Notes a change of the watched file, if there is one.
+    /// Reads the notifications about the watched file, and remembers whether it has changed.
     pub(super) fn drain_watch(&mut self) {
         if let Some(peek) = &mut self.peek {
             peek.is_changed |= peek.watch.drain();
         }
     }
 
-    /// Notes that the session's screen may have changed.
+    /// Makes [`Self::refresh`] read the session's screen again.
     pub(super) fn mark_changed(&mut self) {
         if let Some(peek) = &mut self.peek {
             peek.is_changed = true;
         }
     }
 
-    /// The time until the session's screen is to be read again; `None` when it has not changed or is being read.
+    /// The time until the session's screen must be read again. Returns `None` when it has not changed or is being read.
     pub(super) fn time_to_refresh(&self) -> Option<Duration> {
         let peek = self.peek.as_ref().filter(|peek| peek.is_changed && self.child.is_none())?;
         Some(peek.due.saturating_duration_since(Instant::now()))
     }
 
-    /// Reads the screen of a session again once it has changed.
+    /// Starts the command again, by `spawn`, when the screen has changed and the interval is over. Otherwise it does nothing.
     pub(super) fn refresh(&mut self, spawn: impl FnOnce(&Action) -> io::Result<PipedChild>) {
         if !self.time_to_refresh().is_some_and(|left| left.is_zero()) {
             return;
@@ -103,7 +106,8 @@ impl Viewer {
         }
     }
 
-    /// The output since the last call.
+    /// Reads the output that is ready: the whole lines, or the whole screen once its command has ended. Returns `None` when
+    /// there is nothing new.
     pub(super) fn read(&mut self) -> Option<Printed> {
         let Some(Ok(mut arrived)) = self.child.as_mut().map(PipedChild::look) else { return None };
         let has_ended = arrived.exit.is_some();
@@ -146,12 +150,12 @@ impl BackgroundCommand {
         Self { action, child, stdout: Vec::new(), stderr: Vec::new() }
     }
 
-    /// The files that are readable when the command has printed or ended.
+    /// File descriptors that become readable when the command has printed something or ended.
     pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.child.fds().into_iter()
     }
 
-    /// Reads the command's output. Once the command has ended, returns its result as an input of the state machine.
+    /// Reads the output that is ready. Returns the result of the command once it has ended, and `None` while it runs.
     pub(super) fn result(&mut self) -> Option<Input> {
         let arrived = match self.child.look() {
             Ok(arrived) => arrived,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, fs, path::Path};
 
 use super::*;
 
-/// The table of errors with the rows of the refusals: the others stay, a new code goes behind the last one of its kind.
+/// Renews the rows of the refusals in the table of errors. Other rows stay; a new code goes after the last one of its kind.
 fn with_refusals(document: &str) -> String {
     let mut rows: BTreeMap<&str, (u8, String)> = BTreeMap::new();
     for (code, kind, doc) in Refusal::ENTRIES {

@@ -1,4 +1,4 @@
-//! The hints of refusals that take more than a line.
+//! The hints of refusals that take more than one line of code.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::domain::{
 pub(super) const GH_ISSUE_LIST: &str =
     "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
 
-/// What stands for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
+/// A placeholder for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
 pub const SAME_COMMAND: &str = "fairway …";
 
 /// The noun of a missing snapshot.
 pub const SNAPSHOT: &str = "snapshot of the store";
 
-/// Of something that does not exist: ids of similar spelling, else the command that lists what exists.
+/// The hint for an id that does not exist: similar ids, else the command that lists the existing ones.
 pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
     let text = match (near, noun) {
         ([], "lane") => "list the lanes: fairway lane list".to_owned(),
@@ -49,7 +49,8 @@ pub(super) fn fixes(reports: &[GateReport]) -> String {
     fixes.join("\n")
 }
 
-/// The commands that bring finished dependencies here, else the tree of the unfinished ones.
+/// The commands that fetch finished dependencies from elsewhere; without any, the command that shows the tree of unfinished
+/// dependencies.
 pub(super) fn open_dependencies(task: &TaskId, waiting: &[NotReadyReason]) -> String {
     let fixes: BTreeSet<&str> = waiting.iter().filter_map(|reason| reason.fix.as_deref()).collect();
     if fixes.is_empty() {
@@ -58,7 +59,7 @@ pub(super) fn open_dependencies(task: &TaskId, waiting: &[NotReadyReason]) -> St
     fixes.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// How a base comes into a lane, or into work without one.
+/// The hint that tells how to bring a base into a lane, or into work without a lane.
 pub(super) fn bring_in(lane: Option<&LaneName>, base: &str) -> String {
     match lane {
         Some(lane) => format!("bring {base} in: fairway lane sync {lane} --rebase"),
@@ -96,7 +97,7 @@ pub(super) fn after_stop(stopped: &StoppedLanding) -> String {
 /// The longest title that a hint repeats, in bytes.
 const MAX_QUOTED_TITLE: usize = 120;
 
-/// The ways to write `task add` that the arguments may have meant.
+/// The forms of `task add` that the caller may have meant.
 pub(super) fn title(id: Option<&TaskId>, words: &[String]) -> String {
     let quoted = |words: &[String]| match shell_words::quote(&words.join(" ")) {
         text if text.len() <= MAX_QUOTED_TITLE => text.into_owned(),
@@ -123,7 +124,7 @@ pub(super) fn title(id: Option<&TaskId>, words: &[String]) -> String {
     }
 }
 
-/// The command that leads on from a transition that the task's status does not have.
+/// The command that leads on after a transition that the task's status does not allow.
 pub(super) fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
     use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};
     let command = match (verb, status) {
@@ -144,7 +145,7 @@ pub(super) fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String
     format!("{purpose}: fairway {command} {task}{arguments}")
 }
 
-/// A command of git in a directory, as a user types it.
+/// A git command for a directory, as a user types it.
 pub(super) fn git_in(dir: &str, command: &str) -> String {
     format!("git -C {} {command}", shell_words::quote(dir))
 }

@@ -1,4 +1,4 @@
-//! The macro that makes the refusals of their entries.
+//! The macro that makes the refusals from their entries.
 
 macro_rules! refusals {
     ($(
@@ -18,7 +18,7 @@ macro_rules! refusals {
         }
 
         impl Refusal {
-            /// The stable code, as in the documentation.
+            /// The stable code in `docs/reference/codes.md`.
             pub const fn code(&self) -> &'static str {
                 match self { $(Self::$name { .. } => $code),+ }
             }
@@ -28,7 +28,7 @@ macro_rules! refusals {
                 match self { $(Self::$name { .. } => FailureKind::$kind),+ }
             }
 
-            /// The purpose and the command that lead on, one per line.
+            /// The commands to run next, each after its purpose, one per line.
             #[allow(unused_variables, clippy::useless_format, reason = "an entry uses the fields that its text names")]
             pub fn hint(&self) -> Option<String> {
                 match self {
@@ -41,7 +41,7 @@ macro_rules! refusals {
                 }
             }
 
-            /// The particulars for programs; null without any.
+            /// The details for programs; null when there are none.
             #[allow(unused_variables, reason = "an entry uses the fields that its details name")]
             pub fn details(&self) -> Value {
                 match self {

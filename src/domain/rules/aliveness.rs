@@ -1,4 +1,4 @@
-//! Whether a session is alive, and how its claims go on when it is not. Unknown is never called dead.
+//! Whether a session is alive, and how its claims are continued when it is not. A session of unknown state is never called dead.
 
 use super::liveness::ProcessObservation;
 use crate::domain::{
@@ -8,7 +8,7 @@ use crate::domain::{
     task::TaskStatus,
 };
 
-/// Judges a session by its record and its process. `is_local`: its process numbers are those of this host.
+/// Judges a session by its record and its process. `is_local`: the recorded process belongs to this host.
 pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) -> Aliveness {
     let proven = |alive, reason| Aliveness { alive: Some(alive), source: AliveSource::Process, reason };
     let unknown = |reason| Aliveness { alive: None, source: AliveSource::None, reason };
@@ -36,9 +36,9 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
     }
 }
 
-/// The ways on for a task whose claimant is dead or stale, best first; none for a claimant that works. A submitted task is not
-/// released: it waits for its reviewer. `can_relaunch`: its id is enough for a relaunch. `remaining` is the number of processes of
-/// its session run that are still there.
+/// The commands that free or continue a task whose claimant is dead or stale, best first; none while the claimant works. A
+/// submitted task is not released: it waits for its reviewer. `can_relaunch`: the session can be relaunched by its id alone.
+/// `remaining` is the number of processes of its session run that are still alive.
 pub fn ways_on(
     task: &TaskId,
     status: TaskStatus,
@@ -87,7 +87,7 @@ pub fn ways_on(
     }
 }
 
-/// The way on for a program without its supervisor: it works on until it is stopped.
+/// The command for a program without its supervisor: it runs until it is stopped.
 pub fn stop_orphan(id: &SessionId) -> NextCommand {
     NextCommand::new("stop it; it works on otherwise", format!("fairway session stop {id}"))
 }

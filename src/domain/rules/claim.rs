@@ -18,13 +18,13 @@ use crate::{
 pub struct ClaimantFacts<'a> {
     pub actor: &'a Actor,
     pub role: Option<&'a Role>,
-    /// In which lane; `None` takes from any.
+    /// The lane in which the claimer works; `None` may claim from any lane.
     pub lane: Option<&'a LaneName>,
-    /// Takes tasks of every role.
+    /// Whether tasks of every role may be claimed.
     pub any_role: bool,
-    /// Takes tasks of every lane.
+    /// Whether tasks of every lane may be claimed.
     pub any_lane: bool,
-    /// Takes it from its holder, with this reason.
+    /// The reason for taking the task from its claimant; `None` when it must not be taken.
     pub steal: Option<&'a str>,
 }
 
@@ -37,36 +37,35 @@ pub struct HeldPaths {
 }
 
 string_enum! {
-    /// The policy of `[claims] path_conflicts` for an overlap: the claim is refused, goes through with a note, or overlaps are not
-    /// checked.
+    /// The policy of `[claims] path_conflicts` for an overlap: the claim is refused, goes through with a note, or overlaps are
+    /// not checked.
     PathPolicy { Refuse => "refuse", Warn => "warn", Off => "off" }
 }
 
 /// The facts around a task that its claim depends on.
 #[derive(Debug)]
 pub struct ClaimFacts<'a> {
-    /// The lane in which the task would be, and how many *other* tasks are held in it.
+    /// The lane in which the task would be, and how many *other* tasks are claimed in it.
     pub lane: Option<(&'a Lane, i64)>,
     pub waiting: &'a [NotReadyReason],
-    /// The paths of all tasks of other claimants.
     pub held_paths: &'a [HeldPaths],
     pub path_policy: PathPolicy,
 }
 
-/// A claim that may be made.
+/// A claim that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimGrant {
-    /// How it comes to its holder.
+    /// How the claim comes to its claimant.
     pub takeover: Takeover,
     /// The overlap that `warn` lets pass.
     pub conflict: Option<Refusal>,
 }
 
-/// Decides one claim that comes by this takeover. `task_lane` is the task's lane, without one that the claim before had set
-/// and that ends with it.
+/// Decides whether a claim may be made by this takeover. `task_lane` is the task's lane, except one that the previous claim had
+/// set and that ends with it.
 ///
 /// # Errors
-/// The first rule that bars it: dependencies, role and lane, capacity, paths.
+/// The first rule that forbids the claim: dependencies, role and lane, capacity, paths.
 pub fn decide(
     task: &Task,
     task_lane: Option<&LaneName>,
@@ -93,8 +92,8 @@ pub fn decide(
     }
 }
 
-/// How a claim would come to its claimant. `continues` says whether the claimant's session is proven to be dead, and the
-/// actor's session is of the lane in which that claim was made.
+/// How the claimer would get the claim. `continues`: the claimant's session is proven to be dead, and the claimer's session is
+/// of the lane in which that claim was made.
 /// Fails with `wrong_state`, `already_claimed`, `already_yours`.
 pub fn takeover(
     task: &Task,
@@ -128,8 +127,8 @@ pub fn takeover(
     }
 }
 
-/// Whether a task's role and lane fit the claimer's. A task without them fits all; a claimer without a role fits tasks
-/// without one, a claimer without a lane fits all.
+/// Checks that a task's role and lane fit those of the claimer. A task without them fits every claimer; a claimer without a role
+/// may claim only tasks without one, a claimer without a lane may claim from every lane.
 /// Fails with `role_mismatch`, `lane_mismatch`.
 pub fn check_role_and_lane(
     task: &Task,
@@ -151,7 +150,7 @@ pub fn check_role_and_lane(
     Ok(())
 }
 
-/// Whether a lane takes one more held task besides `held`.
+/// Checks that a lane with `held` claimed tasks may take one more.
 /// Fails with `lane_paused`, `lane_closed`, `lane_full`.
 pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     match lane.status {
@@ -165,7 +164,7 @@ pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     }
 }
 
-/// The first overlap of a task's paths with those of a task of a claimant other than `own`.
+/// The first overlap between a task's paths and those of a task that a claimant outside of `own` has claimed.
 pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;

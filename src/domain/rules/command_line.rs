@@ -16,7 +16,7 @@ const BUILT_IN: &[&str] = &[
     "unset", "until", "wait", "while", "{",
 ];
 
-/// The program that shell text starts first.
+/// The program that a shell would start first for this text.
 pub fn leading_word(text: &str) -> LeadingWord {
     let word = text.split_whitespace().next().unwrap_or_default();
     let plain = |character: char| {

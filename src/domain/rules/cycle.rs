@@ -6,7 +6,7 @@ use crate::domain::TaskId;
 
 /// The cycle that the new edge `from → to` would close, as the path `from → to → … → from`; `None` when it closes none.
 ///
-/// `next` tells where the edges from a task lead.
+/// `next` returns the tasks to which the edges of a task lead.
 pub fn closed_by<E>(
     from: &TaskId,
     to: &TaskId,
@@ -38,8 +38,8 @@ pub fn closed_by<E>(
     Ok(None)
 }
 
-/// Any cycle that can be reached from one of `starts`, as the path `a → … → a`; `None` when there is none. Each task is
-/// looked at once, however many lead to it.
+/// A cycle that can be reached from one of `starts`, as the path `a → … → a`; `None` when there is none. Each task is visited
+/// once.
 pub fn find<'a, T: Ord + Clone + 'a, E>(
     starts: impl IntoIterator<Item = &'a T>,
     mut next: impl FnMut(&T) -> Result<Vec<T>, E>,

@@ -13,21 +13,21 @@ use crate::{
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ReadPlan {
-    /// These were printed to this reader before, and it came back in time: it has read them.
+    /// The messages that were printed to this reader before: it came back in time, so it has read them.
     pub acknowledged: Vec<i64>,
-    /// These it gets now: what may interrupt most first, then the oldest.
+    /// The messages that the reader gets now, by priority and then the oldest first.
     pub offered: Vec<Message>,
-    /// When an offer to another reader expires that this reader could get then.
+    /// When an offer to another reader expires; this reader could get the message then.
     pub next_offer_expiry: Option<Timestamp>,
-    /// How many more wait than one reading takes.
+    /// How many more messages wait than one reading takes.
     pub remaining: usize,
 }
 
 /// The most messages that one reading takes.
 pub const MAX_READ: usize = 50;
 
-/// Decides a reading by `reader`, who asked at `asked` and may have waited since, of the unsettled messages that are
-/// addressed to it, its lane or its role.
+/// Decides which messages `reader` gets and acknowledges. It asked at `asked` and may have waited until `now`. `unsettled` are
+/// the open messages to the reader, its lane or its role.
 pub fn plan_read(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Timestamp) -> ReadPlan {
     let mut reading = ReadPlan::default();
     // This command cannot vouch for a message that another command of the same reader was offered later.
@@ -61,16 +61,15 @@ fn sort_by_priority(messages: &mut [Message]) {
     messages.sort_by_key(|message| (message.priority.rank(), message.id));
 }
 
-/// When a message may go.
+/// How urgently a message is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Urgency {
     pub priority: Priority,
-    /// Whether it goes although the session's state is unknown.
+    /// Whether it is delivered although the session's state is unknown.
     pub now: bool,
 }
 
 impl Urgency {
-    /// That of a message.
     pub fn of(message: &Message) -> Self {
         Self { priority: message.priority, now: message.goes_now() }
     }
@@ -79,14 +78,15 @@ impl Urgency {
         matches!(self.priority, Priority::Urgent)
     }
 
-    /// Whether it is delivered while the session's state is unknown: a session whose state is unknown gets no work.
+    /// Whether a message is delivered while the session's state is unknown. A normal message is not: such a session gets no
+    /// work.
     const fn goes_into_unknown(self) -> bool {
         self.now || self.is_urgent()
     }
 }
 
-/// Whether a message may go by this channel while its session does this. Typing has a rule of its own: [`typing_policy`].
-/// A hook's call and a reader of its inbox show themselves what the session does.
+/// Whether a message may be delivered by this channel to a session with this activity. Typing has a rule of its own,
+/// [`typing_policy`]. For hooks and for readers of an inbox the request itself shows what the session does.
 pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activity) -> bool {
     match channel {
         // In the middle of a turn.
@@ -106,12 +106,12 @@ pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activi
     }
 }
 
-/// How long an idle session has not begun its first turn when its first prompt may go by another way than with that turn.
+/// How long an idle session may take to begin its first turn before its first prompt may be delivered by another channel.
 pub const FIRST_TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether a session's first prompt is left to the hook of its first turn, which the launch has begun by an argument: typed, or
-/// sent as a turn of its own, it would come twice or answer a question. `idle_since` is the time since which the session is
-/// idle; `None` when it does something else.
+/// Whether a session's first prompt is left to the hook of its first turn, which the launch has begun by an argument. Typed, or
+/// sent as a turn of its own, the prompt would arrive twice or answer a question. `idle_since`: since when the session is idle;
+/// `None` when it does something else.
 pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, now: Timestamp) -> bool {
     match activity {
         Activity::Unknown => true,
@@ -120,8 +120,8 @@ pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, 
     }
 }
 
-/// Of the unsettled messages that are addressed to a session, its lane or its role: those that this channel
-/// can deliver now, in their order. A message with an open offer is not among them.
+/// Selects the messages that this channel can deliver now, in the order of reading. `unsettled` are the open messages to a
+/// session, its lane or its role; one with an open offer is left out.
 pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, now: Timestamp) -> Vec<Message> {
     let mut free: Vec<Message> = unsettled
         .into_iter()
@@ -136,26 +136,26 @@ pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, no
 /// The conditions for typing a message into a session's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypingPolicy {
-    /// It is not to be typed now.
+    /// Not now.
     Wait,
-    /// Typing.
+    /// Type the message.
     Type,
-    /// An interrupt, then typing.
+    /// Interrupt the session, then type the message.
     InterruptThenType,
 }
 
-/// How text comes into the turn of a session that is busy.
+/// How text reaches the running turn of a busy session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnAccess {
-    /// Nothing brings it: the turn must be interrupted.
+    /// In no way: the turn must be interrupted.
     None,
-    /// Hooks of its provider come by and bring what waits at the turn's boundary, or in its middle.
+    /// By hooks of the provider, which bring waiting text at the end of the turn or in its middle.
     Hooks,
-    /// The agent takes urgent prompts into its running turn.
+    /// By the agent, which takes urgent prompts into its running turn.
     Steering,
 }
 
-/// Whether a message is typed into a session's terminal now.
+/// Whether and how a message is typed into a session's terminal now.
 pub fn typing_policy(urgency: Urgency, activity: Activity, access: TurnAccess) -> TypingPolicy {
     match activity {
         Activity::Idle => TypingPolicy::Type,
@@ -184,7 +184,7 @@ pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitRea
     }
 }
 
-/// How many of the unsettled messages to a session are read before one of this priority and number, and itself.
+/// The place of a message, from 1, in the order in which its session reads the unsettled messages.
 pub fn queue_position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
     let before = |message: &&Message| (message.priority.rank(), message.id) < (priority.rank(), id);
     unsettled.iter().filter(before).count() + 1

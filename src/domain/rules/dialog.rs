@@ -4,11 +4,10 @@
 /// The shape of a dialog, as it was recorded with the provider's program.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogShape<'a> {
-    /// The question that it asks; empty where that is the agent's own.
+    /// The question that the dialog asks; empty where the agent words it.
     pub question: &'a str,
     /// The beginning of the last line of the screen.
     pub end: &'a str,
-    /// Where its subject stands.
     pub subject: SubjectPlace<'a>,
 }
 
@@ -31,7 +30,7 @@ pub struct Dialog {
     pub choices: Vec<String>,
 }
 
-/// The dialog of this shape at the end of a screen.
+/// Finds a dialog of this shape at the end of a screen's text.
 pub fn find(screen: &str, shape: DialogShape<'_>) -> Option<Dialog> {
     let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
     let last = lines.iter().rposition(|line| !line.trim().is_empty())?;
@@ -71,8 +70,8 @@ pub fn find(screen: &str, shape: DialogShape<'_>) -> Option<Dialog> {
 }
 
 impl Dialog {
-    /// Whether it is about exactly this text. A line of the screen ends at a blank or amid a word, because the program breaks lines;
-    /// within a line a blank is a blank.
+    /// Whether the dialog's subject is exactly this text. A line of the screen may end at a blank or inside a word, because the
+    /// program breaks lines; within a line blanks must match.
     pub fn is_about(&self, text: &str) -> bool {
         let text = single_spaced(text);
         let mut rest = Some(text.as_str());
@@ -82,8 +81,8 @@ impl Dialog {
         !text.is_empty() && rest.is_some_and(str::is_empty)
     }
 
-    /// How many of its choices belong to this question, which ends with them as `question_with_choices` writes it. `None` when it asks
-    /// something else. The program may add choices of its own.
+    /// How many of the dialog's choices belong to `question`, a text that [`question_with_choices`] made: the program may add
+    /// choices of its own. Returns `None` when the dialog asks something else.
     pub fn choices_of(&self, question: &str) -> Option<usize> {
         let own = squeezed(question);
         let asked = self.subject.concat();
@@ -93,7 +92,7 @@ impl Dialog {
         })
     }
 
-    /// The number of the only choice with one of these texts.
+    /// The number of the choice whose text is one of these; `None` when no choice or several choices fit.
     pub fn number_of(&self, texts: &[String]) -> Option<usize> {
         let is_meant = |choice: &&String| texts.iter().any(|text| squeezed(text) == squeezed(choice));
         let found = self.choices.iter().position(|choice| is_meant(&choice))?;
@@ -101,7 +100,7 @@ impl Dialog {
     }
 }
 
-/// A question with its choices, in one line.
+/// A question and its choices on one line: `Which one? (red / blue)`.
 pub fn question_with_choices<T: AsRef<str>>(question: &str, choices: &[T]) -> String {
     let choices: Vec<&str> = choices.iter().map(AsRef::as_ref).collect();
     if choices.is_empty() { question.to_owned() } else { format!("{question} ({})", choices.join(" / ")) }
@@ -112,7 +111,7 @@ pub fn has_choices(question: &str) -> bool {
     question.ends_with(')') && question.split_once(" (").is_some_and(|(_, choices)| choices.contains(" / "))
 }
 
-/// The number and the text of a line that begins a choice.
+/// The number and the text of a choice that begins on this line.
 fn choice(line: &str) -> Option<(usize, String)> {
     let text = unframed(line);
     let text = text.trim_start_matches(|character: char| character.is_whitespace() || "❯›●>".contains(character));

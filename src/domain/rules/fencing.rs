@@ -16,12 +16,12 @@ pub enum TaskWrite {
     AddRecord,
 }
 
-/// Whether `actor` may write to `task`.
+/// Checks that `actor` may write to `task`.
 ///
-/// `latest` is the epoch of the actor's newest claim on this task, when it ever had one. Without `--epoch` a session is
-/// fenced by it: once another claimant has the task, its writes are stale. A person is told so too when they would move
-/// the task, but may always add a record: a coordinator that once held a task can still review it.
-/// Fails with `stale_claim` for one whose claim was superseded, `not_claimant` for one who never had it.
+/// `latest` is the epoch of the actor's newest claim on this task; `None` when it never had one. A session that names no
+/// `--epoch` is judged by it: once another claimant has the task, its writes are stale. A person's transitions are judged
+/// likewise, but a person may always add a record: a coordinator who once claimed a task can still review it.
+/// Fails with `stale_claim` when the actor's claim was superseded, `not_claimant` when the actor never had one.
 pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite) -> Result<(), Refusal> {
     let holder = task.state.claim();
     let stale = |yours: i64| Refusal::StaleClaim {

@@ -47,7 +47,8 @@ pub struct WorkFacts {
     pub contained: Option<BTreeSet<String>>,
     /// Whether a landing would merge the work with this base: `fairway land` knows its commit, and takes the same base.
     pub can_land: bool,
-    /// The paths in the work that programs of a person would run or read later; `None` when they are unknown or git was not asked.
+    /// The paths in the work that programs of a person would run or read later; `None` when they are unknown or git was not
+    /// asked.
     pub runs_later: Option<Vec<String>>,
 }
 
@@ -77,7 +78,7 @@ pub struct GateFacts<'a> {
     pub work: &'a WorkFacts,
 }
 
-/// Judges the required gates, in their order. A reviewer's refusal holds whatever is required.
+/// Judges the required gates in their order. A review that refuses the work is a blocker whatever is required.
 pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     let mut blockers: Vec<Blocker> = refusals(facts.reviews).map(|review| refusal_blocker(review, facts)).collect();
     for gate in required {
@@ -112,7 +113,7 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     GateReport::new(facts.task.clone(), judged, blockers)
 }
 
-/// The evidence since a claim that the gate `evidence` looks at, oldest first.
+/// The evidence, oldest first, that the gate `evidence` counts: recorded since the claim, or ever when `claimed_at` is `None`.
 pub fn since_claim(evidence: &[Evidence], claimed_at: Option<Timestamp>) -> impl Iterator<Item = &Evidence> {
     let counts = |record: &Evidence| !matches!(record.kind.as_str(), PROVIDER_KIND | LANDING_KIND);
     let is_since = move |record: &Evidence| claimed_at.is_none_or(|since| record.created_at >= since);
@@ -269,7 +270,7 @@ fn comment_blocker(comment: &OpenComment) -> Blocker {
     }
 }
 
-/// A review of any domain that approves the present commit satisfies it, unless a claimant gave it.
+/// The gate is passed by a review, in any domain, that approves the present commit and that no claimant gave.
 fn executables_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let is_own = |review: &Review| facts.claimants.iter().any(|claimant| is_same_claimant(claimant, &review.actor));
     let is_approval = |review: &&Review| {
@@ -320,7 +321,7 @@ fn worktree_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code: "worktree_dirty", message: message.into(), fix: git_in(facts, "status") })
 }
 
-/// No fix advises a rebase: it would leave what was checked and reviewed behind.
+/// No hint advises a rebase: it would replace the commits that were checked and reviewed.
 fn base_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let base = &facts.work.base;
     let quoted = shell_words::quote(base);

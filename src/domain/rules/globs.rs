@@ -73,18 +73,18 @@ fn segments_overlap(left: &[Segment], right: &[Segment]) -> bool {
     )
 }
 
-/// Whether some path matches both globs. Exact: decided segment by segment, `**` standing for any number of them.
+/// Whether some path matches both globs. The answer is exact.
 pub fn overlap(left: &str, right: &str) -> bool {
     segments_overlap(&parse(left), &parse(right))
 }
 
-/// Whether a glob means this very path; a `*` in the path is a character.
+/// Whether a glob matches this path; a `*` in the path is an ordinary character.
 pub fn matches(glob: &str, path: &str) -> bool {
     segments_overlap(&parse(glob), &segments(path, Token::Char))
 }
 
-/// Whether two patterns over any alphabet can mean the same word; `many` tells the wildcard for any run, `same` whether
-/// two single places can be the same. One row of a table per item of `left`, so the cost is the product of the lengths.
+/// Whether two patterns over any alphabet can match the same word. `many` recognizes the wildcard for any run, `same` tells
+/// whether two single items can be equal. The cost is the product of the lengths: one row of a table for each item of `left`.
 fn patterns_overlap<T>(left: &[T], right: &[T], many: impl Fn(&T) -> bool, same: impl Fn(&T, &T) -> bool) -> bool {
     // reach[j]: what stands before this item of `left` can mean what the first j items of `right` mean.
     let mut reach = vec![false; right.len() + 1];
@@ -115,7 +115,7 @@ fn patterns_overlap<T>(left: &[T], right: &[T], many: impl Fn(&T) -> bool, same:
     reach.last().copied().unwrap_or(false)
 }
 
-/// The first pair of overlapping globs, if any.
+/// The first glob of `left` that overlaps one of `right`, with that one.
 pub fn first_overlap<'a>(left: &'a [String], right: &'a [String]) -> Option<(&'a str, &'a str)> {
     left.iter().find_map(|a| right.iter().find(|b| overlap(a, b)).map(|b| (a.as_str(), b.as_str())))
 }

@@ -7,7 +7,7 @@ use crate::domain::{
     task::{Task, TaskState},
 };
 
-/// Whether a handoff is open and addressed to the answering actor, by its declared role and lane.
+/// Checks that a handoff is open and addressed to an actor of this role and lane.
 /// Fails with `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName>) -> Result<(), Refusal> {
     if handoff.status != HandoffStatus::Open {
@@ -28,12 +28,13 @@ pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&La
     Ok(())
 }
 
-/// Whether accepting moves the claim to `actor`, acting in `role`. `first_epoch` begins the unbroken chain of continuations
-/// that ends with the task's claim. Lanes and dependencies are judged by the rules of `claim`.
+/// Whether accepting the handoff moves the claim to `actor`, who acts in `role`. `first_epoch` is the epoch of the first claim
+/// in the unbroken chain of continuations that ends with the task's claim. Lanes and dependencies are judged by the rules of
+/// `claim`.
 ///
 /// # Errors
-/// `stale_claim` for a handoff of an older epoch, `wrong_state` for a closed task, `already_yours`, and `already_claimed`
-/// for one who would hand another's task to themselves.
+/// `stale_claim` when the handoff or the actor names an older epoch, `wrong_state` for a closed task, `already_yours`, and
+/// `already_claimed` when the actor made the handoff and another claimant has the task.
 pub fn claim_takeover(
     handoff: &Handoff,
     task: &Task,

@@ -1,4 +1,4 @@
-//! How a session's runtime fares, from what is known of it.
+//! The health of a session's runtime, from the facts that are known about it.
 
 use std::time::Duration;
 
@@ -32,12 +32,11 @@ pub struct HealthFacts<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     pub status: HealthStatus,
-    /// Why it does not fare well.
     pub why: Option<String>,
 }
 
-/// Judges: unhealthy is what is stale or over; degraded is what has not come up yet, says itself that something is wrong,
-/// waits for a person, is nearly full, or has been silent for more than half of the time that it may be.
+/// Judges a session. It is unhealthy when it is stale or over; degraded when it has not come up yet, reports an error, waits for
+/// a person, has a nearly full context, or has been silent for more than half of the time that it may be.
 pub fn assess(facts: &HealthFacts<'_>, now: Timestamp) -> Health {
     let session = facts.session;
     let silence = now.since(session.last_seen());

@@ -25,13 +25,13 @@ pub const MAX_PROMPT_BYTES: usize = 128 * 1024 - PROMPT_VAR.len() - 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub shell_text: String,
-    /// Exact words; without them the text is what is run.
+    /// The exact words of the program. Without them the shell text is run.
     pub argv: Option<Vec<String>>,
 }
 
-/// The program with the prompt as its last word: of exact words, or of text that no shell would change. Other text says
-/// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`PROMPT_VAR`].
-/// Fails with `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
+/// Adds the prompt as the last word of a program that is given as exact words, or as text that a shell would not change. Any
+/// other text must mark the place of the prompt by `"$1"`. The text form reads the prompt from the variable [`PROMPT_VAR`].
+/// Fails with `invalid_value` when the prompt is too long for one word, and `usage` when the text does not mark its place.
 pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
     check_length(prompt)?;
     let text = &program.shell_text;
@@ -52,8 +52,8 @@ pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refu
     }
 }
 
-/// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`PROMPT_VAR`], which
-/// the program does not get.
+/// Feeds the prompt to the program's standard input, which then ends. The shell reads the prompt from the variable
+/// [`PROMPT_VAR`], which the program does not get.
 /// Fails with `invalid_value` when the prompt is too long for a variable.
 pub fn pass_on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal> {
     check_length(prompt)?;
@@ -67,7 +67,8 @@ pub fn pass_on_stdin(program: &Program, prompt: &str) -> Result<Program, Refusal
     })
 }
 
-/// The prompt as `$1` and no longer in the environment, where what the program starts would take it for its own.
+/// Shell text that puts the prompt into `$1` and removes it from the environment, where a child of the program would take the
+/// prompt for its own.
 fn take_from_environment() -> String {
     format!("set -- \"${PROMPT_VAR}\"\nunset {PROMPT_VAR}\n")
 }
@@ -83,7 +84,7 @@ fn check_length(prompt: &str) -> Result<(), Refusal> {
     Err(Refusal::invalid("prompt", why))
 }
 
-/// The words of text that no shell would change.
+/// Splits text into words; `None` when a shell would change any of it.
 pub fn plain_words(text: &str) -> Option<Vec<String>> {
     shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text))
 }

@@ -8,31 +8,31 @@ use std::collections::BTreeSet;
 pub struct BatchItem {
     /// The base. A stack is on one base.
     pub base: String,
-    /// The places of the items that must be decided before it, or be below it on the stack.
+    /// The places of the items that must be decided before this one, or lie below it on the stack.
     pub depends_on: Vec<usize>,
 }
 
 /// How much is checked at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// So many items share a check.
+    /// How many items share a check.
     pub batch: usize,
-    /// So many checks run at once.
+    /// How many checks run at once.
     pub width: usize,
 }
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchStep {
-    /// Put the item of this place on the stack. Then comes [`BatchQueue::stacked`], [`BatchQueue::passed_over`] or
+    /// Put the item at this place on the stack. Then call [`BatchQueue::stacked`], [`BatchQueue::passed_over`] or
     /// [`BatchQueue::decided`].
     Stack(usize),
-    /// Check the trees of so many items each, the lowest first; the numbers rise. Then comes [`BatchQueue::failed`] for the lowest
-    /// tree that fails above all that pass, and [`BatchQueue::passed`] for the highest one that passes.
+    /// Check the trees of these numbers of items, the lowest first; the numbers rise. Then call [`BatchQueue::failed`] for the
+    /// lowest tree that fails above all that pass, and [`BatchQueue::passed`] for the highest tree that passes.
     Check(Vec<usize>),
-    /// Move the base to the commit of so many items. Then comes [`BatchQueue::landed`].
+    /// Move the base to the commit of this number of items. Then call [`BatchQueue::landed`].
     Land(usize),
-    /// The item of this place, the lowest, breaks the base. Then comes [`BatchQueue::decided`].
+    /// The item at this place, the lowest one, breaks the base. Send it back, then call [`BatchQueue::decided`].
     SendBack(usize),
     Done,
 }
@@ -40,26 +40,26 @@ pub enum BatchStep {
 /// What is known about the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StackState {
-    /// More may come onto it.
+    /// More items may be stacked.
     Open,
-    /// Nothing was checked yet.
+    /// No tree was checked yet.
     Unchecked,
-    /// The tree of so many items fails, and the base passes.
+    /// The tree of this number of items fails, and the base passes.
     Red(usize),
-    /// The tree of so many items passes.
+    /// The tree of this number of items passes.
     Green { count: usize, red: Option<usize> },
 }
 
-/// The work of one pass: what waits, what is stacked, and what a check has said about the stack.
+/// The work of one pass: the waiting items, the stacked ones, and what the checks have shown about the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchQueue {
     items: Vec<BatchItem>,
     limits: BatchLimits,
-    /// So many checks a new stack is for. It is halved by a failure and doubled by a stack that passes.
+    /// The number of checks for which a new stack is filled. A failure halves it, and a stack that passes doubles it.
     window: usize,
     /// The places that are neither decided nor on the stack.
     waiting: BTreeSet<usize>,
-    /// Those that do not fit on this stack. They come first when it is decided.
+    /// The items that do not fit on this stack. They come first once it is decided.
     passed_over: BTreeSet<usize>,
     /// The places on the stack, the lowest first.
     places: Vec<usize>,
@@ -67,7 +67,7 @@ pub struct BatchQueue {
 }
 
 impl BatchQueue {
-    /// Nothing is decided yet. A stack has at most as many items as all checks at once decide.
+    /// Starts with nothing decided. A stack has at most as many items as all checks that run at once can decide.
     pub fn new(items: Vec<BatchItem>, limits: BatchLimits) -> Self {
         let waiting = (0..items.len()).collect();
         let limits = BatchLimits { batch: limits.batch.max(1), width: limits.width.max(1) };
@@ -75,17 +75,17 @@ impl BatchQueue {
         Self { items, limits, window, waiting, passed_over, places, state: StackState::Open }
     }
 
-    /// The places on the stack, the lowest first.
+    /// The places of the items on the stack, the lowest first.
     pub fn places(&self) -> &[usize] {
         &self.places
     }
 
-    /// The places that are neither decided nor on the stack.
+    /// The places of the items that are neither decided nor on the stack.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.waiting.iter().copied()
     }
 
-    /// What is to be done next. It stays the same until it is done.
+    /// The next step. It stays the same until its outcome is reported.
     pub fn next_step(&mut self) -> BatchStep {
         if self.state == StackState::Open {
             match self.next_to_stack() {
@@ -106,7 +106,7 @@ impl BatchQueue {
         }
     }
 
-    /// Heights that part a tree of so many items, at least two, as evenly as the width allows.
+    /// The numbers of items that divide a tree of `count` items, at least two, as evenly as the width allows.
     fn heights_below(&self, count: usize) -> Vec<usize> {
         let checks = self.limits.width.min(count.saturating_sub(1)).max(1);
         (1..=checks).map(|part| part * count / (checks + 1)).collect()
@@ -131,19 +131,19 @@ impl BatchQueue {
         next.or_else(first).copied()
     }
 
-    /// The item lies on the stack.
+    /// Reports that the item lies on the stack.
     pub fn stacked(&mut self, place: usize) {
         if self.waiting.remove(&place) {
             self.places.push(place);
         }
     }
 
-    /// The item does not fit on what is stacked: it is tried again when the stack is decided.
+    /// Reports that the item does not fit on the stack. It is tried again when the stack is decided.
     pub fn passed_over(&mut self, place: usize) {
         self.passed_over.insert(place);
     }
 
-    /// The item has landed in another way, or does not land. Those on the stack are stacked again without it.
+    /// Reports that the item has landed in another way, or will not land. If it was on the stack, the others are stacked again.
     pub fn decided(&mut self, place: usize) {
         self.waiting.remove(&place);
         if self.places.contains(&place) {
@@ -152,7 +152,7 @@ impl BatchQueue {
         }
     }
 
-    /// The tree of so many items passes its checks.
+    /// Reports that the tree of the lowest `count` items passes its checks.
     pub fn passed(&mut self, count: usize) {
         let red = if let StackState::Red(red) = self.state { Some(red) } else { None };
         if red.is_none() {
@@ -161,7 +161,7 @@ impl BatchQueue {
         self.state = StackState::Green { count, red };
     }
 
-    /// The tree of so many items fails a check that the base passes.
+    /// Reports that the tree of the lowest `count` items fails a check that the base passes.
     pub fn failed(&mut self, count: usize) {
         if !matches!(self.state, StackState::Red(_)) {
             self.window = (self.window / 2).max(1);
@@ -169,7 +169,7 @@ impl BatchQueue {
         self.state = StackState::Red(count);
     }
 
-    /// The base has so many items.
+    /// Reports that the base now has the lowest `count` items.
     pub fn landed(&mut self, count: usize) {
         self.places.drain(..count.min(self.places.len()));
         let red = if let StackState::Green { red, .. } = self.state { red } else { None };
@@ -183,7 +183,7 @@ impl BatchQueue {
         }
     }
 
-    /// The base has moved, or the stack has lost an item: all of it is stacked again.
+    /// Takes every item off the stack, to be stacked again: the base has moved, or the stack has lost an item.
     pub fn unstack(&mut self) {
         self.waiting.extend(self.places.drain(..));
         self.passed_over.clear();

@@ -16,8 +16,8 @@ pub struct LandingItem {
 /// The items in the order of their landing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandingOrder {
-    /// The places of the items. Those of one wave conflict with none of the same wave; a later wave lands after the work of it
-    /// was brought up to date with the waves before.
+    /// The places of the items. The items of one wave do not conflict with each other. A later wave lands after its work was
+    /// updated to the waves before.
     pub waves: Vec<Vec<usize>>,
 }
 
@@ -28,10 +28,9 @@ impl LandingOrder {
     }
 }
 
-/// Orders the items. `conflicts` are pairs of places whose work cannot both land without rework; a place that is no item's
-/// is ignored. Each wave is chosen greedily: of the items whose dependencies have landed the one that excludes the fewest
-/// others, then the most urgent, then the first. By priority all are one wave: the most urgent comes first, with what it depends
-/// on before it.
+/// Orders the items. `conflicts` are pairs of places whose work cannot both land without rework; a place outside of `items` is
+/// ignored. Each wave is chosen greedily: of the items whose dependencies have landed, the one that excludes the fewest others,
+/// then the most urgent, then the first. By priority there is one wave: the most urgent first, after what it depends on.
 pub fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)], by: LandOrder) -> LandingOrder {
     let mut neighbours: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); items.len()];
     for (one, other) in conflicts.iter().filter(|(one, other)| one != other) {
@@ -79,7 +78,7 @@ fn next_wave(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut B
     }
 }
 
-/// Takes all that can land out of `left`, the most urgent first.
+/// Takes all items that can land out of `left`, the most urgent first.
 fn by_priority(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut BTreeSet<usize>) -> Vec<usize> {
     let mut urgency: Vec<u8> = items.iter().map(|item| item.priority).collect();
     // What an urgent item depends on is as urgent.
@@ -111,8 +110,8 @@ fn by_priority(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut
     }
 }
 
-/// For each of `tips`, the places of the other tips that it contains. `history` has commits with their parents; what is behind a
-/// commit that it lacks is not followed. Equal tips do not contain each other.
+/// For each of `tips`, the places of the other tips that it contains. `history` lists commits with their parents; a commit that
+/// it lacks ends the search there. Equal tips do not contain each other.
 pub fn contained_tips(history: &[(String, Vec<String>)], tips: &[&str]) -> Vec<Vec<usize>> {
     let parents: BTreeMap<&str, &[String]> =
         history.iter().map(|(commit, parents)| (commit.as_str(), parents.as_slice())).collect();

@@ -1,17 +1,17 @@
 //! The search for the work with which other work breaks: both pass a check alone, and fail it together.
 
-/// What the search wants to know next, or has found.
+/// The next question of the search, or its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairStep {
-    /// Whether the work passes on the base with so many of the landings.
+    /// Ask whether the work passes on the base with this number of the landings.
     Work { below: usize },
-    /// Whether the base passes with so many of the landings, without the work.
+    /// Ask whether the base passes with this number of the landings, without the work.
     Base { below: usize },
     /// The work fails without any of them.
     Nothing,
     /// The work fails with the landing at this place.
     Landing(usize),
-    /// The checks do not say which.
+    /// The checks do not tell which landing it is.
     Unknown,
 }
 
@@ -27,12 +27,12 @@ pub struct PairSearch {
 }
 
 impl PairSearch {
-    /// Nothing is known but that the work fails with all of these landings.
+    /// Starts a search about which only one fact is known: the work fails with all of these landings.
     pub const fn new(landings: usize) -> Self {
         Self { passes: None, fails: landings, is_base_green: None }
     }
 
-    /// What to do next: the same until [`Self::answered`].
+    /// The next question, or the result. It stays the same until [`Self::answered`] is called.
     pub const fn next_step(&self) -> PairStep {
         match (self.passes, self.is_base_green) {
             (None, _) if self.fails == 0 => PairStep::Nothing,
@@ -45,7 +45,7 @@ impl PairSearch {
         }
     }
 
-    /// The answer to the question of the next step.
+    /// Records the answer to the question of [`Self::next_step`].
     pub const fn answered(&mut self, passes: bool) {
         match self.next_step() {
             PairStep::Work { below } if passes => self.passes = Some(below),

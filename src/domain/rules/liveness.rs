@@ -1,4 +1,4 @@
-//! Whether a session lives, from what was seen of it. Unknown is neither dead nor idle.
+//! Whether a session is alive, by what was observed of it. An unknown session counts neither as dead nor as idle.
 
 use std::time::Duration;
 
@@ -10,13 +10,14 @@ use crate::{
 /// The kernel's answer about a session's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessObservation {
-    /// None was recorded.
+    /// No process is recorded.
     NotRecorded,
-    /// This very process is there.
+    /// The recorded process is there.
     Alive,
-    /// It is certain that it is not: gone, a zombie, another one of its pid, another boot.
+    /// The recorded process is certainly gone: it ended, is a zombie, its pid belongs to another process, or the machine was
+    /// restarted.
     Gone(String),
-    /// It is the supervisor of the session's program and is gone; the program is there.
+    /// The recorded process is the supervisor and is gone; the session's program is there.
     Orphaned(String),
     /// It cannot be determined.
     Unknown(String),
@@ -25,20 +26,20 @@ pub enum ProcessObservation {
 /// A backend's answer about a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackendObservation {
-    /// It has no pane, and no script that could be asked.
+    /// The session has no pane, and no script that could be asked.
     NotRecorded,
-    /// It answered: the pane is there, or the session runs and names our run.
+    /// The backend answered that the pane is there, or that the session runs and has our run id.
     Alive,
-    /// It answered: there is no such pane or session, or it is dead.
+    /// The backend answered that there is no such pane or session, or that it is dead.
     Gone(String),
-    /// It was not asked, may not be run, failed, or gave an answer that cannot be parsed.
+    /// The backend was not asked, may not be run, failed, or gave an answer that cannot be parsed.
     Unknown(String),
 }
 
 /// The known facts about one session.
 #[derive(Debug, Clone, Copy)]
 pub struct LivenessFacts<'a> {
-    /// The session as it stands in the store.
+    /// The session as it is recorded in the store.
     pub session: &'a Session,
     /// Whether the session is one of the local host.
     pub is_local: bool,
@@ -53,29 +54,29 @@ pub struct LivenessFacts<'a> {
 /// The cause for which a session is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleCause {
-    /// It was seen to be gone.
+    /// Its process is gone.
     Exited,
     /// Its launch took too long.
     LaunchTimeout,
-    /// It was silent for too long, and nothing else.
+    /// It was silent for too long, and nothing else is known.
     NoHeartbeat,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
-    /// It lives: what was starting or stale runs.
+    /// The session is alive: a starting or stale one becomes running.
     Live(String),
-    /// It is suspected to be gone.
+    /// The session may be dead.
     Stale(StaleCause, String),
     /// It cannot be determined; nothing changes.
     Unknown(String),
-    /// It is another host's to tell.
+    /// The session is on another host, which must judge it.
     OtherHost(String),
-    /// Nothing to look at, and nothing against it.
+    /// Nothing can be observed, and nothing suggests that the session is dead.
     Unobservable,
 }
 
-/// Judges one session; the first row of the table that matches wins.
+/// Judges one session; the first rule that matches wins.
 pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     let session = facts.session;
     if !facts.is_local {
@@ -113,7 +114,7 @@ pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     }
 }
 
-/// Why it has been silent for too long. One that waits for a person may wait.
+/// Why the session has been silent for too long. A session that waits for a person may be silent.
 fn overdue_heartbeat(facts: &LivenessFacts<'_>, now: Timestamp) -> Option<String> {
     let silence = now.since(facts.session.last_seen());
     let waits = facts.session.activity == Activity::RequiresAction;
@@ -132,13 +133,13 @@ fn format_duration(span: Duration) -> String {
     }
 }
 
-/// Whether a verdict would mark this session.
+/// Whether this verdict makes a starting or running session stale.
 pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
 }
 
-/// The brake: when more than half of the sessions that live, and more than two, would be marked for their silence alone,
-/// the clock is the likelier culprit. None of these is marked then. Says whether it took hold.
+/// Withdraws the verdicts of stale sessions when more than half of the live sessions, and more than two, would become stale only
+/// because they were silent: then a wrong clock is the likelier cause. Returns whether it did so.
 pub fn suppress_mass_stale<'a>(judged: impl IntoIterator<Item = (&'a Session, &'a mut Liveness)>) -> bool {
     let (mut live, mut silent) = (0, Vec::new());
     for (session, verdict) in judged {

@@ -15,7 +15,7 @@ use crate::{
 
 /// How often an item is tried at a sink.
 pub const MAX_ATTEMPTS: i64 = 5;
-/// More items than this come as one summary.
+/// More items than this are sent as one summary.
 pub const MAX_SINGLE: usize = 5;
 /// The delay after the first failure; each further failure triples it.
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(10);
@@ -31,13 +31,13 @@ pub struct Batch {
 /// The next steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The items that wait for the end of the quiet window and have no receipt that says so.
+    /// The items that must wait for the end of the quiet window and have no receipt that says so yet.
     pub hold: Vec<(String, SinkName)>,
     /// The items to send, in this order. A batch of several is a summary.
     pub send: Vec<Batch>,
-    /// Whether a receipt's item is gone.
+    /// Whether there is a receipt of an item that is no longer on the board.
     pub has_gone: bool,
-    /// When something is due next without another event.
+    /// When something is due next, if no event comes before.
     pub next: Option<Timestamp>,
 }
 
@@ -47,13 +47,13 @@ impl Plan {
     }
 }
 
-/// The delay after so many failed attempts.
+/// How long a sink waits after this many failed attempts.
 pub fn retry_delay(attempts: i64) -> Duration {
     let exponent = u32::try_from(attempts.saturating_sub(1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
     FIRST_RETRY_DELAY * 3_u32.pow(exponent)
 }
 
-/// Whether a receipt says that no further attempt is made although nothing was sent.
+/// Whether the item of a receipt was not sent and will not be tried again.
 pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     let is_abandoned = || {
         receipt.state == ReceiptState::Claimed
@@ -63,22 +63,23 @@ pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     receipt.state == ReceiptState::Failed || is_abandoned()
 }
 
-/// A sink and what it wants of the board now.
+/// A sink and the items that it wants now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkWish {
     pub sink: SinkName,
     /// The keys of the items of its kinds, in the order of the board.
     pub wanted: Vec<String>,
-    /// Those of them that are sent in the quiet window too.
+    /// The items of these that are sent in the quiet window too.
     pub urgent: BTreeSet<String>,
     /// The end of its quiet window, while it lasts.
     pub quiet_until: Option<Timestamp>,
 }
 
-/// The plan for what each sink wants of the items on the board, which are `present`. In a quiet window only the urgent ones are sent.
+/// Plans the next notifications. `present` are the keys of all items on the board; each of `wishes` is what one sink wants of
+/// them. In a quiet window only urgent items are sent.
 ///
-/// After a failure the whole sink waits for the next attempt: a service that does not answer is not asked once more for each
-/// item.
+/// After a failure the whole sink waits for the next attempt, so that a service that does not answer is not called again for
+/// each item.
 pub fn plan(present: &BTreeSet<String>, receipts: &[Receipt], wishes: &[SinkWish], now: Timestamp) -> Plan {
     let mut plan =
         Plan { has_gone: receipts.iter().any(|receipt| !present.contains(&receipt.item)), ..Plan::default() };

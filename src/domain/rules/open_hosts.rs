@@ -1,5 +1,5 @@
-//! The hosts that the proxy of a sandbox lets through. Names are compared as bytes. A form that two readers could take for
-//! different hosts is refused before that.
+//! The hosts that the proxy of a sandbox lets through. Names are compared as bytes, so a spelling that two programs could take
+//! for different hosts is refused first.
 
 use std::{
     fmt,
@@ -10,10 +10,10 @@ use std::{
 const MAX_BYTES: usize = 260;
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
-/// The beginning of a pattern for every name below another one.
+/// The prefix of a pattern for every name below another one.
 const BELOW: &str = "*.";
 
-/// A host as it is asked for: a name in small letters, or an address.
+/// A requested host: a name in lower case, or an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     Name(String),
@@ -37,7 +37,7 @@ pub struct OpenHost {
 /// Why a host is not reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRefusal {
-    /// Its text is none that names exactly one host.
+    /// Its text does not name exactly one host.
     Unclear(&'static str),
     NotListed,
     /// It is an address of this machine or its network, or leads to one.
@@ -74,10 +74,10 @@ impl fmt::Display for OpenHost {
 }
 
 impl HostPort {
-    /// Reads `host:port`; without a port it has the one that is given.
+    /// Parses `host:port`; `port` is for a text without one.
     ///
     /// # Errors
-    /// The reason, for a text that names no host, or that two readers could read differently.
+    /// A reason when the text names no host, or when two programs could read it differently.
     pub fn parse(text: &[u8], port: Option<u16>) -> Result<Self, &'static str> {
         if text.len() > MAX_BYTES {
             return Err("the name is too long");
@@ -146,7 +146,7 @@ fn parse_name(text: &str) -> Result<Host, &'static str> {
 }
 
 impl OpenHost {
-    /// Reads `name:port`, `*.name:port` or `address:port`.
+    /// Parses `name:port`, `*.name:port` or `address:port`. The error is a sentence about the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let shown = || text.escape_debug();
         let wrong = |why: &str| format!("'{}' is no host with a port, such as api.model.example:443: {why}", shown());
@@ -171,7 +171,7 @@ impl OpenHost {
         }
     }
 
-    /// Whether it is this name or address, at any port.
+    /// Whether this entry is for exactly this name or address, at any port.
     pub fn is_named(&self, host: &str) -> bool {
         match &self.host.host {
             Host::Name(name) => !self.is_below && name == host,
@@ -180,7 +180,7 @@ impl OpenHost {
     }
 }
 
-/// Whether a host is open by its name.
+/// Checks that the list of open hosts has a host, by its name or address.
 pub fn check_name(open: &[OpenHost], asked: &HostPort) -> Result<(), HostRefusal> {
     match asked.host {
         _ if open.iter().any(|one| one.is_for(asked)) => Ok(()),
@@ -190,10 +190,10 @@ pub fn check_name(open: &[OpenHost], asked: &HostPort) -> Result<(), HostRefusal
     }
 }
 
-/// The addresses of a host that may be connected to: those of the open network, and those that are named themselves.
+/// Selects the addresses of a host that may be connected to: public ones, and internal ones that the list of open hosts names.
 ///
 /// # Errors
-/// The first address, where there is no other one.
+/// [`HostRefusal::Internal`] with the first address, when no address may be connected to.
 pub fn check_addresses(open: &[OpenHost], found: &[IpAddr], port: u16) -> Result<Vec<IpAddr>, HostRefusal> {
     let is_named = |address: IpAddr| check_name(open, &HostPort { host: Host::Address(address), port }).is_ok();
     let all: Vec<IpAddr> = found.iter().map(IpAddr::to_canonical).collect();
@@ -204,7 +204,7 @@ pub fn check_addresses(open: &[OpenHost], found: &[IpAddr], port: u16) -> Result
     }
 }
 
-/// Whether an address is one of this machine, of its network, or of nothing that can be reached by name.
+/// Whether an address belongs to this machine or its network, or is reserved, so that no public host has it.
 pub fn is_internal(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_internal_v4(address),

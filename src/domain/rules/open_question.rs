@@ -17,8 +17,8 @@ pub enum OpenQuestion {
     },
 }
 
-/// The open question of a task: that of its newest written checkpoint, else that of its claimant's live session. A session
-/// that acts itself does not wait: its provider reports an answer in its own window only after the tool call.
+/// The open question of a task: that of its newest written checkpoint, else that of its claimant's live session. The session
+/// that acts itself (`actor`) does not wait: its provider reports an answer in its own window only after the tool call.
 pub fn find(
     newest_written: Option<&Checkpoint>,
     claimant: Option<&Session>,
@@ -35,7 +35,7 @@ pub fn find(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerWay {
-    /// A text to the session.
+    /// By a text to the session.
     Text,
     /// In the program's own window: a dialog of the provider, in which a typed text means something else.
     Window,
@@ -43,7 +43,7 @@ pub enum AnswerWay {
     Approval,
 }
 
-/// The way in which the question is answered that a session asks by its activity: by who reported it.
+/// How a question that a session asks by its activity is answered; this depends on the source that reported the activity.
 pub fn answer_way(session: &Session) -> AnswerWay {
     match session.activity_source.as_deref() {
         Some(APPROVAL_SOURCE) => AnswerWay::Approval,

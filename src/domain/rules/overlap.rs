@@ -10,8 +10,8 @@ const MAX_GAP: u64 = 1;
 /// The beginnings of the names of files to which each work adds a line.
 const CHANGELOGS: [&str; 5] = ["changelog", "changes", "history", "news", "release"];
 
-/// Whether a merge of the two can conflict: they share a path, or one's path is a directory of the other's, or one of them has
-/// deleted or renamed something, which can move the other's new files.
+/// Whether a merge of the two changes can conflict: they share a path, a path of one is a directory of the other's, or one of
+/// them has deleted or renamed a file, which can move the other's new files.
 pub fn may_collide(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> bool {
     if ours.is_empty() || theirs.is_empty() {
         return false;
@@ -31,8 +31,8 @@ fn shares_path(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> bool {
     ours.iter().any(is_in)
 }
 
-/// The files in which two lanes change lines close to each other, or of which only the names are known. The lines of both
-/// count from the same commit. The same change on both sides is none.
+/// The files in which two lanes change lines close to each other, or of which only the names are known. The lines of both must
+/// be numbered as in the same commit. An identical change on both sides does not count.
 pub fn adjacent_files(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> Vec<OverlapFile> {
     let others: BTreeMap<&str, &SnapshotPath> = theirs.iter().map(|path| (path.path.as_str(), path)).collect();
     let file = |path: &SnapshotPath| {
@@ -55,7 +55,7 @@ pub fn adjacent_files(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> Vec<Ove
     ours.iter().filter_map(file).collect()
 }
 
-/// Whether each work adds its line to a file, by its name.
+/// Whether a file is a changelog by its name, so that each work adds a line to it.
 fn is_changelog(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, extension) = name.split_once('.').unwrap_or((&name, ""));
@@ -73,7 +73,7 @@ fn lines_of(close: &[(&LineRange, &LineRange)]) -> Vec<(u64, u64)> {
     lines
 }
 
-/// The changes of two sides that are close to each other, without those that are the same.
+/// The pairs of changes, one of each side, that are close to each other and not identical.
 fn close_changes<'a>(ours: &'a [LineRange], theirs: &'a [LineRange]) -> Vec<(&'a LineRange, &'a LineRange)> {
     let mut found = Vec::new();
     let mut from = 0;

@@ -1,5 +1,5 @@
-//! The head of a request to a proxy: which host it asks for, and what of it goes on. A head that two readers could read
-//! differently is none.
+//! The head of a request to a proxy: which host it asks for, and which of its lines are passed on. A head that two programs
+//! could read differently is refused.
 
 pub const MAX_HEAD_BYTES: usize = 32 << 10;
 const END: &[u8] = b"\r\n\r\n";
@@ -9,7 +9,7 @@ const HTTP_PORT: u16 = 80;
 pub enum ProxyRequest {
     /// A tunnel to `host:port`.
     Tunnel { authority: Vec<u8> },
-    /// A request in clear text for a host. The head goes on as far as the line of the host, which the caller writes.
+    /// A request in clear text for a host. The caller writes the line of the host and passes the rest of the head on.
     Plain { authority: Vec<u8>, line: Vec<u8>, fields: Vec<u8> },
 }
 
@@ -18,7 +18,7 @@ pub enum ProxyRequest {
 pub struct BadRequest(pub &'static str);
 
 impl ProxyRequest {
-    /// The host that is asked for, as it was written, and the port of one that has none.
+    /// The requested host as it was written, and the default port of this kind of request; `None` when the host must name one.
     pub fn authority(&self) -> (&[u8], Option<u16>) {
         match self {
             Self::Tunnel { authority } => (authority, None),
@@ -26,7 +26,8 @@ impl ProxyRequest {
         }
     }
 
-    /// The head for the host of a request in clear text. The connection is for this request alone.
+    /// The head that is sent to the host for a request in clear text; empty for a tunnel. The connection serves this request
+    /// alone.
     pub fn head(&self, host: &str) -> Vec<u8> {
         match self {
             Self::Tunnel { .. } => Vec::new(),
@@ -38,12 +39,12 @@ impl ProxyRequest {
     }
 }
 
-/// The length of the head with its end, when it is complete.
+/// The length of the head including its end; `None` while the head is incomplete.
 pub fn head_length(bytes: &[u8]) -> Option<usize> {
     bytes.windows(END.len()).position(|window| window == END).map(|at| at + END.len())
 }
 
-/// Reads a complete head.
+/// Parses a complete head. The error is for one that two programs could read differently, or that is no request to a proxy.
 pub fn parse(head: &[u8]) -> Result<ProxyRequest, BadRequest> {
     let lines = head.strip_suffix(END).ok_or(BadRequest("the head of the request has no end"))?;
     let mut lines = split_lines(lines)?.into_iter();
@@ -85,14 +86,14 @@ pub fn parse(head: &[u8]) -> Result<ProxyRequest, BadRequest> {
     Ok(ProxyRequest::Plain { authority: authority.to_vec(), line, fields })
 }
 
-/// Whether the head of an answer comes before that of the answer itself.
+/// Whether an answer's head is an interim one (status 1xx), which comes before that of the answer itself.
 pub fn is_interim(head: &[u8]) -> bool {
     let status = head.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     status.len() == 3 && status.starts_with(b"1")
 }
 
-/// The head of an answer with the word that the connection ends with it, also of a server that would keep it: the next request
-/// on it would go to this server as it is.
+/// Rewrites an answer's head so that the connection ends with the answer, even if the server would keep it open: the next
+/// request on it would go to this server unchecked.
 pub fn closing(head: &[u8]) -> Vec<u8> {
     let mut closing = Vec::new();
     for (at, line) in head.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -107,14 +108,14 @@ pub fn closing(head: &[u8]) -> Vec<u8> {
     closing
 }
 
-/// Whether a field is for the connection to the proxy, or written anew.
+/// Whether a header field concerns the connection to the proxy, or is written anew.
 fn is_of_connection(name: &[u8]) -> bool {
     let all: [&[u8]; 6] =
         [b"host", b"connection", b"keep-alive", b"upgrade", b"proxy-connection", b"proxy-authorization"];
     all.iter().any(|one| one.eq_ignore_ascii_case(name))
 }
 
-/// The lines, none of which has a half end of a line in it.
+/// Splits the head into lines and refuses a single CR or LF within one.
 fn split_lines(bytes: &[u8]) -> Result<Vec<&[u8]>, BadRequest> {
     let mut lines = Vec::new();
     let mut rest = bytes;

@@ -6,17 +6,17 @@ use crate::domain::job::{MAX_ATTEMPTS, RecoveryPolicy};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RecoveryFacts {
-    /// Its end was noted before its supervisor died.
+    /// Whether its end was recorded before its supervisor died.
     pub has_result: bool,
-    /// Its directory has the note that is made before the first instruction. A power cut may lose that.
+    /// Whether its directory has the file that is written before its first instruction. A power cut may lose that file.
     pub was_started: bool,
-    /// The store says that it is starting. It says otherwise, for good, before the first instruction.
+    /// Whether the store says that it is starting. Before its first instruction the store changes this for good.
     pub is_starting: bool,
     pub same_boot: bool,
     pub session_ended: bool,
-    /// The document of its start can still be read.
+    /// Whether the document with its start can still be read.
     pub is_startable: bool,
-    /// Which beginning this was, from 1.
+    /// The number of this start, from 1.
     pub attempt: i64,
     /// The policy of the job for this case.
     pub policy: RecoveryPolicy,
@@ -24,13 +24,13 @@ pub struct RecoveryFacts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryAction {
-    /// It ended as it was noted.
+    /// Record the end that was noted.
     RecordResult,
-    /// It never ran: it is queued as before.
+    /// It never ran: queue it again as before.
     RequeueUnstarted,
-    /// It is run once more, as this attempt.
+    /// Run it once more, as this attempt.
     Requeue(i64),
-    /// It is never run again, and why.
+    /// Never run it again, for this reason.
     MarkLost(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Which finished runs are forgotten: those that are too old, too many, or whose output takes too much room.
+//! Which finished jobs are forgotten: those that are too old, too many, or whose output takes too much room.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct Finished {
     pub bytes: u64,
 }
 
-/// How many are forgotten of those that stand in the order in which they ended: always the ones that ended first.
+/// How many of the finished jobs to forget. `found` is in the order in which they ended; the first ones are forgotten first.
 pub fn surplus(found: &[Finished], limits: &Limits, now: Timestamp) -> usize {
     let too_old = |run: &Finished| limits.age.is_some_and(|age| now.since(run.at) > age);
     let old = found.iter().take_while(|run| too_old(run)).count();

@@ -18,7 +18,7 @@ impl Capacity<'_> {
         self.all > 0 || self.per_role.values().any(|limit| *limit > 0)
     }
 
-    /// Whether fresh work on a task may be claimed while these reviews are open.
+    /// Checks that fresh work on a task may be claimed while these reviews are open.
     /// Fails with `review_full`.
     pub fn check(&self, task: &Task, open: &[OpenReview]) -> Result<(), Refusal> {
         let role = task.fields.role.as_ref();
@@ -43,7 +43,7 @@ pub struct Consequence {
     pub paths: Vec<String>,
 }
 
-/// The consequences of a change of these files, by rules of a kind and globs.
+/// Groups the changed files by the kinds of consequences. Each rule is a kind and its globs.
 pub fn consequences<'a>(files: &[String], rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Vec<Consequence> {
     let mut found: Vec<Consequence> = Vec::new();
     for (kind, globs) in rules {

@@ -1,6 +1,6 @@
-//! The words before a program that put it into a sandbox: those of bubblewrap, or of a command of the person's own. Bubblewrap gets
-//! what a sandbox has to show and to hide. The longest path decides: a hole in a hidden
-//! directory is open, and a hidden directory in a hole is hidden.
+//! The words before a program that run it in a sandbox: those of bubblewrap, or of a command of the person's own. For bubblewrap
+//! they say what the sandbox shows and hides. The longest path decides: an open path in a hidden directory is open, and a hidden
+//! directory in an open path is hidden.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::domain::sandbox::SandboxNetwork;
-/// What is at a path inside.
+/// The content of a path inside the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// An empty directory of the sandbox's own, which is gone with it.
@@ -28,7 +28,7 @@ pub enum Shown {
 /// The facts that a sandbox is made from. All paths are absolute and without links.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxFacts {
-    /// What is at which path; everything else is as outside, read-only.
+    /// The paths with their content; everything else is as outside, read-only.
     pub shown: BTreeMap<PathBuf, Shown>,
     pub network: SandboxNetwork,
     pub directory: PathBuf,
@@ -57,7 +57,7 @@ const ALWAYS: &[&str] = &[
     "/proc",
 ];
 
-/// The arguments of bubblewrap before the program.
+/// The arguments of bubblewrap that come before the program.
 pub fn arguments(facts: &SandboxFacts) -> Vec<OsString> {
     let mut all: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
     if facts.network != SandboxNetwork::Open {
@@ -90,7 +90,8 @@ pub fn arguments(facts: &SandboxFacts) -> Vec<OsString> {
     all
 }
 
-/// The placeholders in a word of the command: the lane's worktree, and those for whose sake a word is repeated, by path and variable.
+/// The placeholders in a word of the command: the lane's worktree, and those for whose sake a word is repeated, by path and
+/// variable.
 const LANE: &str = "{lane}";
 const MOUNT: &str = "{mount}";
 const VARIABLE: &str = "{env}";
@@ -113,7 +114,7 @@ pub struct PrefixFacts {
     pub env: Vec<String>,
 }
 
-/// The words, with what they name.
+/// Fills the placeholders in the words of the person's sandbox command. A word with a mount or a variable is repeated for each.
 pub fn expand_prefix(prefix: &[String], facts: &PrefixFacts) -> Vec<OsString> {
     let mut all = Vec::new();
     for word in prefix {
@@ -128,7 +129,7 @@ pub fn expand_prefix(prefix: &[String], facts: &PrefixFacts) -> Vec<OsString> {
     all
 }
 
-/// A mount as containers are given it.
+/// A mount as container programs take it: `SOURCE:TARGET:ro`.
 fn text(mount: &Mount) -> OsString {
     let mut text = mount.source.clone().into_os_string();
     text.push(":");

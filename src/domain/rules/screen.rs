@@ -1,5 +1,5 @@
-//! The state that a session's screen shows, by the texts of its provider's profile. A screen never says that work goes on: only that a
-//! question is open, or that nothing moves. What is typed into a question is its answer.
+//! The state that a session's screen shows, by the texts of its provider's profile. A screen never says that work goes on: only
+//! that a question is open, or that nothing moves. Text that is typed into a question is its answer.
 
 use std::time::Duration;
 
@@ -7,10 +7,9 @@ use crate::{
     domain::session::{Activity, Session, SessionStatus},
     env::Timestamp,
 };
-/// How long a screen must have stood still before it says anything, and how long after the last hook.
+/// How long a screen must have stayed unchanged, and how long ago the last hook must be, before the screen is judged.
 pub const STILL_FOR: Duration = Duration::from_secs(10);
 
-/// Whether one of these texts is anywhere on a screen.
 pub fn shows_any(screen: &str, texts: &[String]) -> bool {
     texts.iter().any(|text| screen.contains(text.as_str()))
 }
@@ -27,10 +26,10 @@ pub struct IdleFacts<'a> {
 }
 
 impl IdleFacts<'_> {
-    /// When the screen may say that the turn is over; `None` when it never may. Hooks tell of turns that end by themselves:
-    /// the screen is for those that a person ended. A tool call that waits for a permission has not begun.
+    /// The time from which the screen may show that the turn is over; `None` when it never may. Hooks report the turns that end
+    /// by themselves; the screen is for those that a person ended. A tool call that waits for a permission has not begun.
     ///
-    /// `is_interrupted` says that the screen shows the end of a turn in the middle of a tool call: its open calls do not count.
+    /// `is_interrupted`: the screen shows the end of a turn in the middle of a tool call, so its open calls do not count.
     pub fn judged_from(&self, is_interrupted: bool) -> Option<Timestamp> {
         let session = self.session;
         let allowed_calls = match session.activity {
@@ -51,8 +50,8 @@ impl IdleFacts<'_> {
 /// was answered may stay above.
 const MAX_LINES: usize = 14;
 
-/// The first of `signs` that stands on a screen, as text without control sequences. Runs of blanks and the lines of boxes do
-/// not count, and a sign may be broken over lines.
+/// The first of `signs` that a screen shows; `screen` is text without control sequences. Runs of blanks and the lines of boxes
+/// are ignored, and a sign may be broken over lines.
 pub fn find_question<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
     let shown = unframed(&last_lines(screen).join(" "));
     signs.iter().map(String::as_str).find(|sign| {
@@ -61,8 +60,8 @@ pub fn find_question<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
     })
 }
 
-/// The line of a screen that holds a sign, without the frame and the cursor around its text. A sign that is broken over lines
-/// stands for itself.
+/// The line of the screen with a sign, without the frame and the cursor around its text; the sign itself when it is broken over
+/// lines.
 pub fn question_line<'a>(screen: &'a str, sign: &'a str) -> &'a str {
     let is_frame = |character: char| {
         character.is_whitespace() || ('\u{2500}'..='\u{25ff}').contains(&character) || "❯›>|".contains(character)

@@ -17,7 +17,7 @@ pub struct TaskChange {
     pub at: Timestamp,
     pub kind: EventKind,
     pub to: TaskStatus,
-    /// Whether it is counted: events outside of the asked period or sessions give only the times.
+    /// Whether the change is counted. A change outside of the period or the sessions in question only gives times.
     pub is_counted: bool,
 }
 
@@ -43,12 +43,12 @@ pub struct TaskMedians {
 }
 
 impl TaskNumbers {
-    /// The number of tasks that were claimed; one that was claimed several times on a day counts once for the day.
+    /// The number of tasks that were claimed. A task counts once for each day on which it was claimed.
     pub fn claimed(&self) -> usize {
         self.claimed.len()
     }
 
-    /// How many times a task was done.
+    /// How many times a task was done; one that was reopened counts again.
     pub fn done(&self) -> usize {
         self.done.len()
     }
@@ -71,14 +71,13 @@ impl TaskNumbers {
         })
     }
 
-    /// Adds the numbers of another day.
     pub fn add(&mut self, other: &Self) {
         self.claimed.extend(other.claimed.iter().cloned());
         self.done.extend(&other.done);
     }
 }
 
-/// The way of a task since it was added, or reopened.
+/// The progress of a task since it was added or reopened.
 struct Progress {
     status: TaskStatus,
     since: Timestamp,
@@ -87,8 +86,7 @@ struct Progress {
     times: [i64; 4],
 }
 
-/// The numbers of each day, as the number of days since 1970-01-01 UTC. `changes` are in the order of the event log, from its
-/// beginning.
+/// The numbers of each day, by days since 1970-01-01 UTC. `changes` must be in the order of the event log, from its beginning.
 pub fn by_day(changes: impl IntoIterator<Item = TaskChange>) -> BTreeMap<i64, TaskNumbers> {
     let mut tasks: BTreeMap<String, Progress> = BTreeMap::new();
     let mut days: BTreeMap<i64, TaskNumbers> = BTreeMap::new();

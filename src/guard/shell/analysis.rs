@@ -16,9 +16,9 @@ use crate::guard::{
     text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth, parse_steps},
 };
 
-/// How deep texts may stand in texts.
+/// The maximum depth of shell texts within shell texts.
 pub(super) const MAX_DEPTH: usize = 12;
-/// How much a text may open.
+/// The maximum number of opening delimiters and keywords of a text.
 const MAX_DELIMITERS: usize = 4_000;
 /// How many parentheses a text may leave open.
 const MAX_UNCLOSED_PARENTHESES: usize = 8;
@@ -34,7 +34,7 @@ const MAX_SUBSTITUTION_ENDS: usize = 200;
 pub(in crate::guard) struct FoundCommand {
     /// Its words.
     pub argv: Rc<[Arg]>,
-    /// Whether it is what the text runs, and no more than a part of a word that may be run.
+    /// Whether the text runs it; `false` when it only stands in a word that may be run.
     pub is_sure: bool,
     /// Whether it may run its later words as a command.
     pub runs_words: bool,
@@ -48,7 +48,7 @@ pub(in crate::guard) struct FoundCommand {
 #[derive(Debug, Clone)]
 pub(in crate::guard) struct Write {
     pub path: Arg,
-    /// Where the text stands then.
+    /// The directory of the shell at that point.
     pub place: Rc<Place>,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Stdin {
 }
 
 impl Stdin {
-    /// The steps of work with a copy of it.
+    /// The steps that the budget counts for a copy of it.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Text(text) => 1 + text.len() / 1_024,
@@ -83,13 +83,13 @@ pub(super) struct Files {
     pub(super) written: BTreeSet<String>,
     /// The files that it runs, by their last name.
     pub(super) executed: BTreeSet<String>,
-    /// How often it changes one.
+    /// How many changes it makes to files.
     pub(super) changes: usize,
     /// Whether it writes one whose name cannot be determined.
     pub(super) writes_unknown: bool,
     /// Whether it runs one whose name cannot be determined.
     pub(super) runs_unknown: bool,
-    /// Whether it writes one out of which git takes what it runs.
+    /// Whether it writes a file in which git finds programs to run.
     pub(super) writes_git: bool,
     /// Whether it runs every test of node that it finds.
     pub(super) runs_tests_of_node: bool,
@@ -115,11 +115,11 @@ pub(in crate::guard) struct ShellAnalysis {
     pub unresolved: Vec<String>,
     /// The targets of redirections.
     pub writes: Vec<Write>,
-    /// Where the text stands.
+    /// The directory that the shell is in.
     pub(super) place: Rc<Place>,
-    /// Where it stood before.
+    /// The directory before the last change.
     pub(super) previous_place: Option<Rc<Place>>,
-    /// Where it stood before each `pushd`.
+    /// The directories that `pushd` has saved.
     pub(super) place_stack: Vec<Rc<Place>>,
     /// Whether it ends with the first command that fails.
     pub(super) stops_on_failure: bool,
@@ -130,7 +130,7 @@ pub(in crate::guard) struct ShellAnalysis {
     pub(super) files: Files,
     /// The parts of the text that write files.
     pub written: String,
-    /// What may run a file that the text does not name.
+    /// A program that may run a file that the text does not name.
     pub runner: Option<String>,
     /// Directories of git that it sets: they are git's own, whatever else lies in them.
     pub git_directories: Vec<Write>,
@@ -139,12 +139,12 @@ pub(in crate::guard) struct ShellAnalysis {
     pub assigns: bool,
     /// Whether it takes the hooks away that a session's environment gives to git.
     pub skips_git_hooks: bool,
-    /// Whether it looks for programs elsewhere.
+    /// Whether it changes `PATH`.
     pub(super) sets_path: bool,
     pub(super) trusted: TrustedExpansions,
     pub(super) is_tentative: bool,
     pub(super) depth: usize,
-    /// How many programs stand around the command that is looked at.
+    /// The number of wrappers around the current command.
     pub(super) wrapper_depth: usize,
     /// How often a variable was set.
     variable_changes: usize,
@@ -153,7 +153,7 @@ pub(in crate::guard) struct ShellAnalysis {
 }
 
 impl ShellAnalysis {
-    /// Takes a text apart.
+    /// Finds every command that a shell may run for this text.
     pub(in crate::guard) fn of_text(text: &str, budget: &Budget) -> Self {
         // A text that expands, sets and passes on nothing asks for no trust.
         let trusted = if text.contains(['$', '`', '=', '~', '|']) {
@@ -170,7 +170,7 @@ impl ShellAnalysis {
         scan.finish()
     }
 
-    /// Takes the words of a command apart that no shell reads.
+    /// Finds every command that may run when a command with these words runs without a shell.
     pub(in crate::guard) fn of_words(words: &[String], budget: &Budget) -> Self {
         let mut scan = Self { budget: budget.clone(), ..Self::default() };
         if words.iter().any(|word| word.contains('\0')) {
@@ -212,14 +212,16 @@ impl ShellAnalysis {
         self
     }
 
-    /// Notes what cannot be determined.
+    /// Records a reason why the text cannot be judged completely. Ignored while the analysis looks into a text that may be mere
+    /// data.
     pub(super) fn note_unresolved(&mut self, why: &str) {
         if !self.is_tentative && self.unresolved.len() < 64 && !self.unresolved.iter().any(|known| known == why) {
             self.unresolved.push(why.to_owned());
         }
     }
 
-    /// Counts work that is about to be done; `false` where it is not to be done, since there was too much.
+    /// Counts work that is about to be done. Returns `false` when the budget is spent: the text is then unresolved, and the
+    /// caller skips the work.
     pub(super) fn spend(&mut self, steps: usize) -> bool {
         let may = self.budget.spend(steps);
         if !may {
@@ -230,7 +232,8 @@ impl ShellAnalysis {
         may
     }
 
-    /// Whether this was looked at before, where all that it depends on was the same. For what changes nothing in its own shell.
+    /// Whether `what` was already analyzed in the same directory, with the same variables and options. Only for analyses that
+    /// leave the state of the current shell unchanged.
     pub(super) fn is_seen_before(&mut self, what: impl Hash) -> bool {
         if !self.place_stack.is_empty() || !self.spend(self.place.size() / 8) {
             return false;
@@ -242,7 +245,7 @@ impl ShellAnalysis {
         self.seen_before.is_seen((what, state, &*self.place, self.previous_place.as_deref()), depth)
     }
 
-    /// Takes a text apart that is run.
+    /// Analyzes a text that runs in a shell of its own: its changes of directory and variables end with it.
     pub(super) fn analyze(&mut self, text: &str) {
         if self.spend(1 + text.len() / 16) && !self.is_seen_before(("text", text)) {
             let last_words = self.last_words.clone();
@@ -252,7 +255,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Takes a command apart that runs in a process of its own, behind a program that runs it.
+    /// Analyzes a command that another program, such as `xargs`, runs in a process of its own.
     pub(super) fn analyze_child(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
         self.wrapper_depth += 1;
         if self.spend(argv.len() + stdin.size()) && !self.is_seen_before(("command", &argv, stdin)) {
@@ -261,7 +264,8 @@ impl ShellAnalysis {
         self.wrapper_depth -= 1;
     }
 
-    /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
+    /// Analyzes a text that may be run or may be mere data. Commands in it are found, and parts that cannot be determined are
+    /// ignored.
     pub(super) fn analyze_maybe(&mut self, text: &str) {
         if text.len() < 4 || self.depth >= MAX_DEPTH {
             return;
@@ -298,7 +302,7 @@ impl ShellAnalysis {
         self.commands.push(FoundCommand { argv: argv.into(), is_sure, runs_words, is_plain, place });
     }
 
-    /// The value of a variable that the text has set plainly.
+    /// The value of a variable that the text sets in one place only; `None` when the value cannot be relied on.
     pub(super) fn variable(&self, name: &str) -> Option<Arg> {
         if self.wrapper_depth > 0 || self.is_tentative || !self.trusted.variables {
             return None;
@@ -309,7 +313,6 @@ impl ShellAnalysis {
         (may && variables::is_set_once(&self.text, name)).then(|| value.clone())
     }
 
-    /// Notes the value of a variable.
     pub(super) fn set_variable(&mut self, name: &str, value: &Arg) {
         if self.spend(1 + self.variables.len()) {
             self.variable_changes += 1;
@@ -317,7 +320,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Runs `work` in a shell of its own: its changes of the shell end with it.
+    /// Runs `work` as in a subshell: the directory, the variables and `set -e` are restored afterwards.
     pub(super) fn in_subshell<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let (place, variables, stops) = (Rc::clone(&self.place), self.variables.clone(), self.stops_on_failure);
         let done = work(self);
@@ -368,7 +371,8 @@ impl ShellAnalysis {
         Parser::new(text.as_bytes(), &options).parse_program().ok()
     }
 
-    /// Where the substitution ends that has begun before `from`: at the first parenthesis that leaves a whole program.
+    /// The index of the parenthesis that closes the substitution whose text begins at `from`: the first one before which the
+    /// text is a complete program. `None` when none is found or the budget is spent.
     pub(super) fn substitution_end(&mut self, chars: &[char], from: usize) -> Option<usize> {
         let rest = chars.get(from..)?;
         if !self.spend(1 + rest.len() / 64) {
@@ -399,7 +403,7 @@ impl ShellAnalysis {
         None
     }
 
-    /// Runs what is substituted in a text, whatever stands around it.
+    /// Analyzes the commands in every substitution of a text that begins with one of `openings`, such as `$(`.
     pub(super) fn analyze_substitutions(&mut self, text: &str, openings: &[&str]) {
         if !self.spend(1 + text.len() / 4) {
             return;
@@ -424,7 +428,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// A text that runs when it is expanded later: a prompt, a subscript.
+    /// Analyzes the substitutions in a text that the shell expands later, such as a prompt or a subscript.
     pub(super) fn analyze_deferred(&mut self, arg: &Arg) {
         if let Some(text) = arg.text().filter(|text| text.contains("$(") || text.contains('`')) {
             self.analyze_substitutions(text, &["$(", "`"]);

@@ -2,7 +2,7 @@
 
 use super::{analysis::ShellAnalysis, char_reader::CharReader, word_builder::WordBuilder};
 
-/// Reads the text of `$'…'`; the reader stands before its quote.
+/// Reads the text of `$'…'` into `build`. The reader must stand at the opening quote.
 pub(super) fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut WordBuilder) {
     reader.at += 1;
     while let Some(character) = reader.next() {

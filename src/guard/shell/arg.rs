@@ -32,22 +32,21 @@ pub(in crate::guard) enum Arg {
 }
 
 impl Arg {
-    /// A word.
     pub fn known(text: impl Into<String>) -> Self {
         Self::Known(text.into())
     }
 
-    /// Any words.
+    /// Any number of unknown words, or none.
     pub fn anything() -> Self {
         Self::Unknown { head: String::new(), tail: String::new(), form: Expansion::Any, words: None }
     }
 
-    /// One word that begins so.
+    /// One word of which only the beginning is known.
     pub fn starting_with(head: &str) -> Self {
         Self::Unknown { head: head.to_owned(), tail: String::new(), form: Expansion::One, words: None }
     }
 
-    /// Words of which each is one of these; a `*` in one stands for characters without a slash.
+    /// Words each of which is one of `words`, where a `*` stands for any characters but a slash.
     pub fn one_of(words: Vec<String>, form: Expansion) -> Self {
         match words.as_slice() {
             [word] if form == Expansion::One && !word.contains('*') => Self::Known(word.clone()),
@@ -55,7 +54,7 @@ impl Arg {
         }
     }
 
-    /// Every word that it may become, when that is known.
+    /// Every word that it may become; `None` when that is not known.
     pub fn candidates(&self) -> Option<Vec<String>> {
         match self {
             Self::Known(text) => Some(vec![text.clone()]),
@@ -63,7 +62,7 @@ impl Arg {
         }
     }
 
-    /// The rest of the word behind a beginning that is known.
+    /// The word without its beginning. `rest` must be the end of [`Self::head`]; all before it is cut off.
     pub fn with_head(&self, rest: &str) -> Self {
         match self {
             Self::Known(_) => Self::known(rest),
@@ -77,7 +76,7 @@ impl Arg {
         }
     }
 
-    /// The word behind this beginning.
+    /// The word with `start` put before it.
     pub fn behind(self, start: &str) -> Self {
         match self {
             Self::Known(text) => Self::Known(format!("{start}{text}")),
@@ -88,7 +87,7 @@ impl Arg {
         }
     }
 
-    /// The word, when it is known.
+    /// The word; `None` when only the shell can tell it.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
@@ -96,7 +95,7 @@ impl Arg {
         }
     }
 
-    /// Its certain beginning.
+    /// The part at its beginning that is certain: the whole word when it is known.
     pub fn head(&self) -> &str {
         match self {
             Self::Known(text) => text,
@@ -109,12 +108,12 @@ impl Arg {
         matches!(self, Self::Unknown { form: Expansion::Any, .. })
     }
 
-    /// Whether it is one word, whatever it says.
+    /// Whether it is exactly one word, known or not.
     pub const fn is_single_word(&self) -> bool {
         matches!(self, Self::Known(_) | Self::Unknown { form: Expansion::One, .. })
     }
 
-    /// Whether it may turn out to be an option, or to bring one.
+    /// Whether it may become an option, or several words with an option among them.
     pub fn may_be_option(&self) -> bool {
         match self {
             Self::Known(text) => text.starts_with(['-', '+']),
@@ -135,7 +134,7 @@ impl Arg {
         Some(plain_name(base_name(word)))
     }
 
-    /// As it may be shown in a command: a word with blanks or quotes in quotes.
+    /// The word for display in a command line: in quotes when it is empty or has blanks or quotes.
     pub fn quoted(&self) -> String {
         let text = self.display();
         if text.is_empty()
@@ -146,7 +145,7 @@ impl Arg {
         text
     }
 
-    /// As it may be shown.
+    /// The word for display, with `…` in the place of the unknown part.
     pub fn display(&self) -> String {
         match self {
             Self::Known(text) => text.clone(),
@@ -155,7 +154,7 @@ impl Arg {
     }
 }
 
-/// A program's name without what does not matter everywhere: some systems know no case, and have endings for programs.
+/// A program's name in the form in which it is compared: in lower case, without `.exe` and the like, and without `@VERSION`.
 pub(in crate::guard) fn plain_name(name: &str) -> String {
     // Two languages, of which the other is something else.
     if matches!(name, "R" | "Rscript") {
@@ -168,7 +167,7 @@ pub(in crate::guard) fn plain_name(name: &str) -> String {
     name.strip_suffix("-cli.js").unwrap_or(name).to_owned()
 }
 
-/// The last part of a path.
+/// The last part of a path; slashes at its end are ignored.
 pub(in crate::guard) fn base_name(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
 }

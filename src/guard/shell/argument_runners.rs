@@ -7,7 +7,7 @@ use super::{
 };
 
 impl ShellAnalysis {
-    /// The command that `xargs` runs with each line of its input.
+    /// Analyzes the command that `xargs` runs with the lines of its input.
     pub(super) fn xargs(&mut self, argv: &[Arg], stdin: &Stdin) {
         let lines = match stdin {
             Stdin::Lines(lines) => Some(lines.clone()),
@@ -108,7 +108,7 @@ impl ShellAnalysis {
         self.analyze_child(inner, &Stdin::Other);
     }
 
-    /// The commands that `find` and `fd` run with each file.
+    /// Analyzes the commands that `find` and `fd` run with the files that they find.
     pub(super) fn find(&mut self, name: &str, argv: &[Arg]) {
         let is_fd = name.starts_with("fd");
         let runs = |word: &str| {

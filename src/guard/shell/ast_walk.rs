@@ -59,7 +59,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// A pipeline, and where the text stands when a change of directory in it fails.
+    /// Walks a pipeline. `failed` collects the directories that the shell may be in when a change of directory fails.
     fn walk_step(&mut self, pipeline: &Pipeline, stdin: &Stdin, failed: &mut Option<Rc<Place>>) {
         let before = Rc::clone(&self.place);
         self.walk_pipeline(pipeline, stdin);
@@ -70,7 +70,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Where the text stands now, or there.
+    /// The current directories and those of `other` together.
     fn either_place(&mut self, other: &Rc<Place>) -> Rc<Place> {
         if self.place == *other || !self.spend(self.place.size() + other.size()) {
             return Rc::clone(&self.place);
@@ -78,7 +78,7 @@ impl ShellAnalysis {
         Rc::new(self.place.or(other))
     }
 
-    /// A list that runs or does not.
+    /// Walks a list that may not run at all.
     fn walk_branch(&mut self, list: &CompoundList, stdin: &Stdin) {
         let (place, variables) = (Rc::clone(&self.place), self.variables.clone());
         self.walk_list(list, stdin);
@@ -86,7 +86,7 @@ impl ShellAnalysis {
         self.place = self.either_place(&place);
     }
 
-    /// A list that runs repeatedly: the directory at its end can be the one at its beginning.
+    /// Walks a list that runs repeatedly: the directory at its end can be the one at its beginning.
     fn walk_loop(&mut self, list: &CompoundList, stdin: &Stdin) {
         let (place, commands, writes) = (Rc::clone(&self.place), self.commands.len(), self.writes.len());
         self.walk_branch(list, stdin);

@@ -2,7 +2,8 @@
 
 use super::word_builder::MAX_WORDS;
 
-/// The words of a brace list, given what follows its first brace, and how long it is. `None` when it is not plain.
+/// The words of a brace list and its length in characters. `rest` begins behind the opening brace. `None` when the list is not
+/// closed, is too long, or contains a quote or an expansion.
 pub(super) fn brace_words(rest: &[char]) -> Option<(Vec<String>, usize)> {
     let is_plain = |character: char| {
         character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | ',')

@@ -17,7 +17,7 @@ impl CharReader<'_> {
         Some(character)
     }
 
-    /// How many characters are left.
+    /// The number of characters that are not yet read.
     pub(super) fn left(&self) -> usize {
         self.chars.len().saturating_sub(self.at)
     }

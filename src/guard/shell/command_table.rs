@@ -1,4 +1,4 @@
-//! The programs and their words: some run them, most do not.
+//! The analysis of a command by its program: some programs run their arguments as commands, most do not.
 
 use super::{
     ShellAnalysis, Stdin,
@@ -15,7 +15,7 @@ fn is_number_of_jobs(word: &Arg) -> bool {
 }
 
 impl ShellAnalysis {
-    /// A command: its words, and where its input comes from.
+    /// Analyzes a command and its input, and the commands that it may run in turn.
     pub(super) fn analyze_command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
         let Some(first) = argv.first() else { return };
         if self.depth >= super::analysis::MAX_DEPTH || self.wrapper_depth > 24 {
@@ -220,7 +220,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The input of a program that hands it to a shell, unless it is a terminal.
+    /// Analyzes the input of a program that passes it to a shell. Inherited input is taken for a terminal and ignored.
     pub(super) fn analyze_stdin(&mut self, name: &str, stdin: &Stdin) {
         match stdin {
             Stdin::Text(text) => self.analyze_nested(&text.clone()),
@@ -231,7 +231,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Arguments of an unknown program: one of them may be a text that it runs.
+    /// Analyzes the arguments of an unknown program: one of them may be a text that it runs.
     fn analyze_arguments(&mut self, argv: &[Arg]) {
         for word in argv.iter().skip(1) {
             if let Some(text) = word.text().filter(|text| text.contains([' ', '\t', '\n', ';', ',', ':', '='])) {
@@ -245,7 +245,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The text behind `-c`.
+    /// Analyzes the text behind `-c`.
     fn analyze_dash_c(&mut self, argv: &[Arg]) {
         for (place, word) in argv.iter().enumerate().skip(1) {
             let Some(text) = word.text() else {
@@ -273,7 +273,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Our own commands run others.
+    /// Analyzes a command of Fairway, which may run another.
     fn fairway(&mut self, argv: &[Arg]) {
         if argv.iter().skip(1).take(3).any(|word| word.text().is_none()) {
             self.note_unresolved("a command of fairway runs an expansion");

@@ -1,5 +1,5 @@
-//! Programs that by convention run files of the directory that they are called in: a text that writes such a file runs it by a command
-//! that does not name it.
+//! Programs that by convention run files of the directory in which they are called: a text that writes such a file can run it
+//! by a command that does not name it.
 
 use super::{
     ShellAnalysis,
@@ -21,7 +21,7 @@ const HOOKED_GIT_COMMANDS: &[&str] =
 /// The directories of hooks that git is commonly told to use.
 const HOOK_DIRECTORIES: &[&str] = &[".husky/", "hooks/"];
 
-/// Whether a command changes files by a text of its words or its input, though no redirection says so.
+/// Whether a command changes files without a redirection, by an edit in place or by a patch.
 pub(super) fn changes_files(name: &str, argv: &[Arg]) -> bool {
     let has = |word: &str| argv.iter().any(|arg| arg.text() == Some(word));
     match name {
@@ -34,8 +34,8 @@ pub(super) fn changes_files(name: &str, argv: &[Arg]) -> bool {
 }
 
 impl ShellAnalysis {
-    /// A program of the text that may run a file of the directory without naming it: tests, tasks, build scripts, settings. Only of
-    /// programs that are known it is known that they do not.
+    /// The first program of the text that may run a file of its directory without naming it: tests, tasks, build scripts,
+    /// settings. An unknown program counts as one.
     pub(super) fn find_runner(&self) -> Option<String> {
         let sure = self.commands.iter().filter(|seen| seen.is_sure);
         let runner = sure.filter_map(|seen| Some((seen.argv.first()?.program()?, &seen.argv))).find(|(name, argv)| {

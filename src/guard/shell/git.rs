@@ -55,7 +55,8 @@ const EXECUTED_SETTING_SUFFIXES: &[&str] = &[
     ".proxy",
 ];
 
-/// Where git's own command stands among its words, and whether what stands before it is known.
+/// The index of git's subcommand in `argv`, and whether the options before it are known. The index is out of bounds when there
+/// is none.
 pub(in crate::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
     let (mut place, mut is_known) = (1, true);
     while let Some(arg) = argv.get(place) {
@@ -82,13 +83,13 @@ fn may_push(command: &str) -> bool {
     matches!(command, "push" | "send-pack" | "subtree") || !is_own_command(command)
 }
 
-/// A word of short options, divided at this one.
+/// Splits a word of short options at `option`.
 fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
     let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'))?;
     cluster.split_once(option.strip_prefix('-')?)
 }
 
-/// Whether `git config` sets what git runs, or the files where it finds that.
+/// Whether these words of `git config` set a program that git runs, or a file in which git finds such settings.
 pub(super) fn sets_program(words: &[Arg]) -> bool {
     let plain = config_words(words);
     let [key, value, ..] = plain.as_slice() else { return false };
@@ -106,7 +107,7 @@ fn names_program(key: &str) -> bool {
         || EXECUTED_SETTING_SUFFIXES.iter().any(|end| key.ends_with(end))
 }
 
-/// The key that `git config` sets and what it sets it to; nothing when it reads.
+/// The key and the value that `git config` sets; empty when it only reads.
 fn config_words(words: &[Arg]) -> Vec<&Arg> {
     const VALUED: &[&str] = &["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
     let mut plain: Vec<&Arg> = Vec::new();
@@ -145,7 +146,7 @@ fn config_words(words: &[Arg]) -> Vec<&Arg> {
 }
 
 impl ShellAnalysis {
-    /// The other programs that a command of git may run.
+    /// Analyzes the other programs that a git command may run: aliases, editors, filters, transports.
     pub(super) fn analyze_git(&mut self, argv: &[Arg]) {
         let (at, _) = command_at(argv);
         for (place, arg) in argv.iter().enumerate().take(at).skip(1) {
@@ -258,12 +259,12 @@ impl ShellAnalysis {
         }
     }
 
-    /// A setting that only git reads: any of its commands may be another by it.
+    /// Notes that git may run any of its commands: an unknown alias or setting decides which.
     fn note_unknown_git_command(&mut self) {
         self.add_command(vec![Arg::known("git"), Arg::anything()], false);
     }
 
-    /// `KEY=VALUE`
+    /// Analyzes a setting of the form `KEY=VALUE`.
     fn analyze_setting(&mut self, word: &Arg) {
         match word {
             Arg::Known(text) => {
@@ -330,7 +331,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The text of an option that git runs.
+    /// Analyzes the values of these options, which the program runs as shell text.
     pub(super) fn option_text(&mut self, words: &[Arg], options: &[&str]) {
         for (place, word) in words.iter().enumerate() {
             for option in options {
@@ -364,7 +365,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The command behind a word.
+    /// Analyzes the command behind `word`, such as `run` of `git bisect`.
     fn analyze_after(&mut self, words: &[Arg], word: &str) {
         let Some(at) = words.iter().position(|arg| arg.text() == Some(word)) else {
             if words.iter().any(|word| word.text().is_none() && word.may_be_option()) {

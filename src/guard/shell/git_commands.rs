@@ -186,7 +186,7 @@ const OTHER_COMMANDS: &[&str] = &[
 const OPTIONS_WITH_VALUE: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
-/// Whether a command is git's own. What is none may be an alias.
+/// Whether git itself has a command of this name. Any other name may be an alias.
 pub(super) fn is_own_command(command: &str) -> bool {
     BUILT_IN_COMMANDS.contains(&command) || OTHER_COMMANDS.contains(&command)
 }

@@ -1,5 +1,5 @@
-//! Programs of other languages that stand in a command's words. They are not understood; what could start a command in them
-//! is a doubt.
+//! Code of other languages in a command's arguments. It is not parsed: anything in it that could start a program makes the text
+//! unresolved.
 
 use std::rc::Rc;
 
@@ -13,13 +13,13 @@ use super::{
 const RUNNER_MODULES: &[&str] =
     &["timeit", "pdb", "code", "runpy", "trace", "cProfile", "profile", "idlelib", "IPython", "pty", "this_is_none"];
 
-/// Whether a program of this name runs programs of another language.
+/// Whether a program of this name runs code of a language other than the shell's, such as `python`, `awk` or `sed`.
 pub(in crate::guard) fn is_interpreter(name: &str) -> bool {
     language(name).is_some() || matches!(name, "sed" | "gsed" | "ssed")
 }
 
 impl ShellAnalysis {
-    /// An interpreter and its words.
+    /// Analyzes the call of an interpreter: code among its arguments, the file that it runs, or its input.
     pub(super) fn interpreter(&mut self, name: &str, argv: &[Arg], stdin: &Stdin) {
         if matches!(name, "sed" | "gsed" | "ssed") {
             return self.analyze_sed(argv);
@@ -213,7 +213,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The words of `python -m timeit`: each is code.
+    /// Analyzes the words of `python -m timeit`: each is code.
     fn analyze_timed(&mut self, language: &Language, name: &str, words: &[Arg]) {
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -225,7 +225,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// The words of `python -m cProfile`: the file behind its options runs.
+    /// Analyzes the words of `python -m cProfile`: the file behind its options runs.
     fn analyze_profiled(&mut self, name: &str, words: &[Arg]) {
         let mut words = words.iter();
         while let Some(word) = words.next() {

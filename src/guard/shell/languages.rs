@@ -277,7 +277,7 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// The language that a program of this name runs.
+/// The language that an interpreter of this name runs. A version at the end of the name is ignored.
 pub(super) fn language(name: &str) -> Option<&'static Language> {
     let plain = name.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, '.' | '-'));
     LANGUAGES.iter().find(|language| language.names.iter().any(|known| *known == name || *known == plain))

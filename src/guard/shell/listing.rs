@@ -5,7 +5,8 @@ use super::{arg::Arg, git};
 /// Programs that hand on some of the lines that they read.
 const FILTERS: &[&str] = &["head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "tac", "rg"];
 
-/// Every line that a command prints, as words in which `*` stands for characters without a slash. `input` is what it reads.
+/// Every line that a command may print, where `*` stands for any characters but a slash. `input` is the lines that it reads.
+/// `None` when its output cannot be determined.
 pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<String>> {
     let name = argv.first()?.program()?;
     let args = argv.get(1..).unwrap_or_default();
@@ -129,7 +130,8 @@ fn below<'a>(starts: impl Iterator<Item = &'a Arg>) -> Option<Vec<String>> {
     if all.is_empty() { Some(vec!["./*".to_owned()]) } else { Some(all) }
 }
 
-/// The output of the text of a substitution, when it is a plain pipeline.
+/// Every line that the text of a substitution may print, in the form of [`of_command`]. `None` unless it is a plain pipeline of
+/// known commands.
 pub(super) fn of_text(text: &str) -> Option<Vec<String>> {
     if text.contains(['$', '`', ';', '&', '<', '>', '(', ')', '{', '}', '\n', '\\', '~']) || text.contains("||") {
         return None;

@@ -62,7 +62,7 @@ const GIT_TARGET_VARIABLES: &[&str] =
 const COMMAND_VARIABLE_SUFFIXES: &[&str] =
     &["_COMMAND", "PAGER", "EDITOR", "VISUAL", "BROWSER", "ASKPASS", "_SSH", "_RSH", "EXTERNAL_DIFF", "GIT_SSH"];
 
-/// Files that everybody's tools make themselves.
+/// Files that common tools generate.
 const KNOWN_SOURCED_FILES: &[&str] = &[
     "bin/activate",
     ".cargo/env",
@@ -87,7 +87,7 @@ pub(super) fn is_shell(name: &str) -> bool {
 }
 
 impl ShellAnalysis {
-    /// A shell and its words.
+    /// Analyzes the call of a shell: the text behind `-c`, the file that it runs, or its input.
     pub(super) fn analyze_shell(&mut self, argv: &[Arg], stdin: &Stdin) {
         let (mut place, mut has_text, mut has_stdin) = (1, false, false);
         while let Some(arg) = argv.get(place) {
@@ -163,14 +163,14 @@ impl ShellAnalysis {
         }
     }
 
-    /// A text that another program runs.
+    /// Analyzes a shell text that another program runs.
     pub(super) fn analyze_nested(&mut self, text: &str) {
         self.wrapper_depth += 1;
         self.analyze(text);
         self.wrapper_depth -= 1;
     }
 
-    /// Analyzes a text that another program runs and that may be an expansion.
+    /// Analyzes a shell text that another program runs. The text is unresolved when `arg` is an expansion.
     pub(super) fn analyze_nested_arg(&mut self, arg: Option<&Arg>) {
         match arg {
             None => {}
@@ -179,14 +179,15 @@ impl ShellAnalysis {
         }
     }
 
-    /// A command to which another program appends arguments.
+    /// Analyzes a command to which another program appends unknown arguments.
     pub(super) fn analyze_command_prefix(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.analyze_nested(&format!("{text} $__more"));
         }
     }
 
-    /// A file that is run by a shell or an interpreter: what it says is not looked at, unless this very text writes it.
+    /// Notes a file that a shell or an interpreter runs. Its content is not read; a text that also writes this file is
+    /// unresolved.
     pub(super) fn note_run_file(&mut self, arg: &Arg) {
         if arg.may_be_option() && arg.text().is_none() {
             self.note_unresolved("the file that is run is an expansion");
@@ -205,12 +206,12 @@ impl ShellAnalysis {
         }
     }
 
-    /// A file is run whose name cannot be determined.
+    /// Notes that a file is run whose name cannot be determined.
     pub(super) fn note_run_unknown(&mut self) {
         self.files.runs_unknown = true;
     }
 
-    /// Notes a file that the text writes.
+    /// Notes a file that the text writes. A text that also runs this file is unresolved.
     pub(super) fn note_written_file(&mut self, arg: &Arg) {
         if self.is_tentative || arg.text() == Some("/dev/null") {
             return;
@@ -231,7 +232,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Analyzes a command of the shell itself; `false` when it has none of this name.
+    /// Analyzes a builtin command of the shell. Returns `false` when the shell has none of this name.
     pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));
@@ -375,7 +376,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// `NAME=VALUE` as a word.
+    /// Notes the assignment in a word of the form `NAME=VALUE`. Any other word is ignored.
     pub(super) fn analyze_declaration(&mut self, word: &Arg) {
         match word {
             Arg::Known(text) => {
@@ -391,7 +392,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// A variable is set.
+    /// Notes that a variable is set: the values of some variables are run as programs, others name files that programs write.
     pub(super) fn note_assignment(&mut self, name: &str, value: &Arg) {
         self.analyze_deferred(value);
         let text = value.text();

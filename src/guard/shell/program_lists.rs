@@ -183,7 +183,7 @@ pub(super) const UNRESOLVABLE_PROGRAMS: &[&str] = &[
     "zenity",
 ];
 
-/// Programs that write a file with a content of their words' choice.
+/// Programs that write a file whose content their arguments determine.
 pub(super) const CONTENT_WRITERS: &[&str] = &[
     "tee", "dd", "rsync", "scp", "sort", "shuf", "split", "csplit", "uniq", "rename", "sponge", "curl", "wget", "find",
     "gfind", "patch",

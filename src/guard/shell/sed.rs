@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{ShellAnalysis, Write, arg::Arg};
 
 impl ShellAnalysis {
-    /// A stream editor: its scripts may run commands.
+    /// Analyzes a call of `sed`, whose scripts may run commands and write files.
     pub(super) fn analyze_sed(&mut self, argv: &[Arg]) {
         let mut scripts: Vec<Arg> = Vec::new();
         let (mut place, mut has_script, mut is_sandboxed) = (1, false, false);
@@ -110,7 +110,7 @@ impl ShellAnalysis {
     }
 }
 
-/// Whether a script of sed runs a command: `e`, or `s///e`. What cannot be read does.
+/// Whether a script of sed runs a command: `e`, or `s///e`. A script that cannot be parsed counts as one that does.
 fn script_runs_command(script: &str) -> bool {
     let chars: Vec<char> = script.chars().collect();
     let mut at = 0;

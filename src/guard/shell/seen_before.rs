@@ -1,5 +1,5 @@
-//! Texts and commands that were looked at already: a wrapper names the same words in several ways, and each of them again. Without
-//! this the work doubles with each wrapper.
+//! Texts and commands that were already analyzed: a wrapper names the same words in several ways, and each of them is analyzed
+//! again. Without this the work doubles with each wrapper.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 /// How deep something stood when it was looked at: in texts, and behind wrappers.
 type Depth = (usize, usize);
 
-/// What was looked at.
+/// The texts and commands that were analyzed.
 #[derive(Debug, Default)]
 pub(super) struct SeenBefore {
     depths: HashMap<u64, Depth>,
@@ -18,7 +18,8 @@ pub(super) struct SeenBefore {
 }
 
 impl SeenBefore {
-    /// Whether this was looked at already, and not deeper than now: a deeper look ends earlier. Notes it if not.
+    /// Whether `key` was already analyzed at this depth or a lower one. A deeper analysis does not count, since the depth limit
+    /// ends it earlier. Records `key` when the answer is no.
     pub fn is_seen(&mut self, key: impl Hash, depth: Depth) -> bool {
         let key = self.hashing.hash_one(key);
         let is_seen = self.depths.get(&key).is_some_and(|known| known.0 <= depth.0 && known.1 <= depth.1);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Why a text is not looked at further.
+/// Why the characters of a text make it unresolved: control characters other than newline and tab, or invisible ones. `None`
+/// when it has none.
 pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
     let is_control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     let is_hidden = |character: char| {
@@ -17,19 +18,19 @@ pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
     text.chars().any(is_hidden).then_some("the text contains invisible characters")
 }
 
-/// Whether a text has characters that it is not looked at with.
+/// Whether a text has control characters or invisible ones, which make it unresolved.
 pub(in crate::guard) fn has_unsupported_chars(text: &str) -> bool {
     unsupported_chars(text).is_some()
 }
 
-/// Whether `$(git branch --show-current)` is what it usually is.
+/// Whether `git` is the usual program in the whole text: the text defines no function or alias, and does not change `PATH`.
 pub(super) fn trusts_git(text: &str) -> bool {
     !["git()", "git ()", "git  (", "function", "alias", "symbolic-ref", "PATH=", "hash "]
         .iter()
         .any(|sign| text.contains(sign))
 }
 
-/// Whether `$HOME` and `$PWD` are what they usually are: a path without blanks.
+/// Whether `$HOME` and `$PWD` have their usual values in the whole text, so that each is one path without blanks.
 pub(super) fn trusts_home(text: &str) -> bool {
     let is_read_only = |name: &str| {
         text.match_indices(name).all(|(at, _)| {
@@ -53,7 +54,8 @@ pub(super) fn trusts_home(text: &str) -> bool {
     is_read_only("HOME") && is_read_only("PWD") && !sets.iter().any(|word| text.contains(word)) && !text.contains("${!")
 }
 
-/// Why a text is not looked at further: a shape that shells read in another way than the parser.
+/// Why a text is unresolved because of a form that some shells read differently from the parser; `None` when it has no such
+/// form.
 pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
     if text.contains("$\\\n") {
         return Some("a line is continued behind a dollar sign");

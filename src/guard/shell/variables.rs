@@ -41,7 +41,8 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    /// Notes a value, which is lost where it is one of several. Each change has its own number.
+    /// Records a value, or forgets the known one when the new one cannot be determined. `version` must be different for each
+    /// change.
     pub(super) fn set(&mut self, name: &str, value: &Arg, version: usize) {
         self.version = version;
         match value.candidates() {
@@ -51,28 +52,28 @@ impl Variables {
         };
     }
 
-    /// The number of the last change: the same number, the same values.
+    /// The number of the last change. Equal numbers mean equal values.
     pub(super) fn version(&self) -> usize {
         self.version
     }
 
-    /// How many are known: a change may copy all of them.
+    /// The number of variables with a known value. A change may copy all of them, so it is the cost of one.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// The value that a variable has here.
     pub(super) fn get(&self, name: &str) -> Option<&Arg> {
         self.known.get(name)
     }
 }
 
-/// Whether a text sets variables only in ways that are followed.
+/// Whether a text sets variables only by assignments and `for` loops, which the analysis follows: no `read`, `declare`, `eval`
+/// or the like.
 pub(super) fn are_plain(text: &str) -> bool {
     !OTHER_SETTERS.iter().any(|sign| text.contains(sign)) && !text.starts_with(". ")
 }
 
-/// Whether a text sets this variable in one place.
+/// Whether exactly one place of the text sets this variable.
 pub(super) fn is_set_once(text: &str, name: &str) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let sets = text.match_indices(name).filter(|(at, _)| {

@@ -32,7 +32,7 @@ impl WordBuilder {
         self.push_one_of(form, None);
     }
 
-    /// An expansion that becomes one of these.
+    /// Appends an expansion that becomes one of `more`, or unknown text when `more` is `None`.
     pub(super) fn push_one_of(&mut self, form: Expansion, more: Option<&[String]>) {
         let before = if self.form.is_none() { Some(vec![self.head.clone()]) } else { self.words.take() };
         self.words = match (before, more) {
@@ -45,7 +45,7 @@ impl WordBuilder {
         self.tail.clear();
     }
 
-    /// A pattern of file names: it matches no slash, and neither `.` nor `..` unless a dot stands before it.
+    /// Appends a file name pattern. It matches no slash, and neither `.` nor `..` unless a dot stands before it.
     pub(super) fn push_pattern(&mut self) {
         let ends_in_dots = |word: &String| {
             let last = word.rsplit('/').next().unwrap_or_default();
@@ -60,7 +60,8 @@ impl WordBuilder {
         self.push_one_of(Expansion::Many, is_plain.then_some(&any));
     }
 
-    /// The value of a variable that the text has set.
+    /// Appends the value of a variable. `is_open` means that the expansion is not in quotes, so that the shell may split it
+    /// into words.
     pub(super) fn push_value(&mut self, value: &Arg, is_open: bool) {
         let is_word = |text: &str| !text.is_empty() && !text.contains([' ', '\t', '\n', '*', '?', '[', '~']);
         match value {
@@ -77,7 +78,7 @@ impl WordBuilder {
         }
     }
 
-    /// How many characters its words have.
+    /// The total length in bytes of the words that it may become: the cost of a copy.
     pub(super) fn size(&self) -> usize {
         self.words.iter().flatten().map(String::len).sum()
     }

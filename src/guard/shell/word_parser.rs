@@ -1,4 +1,4 @@
-//! Words: quotes, escapes and expansions, as a shell reads them. What is substituted is handed to the scan.
+//! Words: quotes, escapes and expansions, as a shell reads them. Substituted commands are passed on to the analysis.
 
 use super::{
     analysis::{MAX_DEPTH, ShellAnalysis},
@@ -21,7 +21,7 @@ enum Quoting {
     Document,
 }
 
-/// Reads a word as it is written.
+/// Reads a word with its quotes and expansions, and analyzes the commands that are substituted in it.
 pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     let plain = |character: char| {
         character.is_ascii_alphanumeric()
@@ -47,7 +47,7 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     build.finish()
 }
 
-/// Reads a text in which quotes are characters: a here-document, or arithmetic.
+/// Reads a text in which quotes are ordinary characters: a here-document, or arithmetic.
 pub(super) fn parse_document(scan: &mut ShellAnalysis, text: &str) -> Arg {
     if !scan.spend(1 + text.len() / 4) {
         return Arg::anything();
@@ -261,7 +261,7 @@ fn parse_embedded(scan: &mut ShellAnalysis, text: &str) {
     }
 }
 
-/// The substitution that has just begun, behind its parenthesis; answers with its text.
+/// Reads and analyzes the substitution whose opening parenthesis was just read; returns its text.
 fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>) -> String {
     match scan.substitution_end(reader.chars, reader.at) {
         Some(end) => {
@@ -375,7 +375,7 @@ fn is_branch(text: &str) -> bool {
 }
 
 impl ShellAnalysis {
-    /// Arithmetic: subscripts may hold substitutions, and an older shell may see commands.
+    /// Analyzes an arithmetic expression. Its subscripts may hold substitutions, and an older shell may read commands in it.
     pub(super) fn analyze_arithmetic(&mut self, text: &str) {
         if self.depth >= MAX_DEPTH {
             self.note_unresolved("the shell nesting is too deep");

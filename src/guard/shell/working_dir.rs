@@ -5,7 +5,7 @@ use super::arg::Arg;
 /// The most ways that are followed.
 const MAX_WAYS: usize = 32;
 
-/// The directories that the shell may be in, each as the changes from where the text began.
+/// The directories that the shell may be in, each as the changes of directory since the text began.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::guard) struct Place {
     /// Each possible way; the empty one is where the text began.
@@ -21,17 +21,17 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Anywhere.
+    /// An unknown place: the shell may be in any directory.
     pub fn lost() -> Self {
         Self { is_lost: true, ..Self::default() }
     }
 
-    /// The steps of work with it.
+    /// The steps that the budget counts for a copy of it.
     pub fn size(&self) -> usize {
         1 + self.ways.iter().map(|way| 1 + way.len()).sum::<usize>()
     }
 
-    /// Behind a change to this directory.
+    /// The place after a change to `directory`; lost when the directory is not known.
     pub fn changed_to(&self, directory: &Arg) -> Self {
         let Some(words) = directory.candidates() else { return Self { is_lost: true, ..self.clone() } };
         let ways = self.ways.iter().flat_map(|way| {
@@ -45,7 +45,7 @@ impl Place {
         Self { ways: ways.collect(), is_lost: self.is_lost }.limited()
     }
 
-    /// Here or there.
+    /// The union of two places: the shell may be at either of them.
     pub fn or(&self, other: &Self) -> Self {
         if self == other {
             return self.clone();

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{ShellAnalysis, Stdin, arg::Arg, working_dir::Place};
 
-/// How a wrapper is called.
+/// The command line of a wrapper.
 pub(super) struct Wrapper {
     names: &'static [&'static str],
     /// Its short options with a value.
@@ -170,19 +170,18 @@ const FIRST_VAGUE_WRAPPER: &str = "stdbuf";
 /// Devices behind an option that are no programs: what the wrapper prints goes there.
 const OUTPUT_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// How a wrapper of this name is called.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
-/// Whether a program runs its words as a command, which is judged itself.
+/// Whether a program runs its arguments as a command. That command is then judged on its own.
 pub(in crate::guard) fn runs_others(name: &str) -> bool {
     find(name).is_some()
         || super::nested_shell::is_shell(name)
         || matches!(name, "xargs" | "gxargs" | "watch" | "ssh" | "su" | "tmux" | "script" | "flock")
 }
 
-/// Whether an abbreviation of an option with a value stands here.
+/// Whether the word is an option, possibly abbreviated, whose value is the next word.
 fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
     if let Some(long) = text.strip_prefix("--") {
         return !long.contains('=') && !long.is_empty() && wrapper.long.iter().any(|known| known.starts_with(long));
@@ -195,7 +194,8 @@ fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
 }
 
 impl ShellAnalysis {
-    /// The command behind a wrapper.
+    /// Analyzes the command behind a wrapper's own options. Where it is unclear which word begins the command, later words
+    /// count too.
     pub(super) fn analyze_wrapped(&mut self, wrapper: &Wrapper, name: &str, argv: &[Arg], stdin: &Stdin) {
         let group = wrapper.names;
         let is_vague = group.contains(&FIRST_VAGUE_WRAPPER) && group.len() > 4;

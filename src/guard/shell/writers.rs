@@ -20,17 +20,17 @@ pub(in crate::guard) enum WrittenWords {
 /// A program that writes.
 pub(in crate::guard) struct Writer {
     names: &'static [&'static str],
-    /// The first of its words for which this holds; empty: any.
+    /// One of its first three arguments must be among these; empty: no condition.
     verbs: &'static [&'static str],
     /// The words that are written.
     pub words: WrittenWords,
     /// Options whose value is written.
     pub options: &'static [&'static str],
-    /// Letters among its short options whose value is written, and all that have a value.
+    /// Short options whose value is written.
     pub letters: &'static str,
     /// Every short option that has a value.
     pub valued: &'static str,
-    /// Letters with which it prints instead.
+    /// Short options with which it prints instead of writing.
     pub unless: &'static str,
     /// Whether its other words are read.
     pub reads_others: bool,
@@ -54,13 +54,13 @@ const fn with_options(names: &'static [&'static str], options: &'static [&'stati
 }
 
 impl Writer {
-    /// Whether it is this program, with these words.
+    /// Whether it describes a call of the program `name` with these arguments.
     pub fn is(&self, name: &str, argv: &[Arg]) -> bool {
         let is_verb = || argv.iter().skip(1).take(3).filter_map(Arg::text).any(|word| self.verbs.contains(&word));
         self.names.contains(&name) && (self.verbs.is_empty() || is_verb())
     }
 
-    /// Whether everything that it writes is named by its words.
+    /// Whether its arguments name everything that it writes.
     pub fn is_all(&self) -> bool {
         self.words != WrittenWords::None || !self.letters.is_empty()
     }
@@ -449,7 +449,8 @@ const INSTALL_VERBS: &[&str] = &[
     "dist-upgrade",
 ];
 
-/// The program of a command that writes elsewhere, whatever its words say.
+/// The program's name when the command writes outside of its directory whatever its arguments name, such as `npm install -g`;
+/// `None` otherwise.
 pub(in crate::guard) fn writes_elsewhere(name: &str, argv: &[Arg]) -> Option<&'static str> {
     let words = || argv.iter().skip(1).filter_map(Arg::text);
     let found = ELSEWHERE.iter().find(|Elsewhere { programs, verbs, flags, unless }| {

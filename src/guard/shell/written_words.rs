@@ -41,7 +41,7 @@ const GIT_READ_COMMANDS: &[&str] = &[
     "range-diff",
 ];
 
-/// Orders to the program of a database that write the file behind them.
+/// Commands of the `sqlite3` program that write the file behind them.
 const WRITING_ORDERS: &[&str] = &[".output", ".once", ".backup", ".save", ".clone", ".log"];
 
 /// Whether a command of git changes nothing in its directory.
@@ -49,7 +49,7 @@ pub(in crate::guard) fn is_git_read(command: &str) -> bool {
     GIT_READ_COMMANDS.contains(&command)
 }
 
-/// Whether a command of git changes the repository: it is no reading one, and asks for no list.
+/// Whether a git command may change the repository: it is neither a reading command nor one that only lists.
 pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
     let (at, _) = git::command_at(argv);
     let Some(command) = argv.get(at).and_then(Arg::text) else { return true };
@@ -63,7 +63,7 @@ pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
     }
 }
 
-/// The words that a command writes, as far as its program is known.
+/// The arguments that name a path which the command writes. Empty for an unknown program.
 pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
     let Some(name) = argv.first().and_then(Arg::program) else { return Vec::new() };
     let name = same_commands::program(&name);
@@ -90,7 +90,8 @@ pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
     found
 }
 
-/// The part of a word that may be a path elsewhere.
+/// The part of a word that may be a path out of the current directory: the whole word, or the value of an option. `None` when
+/// there is no such part.
 pub(in crate::guard) fn leading_part(arg: &Arg) -> Option<Arg> {
     let head = arg.head();
     let leads = |text: &str| text.starts_with(['/', '~']) || text.starts_with("..") || text.contains("/..");
@@ -134,7 +135,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The words that are no options.
+    /// The arguments that are not options. Behind `--`, all are counted.
     pub(in crate::guard) fn plain(&self) -> impl Iterator<Item = &'a Arg> {
         let mut is_over = false;
         self.args.iter().filter(move |arg| {
@@ -144,7 +145,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The values of these options: the next word, or what follows in the same one.
+    /// The values of these options: the next word, or the text that is attached to the option.
     pub(in crate::guard) fn behind(&self, options: &[&str]) -> Vec<Arg> {
         let mut found = Vec::new();
         for (place, arg) in self.args.iter().enumerate() {
@@ -335,7 +336,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// The directories that a container sees, and what is copied out of one.
+    /// The paths that a container command may write: mounts that are not read-only, the target of `cp`, and output files.
     pub(in crate::guard) fn of_mounts(&self) -> Vec<Arg> {
         let mut found = Vec::new();
         for mount in self.behind(&["-v", "--volume", "--mount"]) {

@@ -18,17 +18,18 @@ const PROGRAM: &str = "codex";
 pub(in crate::hooks) enum HookTrust {
     /// Codex runs all of the commands.
     Trusted,
-    /// Codex skips some of them; its status of the first one.
+    /// Codex skips some of the commands. The text is its status of the first of them.
     Skipped(String),
-    /// Codex has not loaded them; its warning about the file.
+    /// Codex has not loaded the commands. The text is its warning about the file.
     NotLoaded(Option<String>),
-    /// Codex cannot be asked; the reason.
+    /// Codex cannot be asked, for this reason.
     Unavailable(String),
 }
 
-/// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
+/// Asks Codex whether it runs the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
-    // Its first start would create its home, and a check creates nothing. Without one it trusts nothing.
+    // The first start of Codex would create its home directory, and a check creates nothing. Without that directory it trusts
+    // nothing.
     let home = Provider::parse(PROGRAM).and_then(|codex| Target::User.path(codex, env).ok());
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let Some(program) = executable::find(PROGRAM, path, cwd) else {
@@ -41,7 +42,7 @@ pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> 
     judge(answer, |answer| trust_of(answer, &|hook| is_of_file(hook, file), &file.to_string_lossy(), commands))
 }
 
-/// Asks a Codex program, started with these arguments, about the hooks with these commands, wherever they come from.
+/// Asks a Codex program, started with these arguments, whether it runs the hooks with these commands, wherever they come from.
 pub(in crate::hooks) fn query_program(
     program: &Path,
     args: &[String],

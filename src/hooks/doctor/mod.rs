@@ -64,7 +64,7 @@ pub struct LaneWorktree {
 /// Checks the hooks of one provider, or of all providers with installed hooks.
 ///
 /// # Errors
-/// When the path of this program is unknown. Every problem of a hook is a finding.
+/// Only when the path of this program is unknown. Every problem of a hook is a finding.
 pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result<Vec<Finding>> {
     let own = executable::current_executable()?;
     let mut findings = Vec::new();
@@ -303,7 +303,7 @@ fn check_codex_trust(context: &DoctorContext<'_>, file: &Path, found: &[Installe
 /// How long a program may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A finding about a version other than the proven one. `None` when they are the same, or the program is not in PATH.
+/// A finding about a version other than the proven one. Returns `None` when they are the same, or the program is not in PATH.
 fn check_version(env: &Env, cwd: &Path, program: &str, proven: &str) -> Option<Finding> {
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let found = executable::find(program, path, cwd)?;

@@ -23,7 +23,7 @@ pub enum MissingHooks {
 }
 
 impl MissingHooks {
-    /// The warning about an agent in a directory.
+    /// The warning about an agent that starts in `directory` without these hooks.
     pub fn message(self, provider: Provider, directory: &str) -> String {
         let label = provider.label();
         match self {
@@ -42,8 +42,8 @@ impl MissingHooks {
     }
 }
 
-/// The hooks that an agent of this provider lacks in this directory; `None` when it runs Fairway's hooks. `words` are the words that it
-/// is started with: they can bring the hooks too.
+/// The hooks that an agent of this provider lacks when it starts in this directory; `None` when it runs Fairway's hooks. `words`
+/// are the arguments that it is started with, which can bring the hooks too.
 pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]) -> Option<MissingHooks> {
     if plugin::enabled(provider, env, Some(directory)).is_some() {
         return None;
@@ -58,7 +58,7 @@ pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]
         let file = Some(directory.join(word)).filter(|path| word.contains('/') && path.is_file());
         let text = file.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_else(|| word.clone());
         found.extend(hooks_in(&text));
-        // Settings that are no JSON.
+        // Settings that are not JSON.
         if text.contains(&format!(" hook {} {}", provider.label(), provider.tool_event())) {
             return None;
         }
@@ -70,7 +70,6 @@ pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]
     (!has_guard).then_some(MissingHooks::Guard)
 }
 
-/// The settings files that an agent reads which starts in this directory.
 fn settings_files(env: &Env, provider: Provider, directory: &Path) -> Vec<PathBuf> {
     let targets = [Target::Project(directory.to_owned()), Target::User];
     let mut files: Vec<PathBuf> = targets.iter().filter_map(|target| target.path(provider, env).ok()).collect();

@@ -77,7 +77,7 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
     Ok(change)
 }
 
-/// A predicate for entries that Fairway has added to a provider's settings.
+/// A predicate for the hook entries that Fairway has added to a provider's settings.
 pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
     let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     move |hook| own_program(hook, provider, own.as_deref()).is_some()

@@ -14,11 +14,11 @@ const HOOKS_KEY: &str = "hooks";
 /// One of Fairway's hooks in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstalledHook {
-    /// The event of its entry.
+    /// The event for which the hook is installed.
     pub event: String,
     /// The JSON of the hook.
     pub hook: Value,
-    /// Whether its group has no matcher or other condition.
+    /// Whether the hook's group has no matcher or other condition.
     pub is_plain: bool,
 }
 
@@ -51,8 +51,8 @@ pub fn insert_hooks(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Val
     Ok(format!("{bom}{body}"))
 }
 
-/// The text without Fairway's entries and the containers that only they needed. `None` when nothing is left of a file that was
-/// created for them.
+/// The text without Fairway's entries and the containers that only they needed. Returns `None` when nothing is left of a file
+/// that was created for them.
 ///
 /// # Errors
 /// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.
@@ -173,7 +173,7 @@ fn add_entry(text: &str, entry: &Entry, style: &Style) -> Result<String, String>
 enum Removed {
     Nothing,
     Part(String),
-    /// The whole document; the texts before and after it.
+    /// The hook was in a document that has nothing else. The texts are those before and after the document.
     Document(String, String),
 }
 
@@ -234,7 +234,7 @@ fn hooks_of<'a, 'b>(root: Option<&'b Node<'a>>) -> Result<Option<&'b Object<'a>>
 /// The hook groups of one event.
 struct EventGroups<'a, 'b> {
     name: &'b str,
-    /// Its index among the properties of `hooks`.
+    /// The event's index among the properties of `hooks`.
     index: usize,
     groups: &'b Array<'a>,
 }

@@ -24,8 +24,8 @@ pub struct Entry {
     pub hooks: Vec<Value>,
 }
 
-/// All entries for a provider. `program` is the path of this binary; a permission request waits `approval_wait` for an answer,
-/// and longer while a person watches.
+/// All hook entries for a provider. `program` is the path of this binary. A permission request waits `approval_wait` for an
+/// answer, and longer while a person watches.
 pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let entry = |event: &crate::hooks::EventSpec| {
         let waits =
@@ -41,7 +41,7 @@ pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> V
     provider.events().iter().map(entry).collect()
 }
 
-/// The entries of [`entries`] as a launch brings them. A hook that runs beside installed ones says so of itself.
+/// Like [`entries`], for a launch. Each hook gets an argument that marks it, because it may run beside an installed one.
 pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let mut all = entries(provider, program, approval_wait);
     for hook in all.iter_mut().flat_map(|entry| &mut entry.hooks) {
@@ -52,7 +52,7 @@ pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duratio
     all
 }
 
-/// A command line, quoted for any shell.
+/// The command line of a hook, quoted for any shell.
 pub(in crate::hooks) fn shell_command(provider: Provider, program: &Path, event: &str) -> String {
     let program = program.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
@@ -61,7 +61,7 @@ pub(in crate::hooks) fn shell_command(provider: Provider, program: &Path, event:
     format!("{program} hook {} {event}", provider.label())
 }
 
-/// The argv of a hook's command, with or without a list of arguments. `None` for any other kind of hook.
+/// The program and arguments of a hook, whether they are a list or shell text. Returns `None` for a hook that runs no command.
 pub fn argv(hook: &Value) -> Option<Vec<String>> {
     let fields: &Map<String, Value> = hook.as_object()?;
     if fields.get("type").and_then(Value::as_str) != Some("command") {
@@ -77,8 +77,8 @@ pub fn argv(hook: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// The program of a hook of the form `fairway hook PROVIDER EVENT`, in any directory. `own` is this binary's file name, which may
-/// differ from `fairway`.
+/// The program of a hook of the form `fairway hook PROVIDER EVENT`, in any directory; `None` for another hook. `own` is this
+/// binary's file name, which may differ from `fairway`.
 pub fn own_program(hook: &Value, provider: Provider, own: Option<&str>) -> Option<PathBuf> {
     let argv = argv(hook)?;
     let [program, verb, name_of_provider, _event] = argv.as_slice() else { return None };

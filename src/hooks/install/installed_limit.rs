@@ -22,8 +22,8 @@ const PERMISSION_EVENT: &str = "PermissionRequest";
 /// The time limit of a hook whose entry states none.
 const UNSTATED_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a permission request may wait for an answer without the provider ending its hook: the least that an entry in the
-/// provider's settings allows. `usual` where no entry is found and no launch can have brought the hooks.
+/// How long a permission request may wait for an answer before the provider ends its hook: the shortest time that an entry in
+/// the provider's settings allows. Returns `usual` when no entry is found and the hooks cannot have come with a launch.
 pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: Duration) -> Duration {
     let Ok(own) = executable::current_executable() else { return usual };
     let dir = provider.project_dir_variable.and_then(|name| env.var_os(name)).map(PathBuf::from);
@@ -46,7 +46,7 @@ pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: 
     }
 }
 
-/// The time that a permission request may wait by these entries, if it is less than by those of this version.
+/// The time that a permission request may wait by these entries; `None` when it is as long as by the entries of this version.
 pub fn outdated_wait(provider: Provider, found: &[InstalledHook]) -> Option<Duration> {
     shortest_wait(provider, found).filter(|wait| *wait < LONGEST_APPROVAL_WAIT)
 }

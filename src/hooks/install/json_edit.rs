@@ -190,7 +190,8 @@ fn end_of_comments(text: &str, from: usize, until: usize) -> usize {
     end
 }
 
-/// The text with a new last item in a container. `format` writes it: with `None` on one line, else with this indentation.
+/// The text with a new last item in a container. `format` returns the item: on one line for `None`, else over several lines with
+/// this indentation.
 pub(super) fn insert(text: &str, into: &Container, style: &Style, format: impl Fn(Option<&str>) -> String) -> String {
     let eol = style.eol;
     let outer = indent(text, into.span.start);
@@ -307,7 +308,6 @@ pub(super) fn format_multiline(value: &Value, indent: &str, style: &Style) -> St
     format!("{open}{eol}{inner}{}{eol}{indent}{close}", items.join(&format!(",{eol}{inner}")))
 }
 
-/// A name as a JSON string.
 pub(super) fn quote(name: &str) -> String {
     Value::String(name.to_owned()).to_string()
 }

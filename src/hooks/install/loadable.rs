@@ -9,7 +9,7 @@ use super::{
 };
 use crate::hooks::Provider;
 
-/// The name of our hooks, where a provider has names.
+/// The name of Fairway's hooks, where a provider has names for hooks.
 const HOOK_NAME: &str = "fairway";
 
 /// Checks that the provider loads settings with this text, and runs their hooks.
@@ -38,8 +38,8 @@ pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
     (provider.check_settings)(&value, HOOK_NAME)
 }
 
-/// The steps after `hook install` that the user must do: the provider's conditions for running the hooks, and where the hooks are
-/// not loaded.
+/// The steps that the user must take after `hook install`: the provider's conditions for running the hooks, where else the hooks
+/// must be installed, and how to check them.
 pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
     let in_project = matches!(target, Target::Project(_) | Target::Local(_));
     let mut steps: Vec<String> = (provider.manual_steps)(in_project).into_iter().map(str::to_owned).collect();

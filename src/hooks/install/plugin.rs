@@ -1,5 +1,5 @@
-//! Fairway's plugin in a provider's settings. It brings hooks of its own: with installed ones beside it, each event would run
-//! two hooks.
+//! Fairway's plugin in a provider's settings. The plugin brings hooks of its own: beside installed hooks, each event would run
+//! two.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,13 @@ const PLUGIN: &str = "fairway@";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnabledPlugin {
-    /// Its id, `PLUGIN@MARKETPLACE`.
+    /// The plugin's id, `PLUGIN@MARKETPLACE`.
     pub id: String,
     pub file: PathBuf,
 }
 
-/// The enabled plugin that brings hooks of Fairway for an agent in this directory. Settings that cannot be read enable nothing.
+/// The enabled plugin that brings Fairway's hooks for an agent in this directory; `None` without one. Settings that cannot be
+/// read enable nothing.
 pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Option<EnabledPlugin> {
     // The plugins for other providers bring no hooks.
     if !provider.has_plugin {
@@ -41,7 +42,6 @@ pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Optio
     found
 }
 
-/// The command that turns the plugin off.
 pub fn disable_command(provider: Provider, plugin: &EnabledPlugin) -> String {
     format!("{} plugin disable {}", provider.label(), plugin.id)
 }

@@ -25,7 +25,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The path of the settings file.
+    /// The path of the provider's settings file.
     ///
     /// # Errors
     /// `usage` without a home directory.
@@ -58,7 +58,7 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the file.
+    /// Reads the file; one that does not exist has no text.
     ///
     /// # Errors
     /// When it cannot be read; `settings_invalid` when it is too large, not UTF-8, or not a regular file.
@@ -85,10 +85,7 @@ impl SettingsFile {
         Ok(Self { path, text: Some(text), mode: Some(found.permissions().mode() & 0o7777) })
     }
 
-    /// Replaces the text atomically; `None` removes the file.
-    ///
-    /// # Errors
-    /// When it cannot be written. The old text is kept then.
+    /// Replaces the text atomically; `None` removes the file. When that fails, the old text stays.
     pub fn write(&self, text: Option<&str>) -> Result<()> {
         const NEW: u32 = 0o644;
         let write = || match text {

@@ -108,7 +108,7 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
             Some("permission_prompt" | "elicitation_dialog" | "agent_needs_input" | "worker_permission_prompt") => {
                 HookEvent::Waiting(payload.message.clone().unwrap_or_default())
             }
-            // An unknown notification is no reason to call a person.
+            // An unknown notification is no reason to ask for a person.
             Some(_) | None => HookEvent::Other,
         },
         "SessionEnd" => {
@@ -142,7 +142,7 @@ pub(super) fn start_kind(payload: &Payload) -> StartKind {
     }
 }
 
-/// A tool that has run, with its result.
+/// The event of a tool that has run, with its result.
 ///
 /// # Errors
 /// The name of a missing field, in a sentence.
@@ -237,7 +237,7 @@ fn would_block(outcome: &HookOutput, fails_closed: bool) -> Result<(), String> {
 
 struct NotBlocked {
     text: String,
-    /// Whether the provider takes it as a failure of the hook, not as a reply.
+    /// Whether the provider treats the output as a failure of the hook, not as a reply.
     is_failure: bool,
 }
 

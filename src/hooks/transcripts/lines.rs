@@ -15,7 +15,8 @@ use crate::env::Timestamp;
 /// How many bytes a line may have; a longer one is skipped.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Calls `on_line` for each complete line from an offset on. Returns the first and the next byte offset.
+/// Calls `on_line` for each complete line from a byte offset on; from the start, when the file is shorter than that. Returns the
+/// offset of the first line, and the one for the next call.
 pub(in crate::hooks) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
     let file = open(path)?;
     let from = if file.metadata()?.len() < offset { 0 } else { offset };
@@ -23,7 +24,7 @@ pub(in crate::hooks) fn read_since(path: &Path, offset: u64, on_line: &mut dyn F
     Ok((from, to))
 }
 
-/// Calls `on_line` for each complete line before an offset.
+/// Calls `on_line` for each complete line before a byte offset.
 pub(in crate::hooks) fn read_before(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     read_between(open(path)?, 0, Some(offset), on_line).map(|_| ())
 }

@@ -31,7 +31,6 @@ pub(super) fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// The tools as the protocol describes them.
 pub(super) fn list() -> Vec<model::Tool> {
     TOOLS.iter().map(tool::describe).collect()
 }

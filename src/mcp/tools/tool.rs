@@ -108,24 +108,27 @@ impl From<Reply> for Outcome {
 }
 
 impl ToolCall<'_> {
-    /// The acting session, which a tool that changes something must have.
+    /// The acting session, which every tool that changes something requires.
+    ///
+    /// # Errors
+    /// `no_session`.
     pub(super) fn session(&self, tool: &'static str) -> Result<&SessionId, Refusal> {
         self.app.actor.session.as_ref().ok_or(Refusal::NoSession { tool })
     }
 
-    /// The named task, else the only one that the caller has claimed.
+    /// Returns the task `named`, or else the only task that the caller has claimed.
     ///
     /// # Errors
-    /// `nothing_claimed`, `ambiguous`, an invalid id.
+    /// `nothing_claimed`, `ambiguous`, or an invalid id.
     pub(super) fn task(&self, named: Option<&str>) -> Result<TaskId> {
         claimed::named_or_only(self.app, named.map(TaskId::parse).transpose()?, "the argument task:")
     }
 
-    /// Refuses a command that the guard denies to the agent's shell tool. `command` is shell text or a list of words. Without
-    /// rules nothing is refused.
+    /// Refuses a command that the guard would deny to the agent's shell tool. `command` is shell text or a list of words. A
+    /// project without guard rules refuses nothing.
     ///
     /// # Errors
-    /// `guard_denied`; errors of the store.
+    /// `guard_denied`.
     pub(super) fn check_guard(&self, session: &SessionId, tool: &str, command: Value, cwd: Option<&str>) -> Result<()> {
         let app = self.app;
         let session = app.read(|tx| lookup::session(tx, session))?;
@@ -143,7 +146,7 @@ impl ToolCall<'_> {
     }
 }
 
-/// A tool as the protocol describes it.
+/// Describes a tool in the protocol's terms, with hints such as whether it only reads.
 pub(super) fn describe(tool: &Tool) -> model::Tool {
     let mut described = model::Tool::new(tool.name, tool.description, (tool.schema)());
     described.title = Some(tool.title.to_owned());
@@ -201,8 +204,10 @@ fn shrink(schema: &mut Value) {
     }
 }
 
+/// Decodes a tool's arguments.
+///
 /// # Errors
-/// `usage` with the argument that is unknown or has a wrong type.
+/// `usage`, naming the argument that is unknown or has a wrong type.
 pub(super) fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, Refusal> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();

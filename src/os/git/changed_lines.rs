@@ -8,7 +8,7 @@ use crate::os::{digest::sha256_hex, exit_reason::ExitReason};
 /// The time limit of a comparison.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Of a path with more changed places the lines are not kept.
+/// The changed lines of a path with more hunks than this are not kept.
 const MAX_HUNKS: usize = 2000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub struct ChangedLines {
     pub start: u64,
     /// The line after the last of them; `start` for an insertion.
     pub end: u64,
-    /// The digest of the lines that went and came, to know the same change again.
+    /// The digest of the deleted and the added lines, by which the same change is recognized.
     pub digest: String,
-    /// Whether all lines that went and came are entries of a list that sorts or registers.
+    /// Whether all deleted and added lines are entries of a list that sorts or registers.
     pub is_list: bool,
 }
 
-/// What begins a line that registers something: imports, modules, entries of a text.
+/// The beginnings of lines that register something: imports, modules, entries of a text.
 const LIST_STARTS: [&str; 18] = [
     "import ",
     "from ",
@@ -74,7 +74,7 @@ fn is_list(text: &[u8]) -> bool {
     changed.peek().is_some() && changed.all(is_list_line)
 }
 
-/// The arguments of the comparison that [`parse`] reads.
+/// The arguments of the `git diff-tree` call whose output [`parse`] reads.
 pub(super) fn arguments<'a>(from: &'a str, to: &'a str) -> [&'a str; 15] {
     [
         "diff-tree",
@@ -95,7 +95,8 @@ pub(super) fn arguments<'a>(from: &'a str, to: &'a str) -> [&'a str; 15] {
     ]
 }
 
-/// Reads the output: the state of each file, then the number of its lines, then the patch in the same order.
+/// Reads the output of [`arguments`]: the state of each file, then the number of its changed lines, then the patch in the same
+/// order. `None` when the output has another form.
 pub(super) fn parse(output: &[u8]) -> Option<Vec<ChangedPath>> {
     let mut rest = output;
     let mut files: Vec<ChangedPath> = Vec::new();
@@ -185,8 +186,8 @@ fn range(line: &[u8]) -> Option<(u64, u64)> {
 }
 
 impl Git<'_> {
-    /// The text of a line of a file of a commit, from 1; `None` when the commit has no such file or the file no such line. Bytes
-    /// that are not UTF-8 are replaced.
+    /// The text of line number `line`, from 1, of a file in a commit. `None` when the commit has no such file or the file no
+    /// such line. Bytes that are not UTF-8 are replaced.
     pub fn line_at(&self, commit: &str, path: &str, line: u64) -> Result<Option<String>, GitError> {
         let done = self.run(&["cat-file", "blob", &format!("{commit}:{path}")], TIMEOUT)?;
         if done.exit != ExitReason::Code(0) {
@@ -197,7 +198,8 @@ impl Git<'_> {
         Ok(text.lines().nth(place).map(str::to_owned))
     }
 
-    /// Where a line of a commit is in another commit, also in a renamed file; `None` when it was changed or removed.
+    /// The path and number in commit `to` of a line in commit `from`, also when the file was renamed. `None` when the line was
+    /// changed or removed, and in a changed binary file.
     pub fn follow_line(
         &self,
         (from, path, line): (&str, &str, u64),

@@ -96,12 +96,13 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Git in this directory, with these environment variables except those that select another repository.
+    /// Git in this directory, with these environment variables. Those that would select another repository than that of the
+    /// directory are ignored.
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
         Self { vars, dir: directory, more_vars: &[], is_exact: false }
     }
 
-    /// Git with these environment variables, also those that select a repository.
+    /// Like [`Self::new`], but variables that select a repository are kept.
     pub(super) const fn new_exact(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
         Self { vars, dir: directory, more_vars: &[], is_exact: true }
     }
@@ -120,12 +121,12 @@ impl<'a> Git<'a> {
         self.dir
     }
 
-    /// Runs git to its end.
+    /// Runs git until it ends or reaches the time limit. A git that fails is no error: see the exit of the result.
     pub(super) fn run<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<Captured, GitError> {
         self.run_with(args, &[], b"", limit)
     }
 
-    /// Runs git to its end with more variables and a stdin.
+    /// Like [`Self::run`], with more environment variables and with this text on stdin.
     pub(super) fn run_with<T: AsRef<OsStr>>(
         &self,
         args: &[T],
@@ -143,8 +144,8 @@ impl<'a> Git<'a> {
         capture::capture_with_limit(&call, MAX_WHOLE_OUTPUT).map_err(GitError::CannotStart)
     }
 
-    /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `None`: git's
-    /// default pager.
+    /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `pager` is
+    /// the pager's command; `None` means `less`.
     pub(super) fn run_in_foreground<T: AsRef<OsStr>>(
         &self,
         args: &[T],
@@ -156,7 +157,7 @@ impl<'a> Git<'a> {
         foreground::run(&self.program()?, &with_fixed(args), &env, self.dir).map_err(GitError::CannotStart)
     }
 
-    /// The file of the program.
+    /// The git program in the caller's `PATH`. The `git` script that Fairway puts into the `PATH` of a session is skipped.
     pub(super) fn program(&self) -> Result<PathBuf, GitError> {
         let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
         find_program(path, Path::new("/")).ok_or(GitError::NotInPath)
@@ -174,7 +175,7 @@ impl<'a> Git<'a> {
         env
     }
 
-    /// Runs git and returns its stdout.
+    /// Runs git and returns its stdout as text. `step` names the call in the error when git does not exit with 0.
     pub(super) fn run_checked<T: AsRef<OsStr>>(
         &self,
         step: &'static str,
@@ -185,12 +186,12 @@ impl<'a> Git<'a> {
     }
 }
 
-/// The output of a call that must have succeeded.
+/// Turns any exit but code 0 into an error that names `step`.
 pub(super) fn succeeded(step: &'static str, done: Captured) -> Result<Captured, GitError> {
     if done.exit == ExitReason::Code(0) { Ok(done) } else { Err(git_error(step, &done)) }
 }
 
-/// The output of a call that exits with 1 when git finds nothing; `None` then.
+/// Returns `None` when git exited with 1, which means that it found nothing. Any other exit but 0 becomes an error.
 pub(super) fn found(step: &'static str, done: Captured) -> Result<Option<Captured>, GitError> {
     match done.exit {
         ExitReason::Code(0) => Ok(Some(done)),
@@ -203,7 +204,7 @@ pub(super) fn unknown_form(step: &'static str) -> GitError {
     GitError::Failed { step, why: "its output has an unknown form".into() }
 }
 
-/// The file of the program in a PATH, behind every `git` that Fairway puts before it in a session.
+/// The git program in a `PATH`. The `git` script that Fairway puts into the `PATH` of a session is skipped.
 pub fn find_program(path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     executable::find_all("git", path, cwd).find(|file| !is_session_git(file))
 }

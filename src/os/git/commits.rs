@@ -1,4 +1,5 @@
-//! Facts about commits, and about a branch at an earlier time by its reflog. A fact that git cannot tell is `None`, also without git or a repository.
+//! Facts about commits, and about a branch at an earlier time by its reflog. A fact that git cannot tell is `None`, also when
+//! there is no git or no repository.
 
 use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
 use crate::os::exit_reason::ExitReason;
@@ -15,36 +16,36 @@ pub enum EarlierCommit {
 }
 
 impl Git<'_> {
-    /// The commit of HEAD.
+    /// The full id of HEAD's commit; `None` without a commit, and when git fails.
     pub fn head(&self) -> Option<String> {
         self.commit("HEAD")
     }
 
-    /// The commit of HEAD and the branch that is checked out, if one is.
+    /// The full id of HEAD's commit and the branch that is checked out, which is `None` for a detached HEAD.
     pub fn head_and_branch(&self) -> Option<(String, Option<String>)> {
         let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--abbrev-ref", "HEAD"])?;
         let (commit, branch) = answer.trim_end().split_once('\n').filter(|_| success)?;
         Some((commit.to_owned(), Some(branch.to_owned()).filter(|branch| branch != "HEAD")))
     }
 
-    /// The branch that is checked out; `None` also for a commit without a branch.
+    /// The branch that is checked out; `None` for a detached HEAD, and when git fails.
     pub fn branch(&self) -> Option<String> {
         let (success, answer) = self.try_output(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         Some(answer.trim_end().to_owned()).filter(|branch| success && !branch.is_empty())
     }
 
-    /// Whether the repository has a commit.
+    /// Whether the repository has any commit or ref. `false` also when git fails.
     pub fn has_commits(&self) -> bool {
         let any_ref = || self.try_output(&["for-each-ref", "--count=1"]);
         self.head().is_some() || any_ref().is_some_and(|(_, refs)| !refs.is_empty())
     }
 
-    /// The full id of the commit that a revision names.
+    /// The full id of the commit that a revision names; `None` when there is no such commit, and when git fails.
     pub fn commit(&self, name: &str) -> Option<String> {
         self.resolve_commit(name).ok().flatten()
     }
 
-    /// The full id of the commit that a revision names; `None` when there is no such commit.
+    /// Like [`Self::commit`], but a failure of git is an error.
     pub(super) fn resolve_commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let commit = format!("{name}^{{commit}}");
         let done = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], QUERY_TIMEOUT)?;
@@ -57,12 +58,12 @@ impl Git<'_> {
         }
     }
 
-    /// Whether the worktree has no changed, staged or untracked file.
+    /// Whether the worktree has no changed, staged or untracked file; `None` when git fails.
     pub fn is_clean(&self) -> Option<bool> {
         Some(self.changes().ok()?.is_empty())
     }
 
-    /// The commit of HEAD, if the worktree is clean.
+    /// The full id of HEAD's commit; `None` when the worktree is not clean.
     pub fn clean_head(&self) -> Option<String> {
         let head = self.head()?;
         (self.is_clean() == Some(true)).then_some(head)
@@ -81,8 +82,8 @@ impl Git<'_> {
         success.then_some(answer.trim().is_empty())
     }
 
-    /// The commit of a branch, or of `HEAD`, at a time in seconds since 1970, by its reflog. A commit of the same second
-    /// counts as earlier.
+    /// The commit that a branch or `HEAD` was at, by its reflog. `at` is in seconds since 1970, and an entry of that very
+    /// second counts.
     pub fn commit_at(&self, reference: &str, at: i64) -> Result<EarlierCommit, GitError> {
         let args = ["log", "--walk-reflogs", "--format=%H %gd", "--date=unix", "--end-of-options", reference, "--"];
         let text = self.run_checked("log --walk-reflogs", &args, QUERY_TIMEOUT)?;

@@ -57,7 +57,7 @@ pub struct WorktreeDiff<'a> {
 }
 
 impl<'a> WorktreeDiff<'a> {
-    /// The worktree of `git`, whose working directory is its top. Temporary files go below `temp`.
+    /// Prepares the comparison of the worktree whose top is `git`'s working directory. Temporary files go below `temp`.
     pub fn open(git: Git<'a>, temp: &Path) -> Result<Self, GitError> {
         let scratch = Scratch::create(&git, temp)?.with_index_of(&git)?;
         add_new_files(&git.with_scratch(&scratch))?;
@@ -71,7 +71,7 @@ impl<'a> WorktreeDiff<'a> {
         &self.special
     }
 
-    /// The files that differ from `commit`.
+    /// The files of the worktree that differ from `commit`, new files included.
     pub fn files(&self, commit: &str) -> Result<Vec<ChangedFile>, GitError> {
         let more = ["--raw", "--numstat", "-z", "-M", "--no-relative", "--no-color", commit, "--"];
         let args = [&DIFF[..], &more].concat();
@@ -79,8 +79,8 @@ impl<'a> WorktreeDiff<'a> {
         parse(&String::from_utf8_lossy(&done.stdout)).ok_or_else(|| unknown_form("diff"))
     }
 
-    /// Prints the difference from `commit` to the terminal through git's pager. `color`: always or never; `None` leaves it to
-    /// git.
+    /// Prints the difference from `commit` to the terminal, through git's pager. `color` forces colors on or off; `None` leaves
+    /// them to git.
     pub fn show(&self, commit: &str, format: DiffFormat, color: Option<bool>) -> Result<(), GitError> {
         let pipe = nix::libc::SIGPIPE;
         let git = self.git.with_scratch(&self.scratch);
@@ -92,7 +92,7 @@ impl<'a> WorktreeDiff<'a> {
         }
     }
 
-    /// The difference from `commit` as git prints it into a pipe.
+    /// The difference from `commit` as git prints it when stdout is a pipe.
     ///
     /// # Errors
     /// When git fails, or prints more than is kept.
@@ -137,7 +137,8 @@ fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
     failure.map_or(Ok(()), Err)
 }
 
-/// Takes the tracked paths out of the index at which a file stands that git cannot read: it would end the comparison there.
+/// Removes from the index the tracked paths at which there is a file that git cannot read, which would end the comparison.
+/// Returns these paths.
 fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
     let list = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"];
     let changed = succeeded("diff-files", git.run_on_files(&list, QUERY_TIMEOUT)?)?;
@@ -155,7 +156,8 @@ fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
     Ok(special.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// Reads the output of `--raw --numstat -z`: first a record for the state of each file, then one for its lines.
+/// Reads the output of `--raw --numstat -z`: first a record for the state of each file, then one for the number of its lines.
+/// `None` when the output has another form.
 pub(super) fn parse(text: &str) -> Option<Vec<ChangedFile>> {
     let mut fields = text.split_terminator('\0').peekable();
     let mut files = Vec::new();

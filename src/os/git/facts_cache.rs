@@ -35,7 +35,8 @@ const IRRELEVANT: [&str; 9] = [
 ];
 
 impl RepositoryFacts {
-    /// Like [`Self::read`], without calling git while nothing has changed that the facts in the file `cache` come from.
+    /// Like [`Self::read`], but takes the facts from the file `cache`, without calling git, as long as no file has changed that
+    /// git reads them from.
     ///
     /// # Errors
     /// When git fails or is too old.
@@ -176,7 +177,7 @@ fn states(paths: &[PathBuf]) -> Option<Vec<(PathBuf, String)>> {
     paths.iter().map(state).collect()
 }
 
-/// Tells two states of a file apart. A directory has one: its files are looked at one by one.
+/// A text that differs between two states of a file. A directory always has the same one: its files are compared on their own.
 fn state(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Some(format!("directory {} {}", found.dev(), found.ino())),
@@ -188,7 +189,7 @@ fn state(path: &Path) -> Option<String> {
     }
 }
 
-/// Tells two states of a file apart; `None` without a file.
+/// A text that differs between two states of a file: its inode, size and times. `None` when there is no file.
 pub(super) fn stamp(path: &Path) -> Option<String> {
     let found = fs::metadata(path).ok()?;
     let (changed, changed_nsec) = (found.ctime(), found.ctime_nsec());

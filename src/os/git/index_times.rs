@@ -24,11 +24,13 @@ const KEPT_BITS: u64 = 0xffff_ffff;
 /// The bit of a mode that lets the owner run a file.
 const OWNER_EXECUTES: u32 = 0o100;
 
-/// What the index has of a file: seconds and nanoseconds of its change and its modification, inode, owner, group and size.
+/// The facts that the index records about a file: seconds and nanoseconds of its change and its modification, inode, owner,
+/// group and size.
 type Recorded = [u64; 8];
 
 impl Git<'_> {
-    /// Of these paths of the worktree, relative to its top, those with a filter that the repository names and that does not run.
+    /// Those of `paths`, relative to the top of the worktree, that have a filter which the repository's configuration names and
+    /// which Fairway therefore does not run.
     pub fn with_filter_off(&self, paths: &[&str]) -> Result<BTreeSet<String>, GitError> {
         let drivers = if paths.is_empty() { BTreeSet::new() } else { self.filters_that_are_off()? };
         if drivers.is_empty() {
@@ -49,8 +51,8 @@ impl Git<'_> {
         Ok(found)
     }
 
-    /// Of these paths that git calls changed, those that are as the index has them: the filter is off, and the file has the times,
-    /// the size, the inode and the owner of the index, and is not younger than the index.
+    /// Those of `paths`, which git reports as changed, that have not changed since the index was written: their filter is off,
+    /// and the file has the times, the size, the inode and the owner that the index records and is not younger than the index.
     pub(super) fn unchanged_by_times(&self, paths: &[&str]) -> Result<BTreeSet<String>, GitError> {
         let mut unchanged = self.with_filter_off(paths)?;
         if unchanged.is_empty() {

@@ -41,7 +41,7 @@ pub(super) enum Identity {
 }
 
 impl Git<'_> {
-    /// How many commits only `left` has, and how many only `right` has.
+    /// The number of commits that only `left` has, and of those that only `right` has.
     ///
     /// # Errors
     /// When git fails, also because it does not know a commit.
@@ -61,8 +61,8 @@ impl Git<'_> {
         Ok(found("merge-base", done)?.map(|done| output_text(&done.stdout)))
     }
 
-    /// Whether every change of the branch at `tip` is in `base`: as its commits, as commits with the same changes, or as one
-    /// commit with all of them. Writes an object that no branch gets.
+    /// Whether `base` has every change of the branch at `tip`: as the same commits, as commits with the same changes, or as one
+    /// commit with all of them. May write a commit object that belongs to no branch.
     pub fn has_all_changes(&self, base: &str, tip: &str) -> Result<bool, GitError> {
         if self.count_apart(base, tip)?.1 == 0 {
             return Ok(true);
@@ -88,7 +88,8 @@ impl Git<'_> {
         Ok(text.lines().any(|line| line.starts_with('+')))
     }
 
-    /// Merges `base` into `head`. The merge is worked out by another git on the same objects.
+    /// Makes the commit that merges `base` into `head`, without moving a branch. `merges` is a git on the same objects that
+    /// works out the merge.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
@@ -101,9 +102,9 @@ impl Git<'_> {
         self.commit_tree(&tree, &[head, base], message.as_bytes(), &Identity::Configured).map(Integration::Commit)
     }
 
-    /// Puts the commits that only `head` has on top of `base`, as `git rebase` does: without merges, without those whose
-    /// changes `base` has, with their authors. A commit that becomes empty is left out. The merges are worked out by another git
-    /// on the same objects.
+    /// Makes copies on top of `base` of the commits that only `head` has, without moving a branch. As with `git rebase`, merges
+    /// and commits whose changes `base` has are left out, and authors are kept. A commit that becomes empty is left out.
+    /// `merges` is a git on the same objects that works out the merges.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
@@ -111,7 +112,7 @@ impl Git<'_> {
         self.rebase_by(merges, head, base, self.signs_commits()?)
     }
 
-    /// A rebase whose commits are signed where `sign` says so.
+    /// Like [`Self::plan_rebase`], with commits that are signed when `sign` says so, instead of by the configuration.
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,
@@ -153,7 +154,7 @@ impl Git<'_> {
         self.commit_tree_signed(&merged, &[onto], &message, &author, sign).map(Integration::Commit)
     }
 
-    /// The author and the message of a commit.
+    /// The author, with the date and the encoding, and the bytes of the message of a commit.
     pub(super) fn author_and_message(&self, commit: &str) -> Result<(Identity, Vec<u8>), GitError> {
         let source = succeeded("cat-file", self.run(&["cat-file", "commit", commit], QUERY_TIMEOUT)?)?;
         let (author, message) = parse_commit(&source.stdout)
@@ -161,7 +162,7 @@ impl Git<'_> {
         Ok((author, message.to_vec()))
     }
 
-    /// The tree of a merge, or the files that conflict.
+    /// Merges two commits without a worktree. Returns the id of the merged tree, or the files that conflict.
     pub(super) fn merge_trees(&self, ours: &str, theirs: &str) -> Result<Result<String, Vec<String>>, GitError> {
         let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs];
         let done = self.run(&args, MERGE_TIMEOUT)?;
@@ -174,7 +175,8 @@ impl Git<'_> {
         }
     }
 
-    /// Writes a commit. A commit for a branch is signed where the configuration asks for it.
+    /// Writes a commit object and returns its id. It is signed when the configuration asks for it, unless the identity is
+    /// fixed.
     pub(super) fn commit_tree(
         &self,
         tree: &str,
@@ -186,7 +188,7 @@ impl Git<'_> {
         self.commit_tree_signed(tree, parents, message, identity, sign)
     }
 
-    /// Writes a commit, signed where `sign` says so.
+    /// Writes a commit object and returns its id. It is signed when `sign` says so.
     pub(super) fn commit_tree_signed(
         &self,
         tree: &str,
@@ -234,8 +236,8 @@ impl Git<'_> {
         Ok(output_text(&done.stdout) == "true")
     }
 
-    /// Moves the checked out branch and the files of a clean worktree to `commit`. A file with changes is never overwritten:
-    /// git refuses then, and nothing moves.
+    /// Moves the checked out branch and the files of a clean worktree to `commit`. When a file has changes, git refuses, and
+    /// nothing moves.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_ACTION))];
         let args = self.on_files(&["reset", "--quiet", "--keep", commit])?;

@@ -1,5 +1,5 @@
-//! What one result of some work has that an earlier one lacks, without what came from the base: git merges the base into the earlier
-//! result, and compares that with the new one.
+//! The part of a reworked result that an earlier result of the same work lacks, without the changes that came from the base:
+//! git merges the base into the earlier result and compares that with the new one.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -23,7 +23,7 @@ const MARKERS: &str = "^(<{7,}( |$)|>{7,}( |$)|[|]{7,}( |$)|={7,8}[[:space:]]*$)
 /// The character in place of bytes that are no UTF-8.
 const REPLACED: char = '\u{fffd}';
 
-/// What is new in a result.
+/// The new part of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWork {
     /// The files that differ, by path.
@@ -35,7 +35,7 @@ pub struct NewWork {
     pub conflicts: Vec<String>,
 }
 
-/// What became of a commit.
+/// The fate of a commit in a rework.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitChange {
     /// It is there with the same changes.
@@ -51,18 +51,17 @@ pub enum CommitChange {
 /// A commit before and after a rework.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeCommit {
-    /// What became of it.
     pub change: CommitChange,
-    /// It before, abbreviated.
+    /// The abbreviated id of the commit before the rework.
     pub before: Option<String>,
-    /// It afterwards, abbreviated.
+    /// The abbreviated id of the commit after the rework.
     pub after: Option<String>,
     /// The first line of its message; bytes that are not UTF-8 are replaced.
     pub subject: String,
 }
 
 impl Git<'_> {
-    /// Everything that differs between two commits or trees.
+    /// The files and lines that differ between two commits or trees.
     ///
     /// # Errors
     /// When git fails, or prints more than is kept.
@@ -71,7 +70,7 @@ impl Git<'_> {
         Ok(NewWork { files, patch, conflicts: Vec::new() })
     }
 
-    /// The files that differ between two commits or trees at these paths; everywhere when none are given.
+    /// The files that differ between two commits or trees. Only those at `paths`, unless that is empty.
     pub fn files_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<ChangedFile>, GitError> {
         let stdout = self.compare(&["--raw", "--numstat", "-z", "--no-abbrev"], from, to, paths)?;
         let files = diff::parse(&String::from_utf8_lossy(&stdout));
@@ -82,7 +81,8 @@ impl Git<'_> {
         self.compare(&["-p"], from, to, paths)
     }
 
-    /// Compares at these paths; everywhere when none are given.
+    /// Runs a comparison and returns its output. `format` is the flags for the form of the output. An empty `paths` means all
+    /// paths.
     pub(super) fn compare(&self, format: &[&str], from: &str, to: &str, paths: &[String]) -> Result<Vec<u8>, GitError> {
         let args = [&DIFF[..], format, &[from, to, "--"]].concat();
         let args: Vec<&str> = args.into_iter().chain(paths.iter().map(String::as_str)).collect();
@@ -96,8 +96,8 @@ impl Git<'_> {
         }
     }
 
-    /// The commits of work before and after a rework, each side from where it left its base to its tip, by `git range-diff`.
-    /// Merges are left out.
+    /// Pairs the commits of some work before and after a rework, by `git range-diff`. Each side is the commit where the work
+    /// left its base, and its tip. Merges are left out.
     pub fn range_between(
         &self,
         (fork_before, before): (&str, &str),
@@ -129,8 +129,8 @@ fn range_commit(line: &str) -> Option<RangeCommit> {
 }
 
 impl MergeRepository {
-    /// What `new` has that a reader of `seen` has not seen, where `base` is the newest commit of the base that `new` contains. A line
-    /// that is not added here is a line of `seen` or of the base.
+    /// The changes in `new` that a reader of `seen` has not seen. `base` is the newest commit of the base that `new` contains.
+    /// Every line that is not among the added ones is in `seen` or in the base.
     pub fn new_since(&self, seen: &str, new: &str, base: &str) -> Result<NewWork, GitError> {
         let pair = (seen.to_owned(), base.to_owned());
         let (tree, conflicts) = match self.merge_all(&[pair], TIMEOUT)?.pop() {

@@ -20,7 +20,7 @@ use crate::os::{exit_reason::ExitReason, poll_until::poll_until, process};
 /// The time limit of the final step.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// How long a living lock may stay, of a program that is not git.
+/// The longest time for which a program that is not git keeps a lock.
 const LOCK_LIFE: Duration = Duration::from_millis(400);
 
 /// The mode of a submodule: its directory is not touched by a fast-forward.
@@ -35,7 +35,7 @@ pub enum MoveState {
     NotStarted,
     /// Every file is the old one, the new one or the beginning of the new one.
     Partial,
-    /// These files are none of these.
+    /// These files have any other content.
     Foreign(Vec<String>),
 }
 
@@ -71,13 +71,13 @@ enum FileState {
 }
 
 impl<'a> InterruptedCheckout<'a> {
-    /// The checkout of `git`, whose working directory is its top.
+    /// The checkout at `git`'s working directory, which must be its top. Its branch is at `old` and was to be moved to `new`.
     pub const fn new(git: Git<'a>, old: &'a str, new: &'a str) -> Self {
         Self { git, old, new }
     }
 
-    /// Removes the locks that a killed git left in the checkout. The caller knows that its own git is over; those of another
-    /// one that is at work are left alone.
+    /// Removes the locks that a killed git left in the checkout. The caller must know that its own git has ended. Locks stay
+    /// while another git works in the repository.
     pub fn remove_stale_locks(&self) -> Result<(), GitError> {
         for name in ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"] {
             remove_stale(&self.git, &git_path(&self.git, name)?)?;
@@ -85,7 +85,7 @@ impl<'a> InterruptedCheckout<'a> {
         Ok(())
     }
 
-    /// Compares the checkout with both commits.
+    /// Compares the index and the files of the checkout with both commits.
     pub fn inspect(&self) -> Result<MoveState, GitError> {
         let changes = self.changes()?;
         let index = self.index()?;
@@ -115,7 +115,7 @@ impl<'a> InterruptedCheckout<'a> {
         Ok(if foreign.is_empty() { MoveState::Partial } else { MoveState::Foreign(foreign) })
     }
 
-    /// Writes the rest of the files and the index, after [`Self::inspect`] found the move partial. The branch stays.
+    /// Completes the files and the index, after [`Self::inspect`] found the move partial. The branch does not move.
     pub fn finish_files(&self) -> Result<(), GitError> {
         self.git.run_checked("read-tree", &["read-tree", "--reset", "-u", self.new], FINISH_TIMEOUT).map(drop)
     }
@@ -231,7 +231,8 @@ impl<'a> InterruptedCheckout<'a> {
 }
 
 impl Git<'_> {
-    /// The lock of another program on one of these files or refs of the worktree, which does not go within a moment.
+    /// The lock file of one of these files or refs of the worktree that is still there after a moment, so that another program
+    /// must be using it. `None` when there is none.
     pub fn lasting_lock(&self, names: &[&str]) -> Result<Option<PathBuf>, GitError> {
         let mut args = vec!["rev-parse".to_owned(), "--path-format=absolute".to_owned()];
         args.extend(names.iter().flat_map(|name| ["--git-path".to_owned(), format!("{name}.lock")]));
@@ -239,7 +240,7 @@ impl Git<'_> {
         Ok(text.lines().map(PathBuf::from).find(|lock| stays(lock)))
     }
 
-    /// Removes the lock that a killed git left on a ref.
+    /// Removes the lock that a killed git left on a ref. It stays while another git works in the repository.
     pub fn remove_stale_ref_lock(&self, name: &str) -> Result<(), GitError> {
         remove_stale(self, &git_path(self, &format!("{name}.lock"))?)
     }

@@ -78,19 +78,20 @@ pub enum FastForward {
 pub struct CandidateMaker<'a> {
     /// The project's git: it writes the commits, with its configuration's identity.
     pub project: Git<'a>,
-    /// The git that works the merges out, on the same objects.
+    /// The git that works out the merges, on the same objects.
     pub merges: Git<'a>,
     /// Whether to sign the commits.
     pub sign: bool,
 }
 
 impl CandidateMaker<'_> {
-    /// A merge of `commit` into `base`.
+    /// Makes a commit that merges `commit` into `base`. No branch moves.
     pub fn merge(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
         self.one_commit(base, commit, &[base, commit], message, &Identity::Configured)
     }
 
-    /// All changes of `commit` as one commit on `base`, by the author of `commit`; `base` itself when it has them all.
+    /// Makes one commit on `base` with all changes of `commit`, by the author of `commit`. Returns `base` itself when it has
+    /// all the changes.
     pub fn squash(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
         let (author, _) = self.project.author_and_message(commit)?;
         // The message is UTF-8, whatever the encoding of the lane's commit.
@@ -120,7 +121,8 @@ impl CandidateMaker<'_> {
         })
     }
 
-    /// The commits of `commit` that `base` lacks on top of `base`, with their authors. The last one gets `trailers`.
+    /// Makes copies on top of `base` of the commits that only `commit` has, with their authors. `trailers` are added to the
+    /// message of the last one.
     pub fn rebase(&self, base: &str, commit: &str, trailers: &[String]) -> Result<Integration, GitError> {
         let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign)? {
             Integration::Commit(tip) if tip != base => tip,
@@ -153,7 +155,7 @@ fn with_trailers(message: &[u8], trailers: &[String]) -> Vec<u8> {
 }
 
 impl Git<'_> {
-    /// Whether git knows who commits.
+    /// Whether git knows the name and the email address of the committer.
     pub fn committer(&self) -> Result<Committer, GitError> {
         let done = self.run(&["var", "GIT_COMMITTER_IDENT"], QUERY_TIMEOUT)?;
         Ok(match done.exit {
@@ -172,7 +174,8 @@ impl Git<'_> {
         Ok(OPERATIONS.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, name)| name))
     }
 
-    /// The rebase or bisect, in any worktree of the repository, that will move this branch or come back to it.
+    /// The kind of operation, `rebase` or `bisect`, in any worktree of the repository that will move this branch or return to
+    /// it; `None` when there is none.
     pub fn operation_on(&self, branch: &str) -> Result<Option<&'static str>, GitError> {
         let args = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
         let common = PathBuf::from(self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?);
@@ -195,7 +198,8 @@ impl Git<'_> {
         Ok(None)
     }
 
-    /// Moves a ref from one commit to another; `None` for a ref that is not there. Nothing moves when it is elsewhere.
+    /// Moves a ref from one commit to another. When `from` is `None`, the ref must not exist and is created. When `to` is
+    /// `None`, the ref is deleted wherever it is.
     ///
     /// # Errors
     /// When git fails, also because the ref is elsewhere.
@@ -209,8 +213,8 @@ impl Git<'_> {
         self.run_checked("update-ref", &args, QUERY_TIMEOUT).map(drop)
     }
 
-    /// The tracked files of this worktree that are changed or staged. A submodule counts when it is staged; its directory does
-    /// not: a fast-forward leaves it as it is.
+    /// The tracked files of this worktree that are changed or staged. A submodule counts only when its commit is staged: a
+    /// fast-forward leaves its directory as it is.
     pub fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
         let args =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
@@ -228,7 +232,7 @@ impl Git<'_> {
         self.paths_between("--diff-filter=A", from, to)
     }
 
-    /// The paths that `to` has and that differ in `from`; bytes that are not UTF-8 are replaced.
+    /// The paths that are new in `to` or differ from `from`; bytes that are not UTF-8 are replaced.
     pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         self.paths_between("--diff-filter=d", from, to)
     }
@@ -238,12 +242,11 @@ impl Git<'_> {
         Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// The tree of a commit.
     fn tree(&self, commit: &str) -> Result<String, GitError> {
         self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)
     }
 
-    /// The files of this worktree with changes that are in no commit, new ones included.
+    /// The files of this worktree with uncommitted changes, new files included.
     pub fn changed_files(&self) -> Result<Vec<String>, GitError> {
         Ok(self.changes()?.iter().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
@@ -281,8 +284,8 @@ impl Git<'_> {
         }
     }
 
-    /// Puts a commit's files into this worktree, in which no person works: HEAD is detached, changes and new files are dropped,
-    /// ignored files stay unless they are to go too.
+    /// Checks out a commit with a detached HEAD in a worktree in which no person works. Changes and new files are dropped.
+    /// Ignored files are kept unless `clean_ignored` is set.
     pub fn check_out_detached(&self, commit: &str, clean_ignored: bool) -> Result<(), GitError> {
         let args = ["-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit];
         self.run_checkout(&args, CHECKOUT_TIMEOUT)?;
@@ -290,20 +293,20 @@ impl Git<'_> {
         self.run_checked("clean", &["clean", "--quiet", which], CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Creates a worktree with a detached HEAD, without a checkout.
+    /// Creates a worktree at `path` whose HEAD is detached at `commit`. Its files are not checked out.
     pub fn add_detached_worktree(&self, path: &Path, commit: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), commit.as_ref()]].concat();
         self.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// The names of the refs below a prefix.
+    /// The full names of all refs that begin with a prefix, such as `refs/heads/`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(refname)", prefix];
         Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())
     }
 
-    /// All branches with their commits, in one call.
+    /// The commit of each local branch, by the branch's name.
     pub fn branch_tips(&self) -> Result<BTreeMap<String, String>, GitError> {
         let args = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads"];
         let text = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
@@ -311,7 +314,7 @@ impl Git<'_> {
         Ok(text.lines().filter_map(branch).collect())
     }
 
-    /// The commits of all `tips` that no one of `bases` has, each with its parents, in one call.
+    /// The commits that a tip has and no base has, each with its parents.
     pub fn history(&self, tips: &[&str], bases: &[String]) -> Result<Vec<(String, Vec<String>)>, GitError> {
         let mut lines = String::new();
         for line in tips.iter().map(|tip| (*tip).to_owned()).chain(bases.iter().map(|base| format!("^{base}"))) {

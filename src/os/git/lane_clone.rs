@@ -1,6 +1,6 @@
-//! A repository of its own for the programs that work on a lane in a sandbox. It reads the project's objects and has refs, an index
-//! and a configuration of its own. No git outside ever runs in it: it is written before the programs start, and afterwards its
-//! branch is read as a text and its objects as objects.
+//! A repository of its own for the programs that work on a lane in a sandbox. It reads the project's objects and has refs, an
+//! index and a configuration of its own. No git outside ever runs in it: it is written before the programs start, and
+//! afterwards its branch is read as a text and its objects as objects.
 
 use std::{
     fmt::Write as _,
@@ -29,8 +29,8 @@ const COPY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest file of the repository that is read, in bytes.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// The name of the directory in which it is a repository, of the file that replaces the worktree's `.git`, and the beginning of the
-/// names of links to the project's objects.
+/// The names of the directory that is the repository and of the file that replaces the worktree's `.git`, and the beginning of
+/// the names of links to the project's objects.
 const REPOSITORY: &str = "git";
 const LINK: &str = "link";
 const OBJECTS: &str = "objects-";
@@ -45,21 +45,21 @@ const START: &str = "start";
 #[derive(Debug, Clone)]
 pub struct LaneClone {
     dir: PathBuf,
-    /// Empty for one without.
+    /// The lane's branch; empty for a clone without a branch.
     branch: String,
     /// The project's directories of objects, which it reads.
     objects: Vec<PathBuf>,
-    /// Where it is inside: in the place of the project's repository, so that programs find what they know of the project.
+    /// Its path inside the sandbox: that of the project's repository, so that programs find what they know of the project.
     pub place: PathBuf,
     /// The worktree, and the name of its directory in the repository.
     worktree: PathBuf,
     name: PathBuf,
 }
 
-/// What became of the branch.
+/// The result of taking back a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenBack {
-    /// It is where it was.
+    /// The branch has not moved.
     Unchanged,
     /// The lane's branch is at this commit now.
     Moved { commit: String, commits: usize },
@@ -68,7 +68,7 @@ pub enum TakenBack {
 }
 
 impl LaneClone {
-    /// A new repository below `dir`, which must not have one, for the worktree and its branch.
+    /// Creates the repository below `dir`, where there must be none, for the worktree of `git` and its branch.
     ///
     /// # Errors
     /// When git fails, and when the directory cannot be written.
@@ -77,7 +77,7 @@ impl LaneClone {
         Self::new(git, dir, branch, &commit.unwrap_or_default())
     }
 
-    /// As [`Self::create`], with the commit of the worktree checked out and no branch: its commits are not taken back.
+    /// Like [`Self::create`], with the commit of the worktree checked out and no branch. Its commits are not taken back.
     ///
     /// # Errors
     /// As for [`Self::create`].
@@ -86,7 +86,7 @@ impl LaneClone {
         Self::new(git, dir, "", &commit.unwrap_or_default())
     }
 
-    /// Whether one without a branch has another commit now than at its start.
+    /// Whether a clone without a branch has another commit checked out than at its start.
     pub fn has_new_commit(&self) -> bool {
         let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
         let head = self.text(&self.own().join("HEAD").to_string_lossy());
@@ -102,12 +102,12 @@ impl LaneClone {
         }
     }
 
-    /// What the worktree has of its own in the repository.
+    /// The directory of the repository with the worktree's own files.
     fn own(&self) -> PathBuf {
         Path::new("worktrees").join(&self.name)
     }
 
-    /// The directories of the project's objects with their paths inside.
+    /// The directories of the project's objects that the sandbox must show: each as its path inside and its real path.
     pub fn shown_objects(&self) -> Vec<(PathBuf, PathBuf)> {
         let inside = |at: usize| self.dir.join(format!("{OBJECTS}{at}"));
         self.objects.iter().enumerate().map(|(at, real)| (inside(at), real.clone())).collect()
@@ -143,7 +143,7 @@ impl LaneClone {
         Ok(new)
     }
 
-    /// The repository that an earlier call has left below `dir`.
+    /// The repository that an earlier process has left below `dir`; `None` when there is none.
     pub fn left_in(git: &Git<'_>, dir: &Path, branch: &str) -> Result<Option<Self>, GitError> {
         if !dir.join(REPOSITORY).is_dir() || !dir.join(START).is_file() {
             return Ok(None);
@@ -156,28 +156,28 @@ impl LaneClone {
         dir.join(START).exists()
     }
 
-    /// Removes what ended sandboxes have left below `dir`, unless commits were set aside there.
+    /// Removes all that ended sandboxes have left below `dir`, unless commits were set aside there.
     pub fn clear(dir: &Path) -> io::Result<()> {
         if dir.join(REFUSED).exists() { Ok(()) } else { fs::remove_dir_all(dir).or_else(ignore_missing) }
     }
 
-    /// Its directory outside.
+    /// The directory of the repository, as a path outside of the sandbox.
     pub fn repository(&self) -> PathBuf {
         self.dir.join(REPOSITORY)
     }
 
-    /// The file that is `.git` in the worktree inside.
+    /// The file that the sandbox shows as `.git` in the worktree.
     pub fn link(&self) -> PathBuf {
         self.dir.join(LINK)
     }
 
-    /// Removes it. The programs inside may have written anything there: no link is followed.
+    /// Removes the repository. The programs in the sandbox may have written anything there, so no link is followed.
     pub fn remove(&self) -> io::Result<()> {
         fs::remove_file(self.dir.join(START)).or_else(ignore_missing)?;
         fs::remove_dir_all(self.repository()).or_else(ignore_missing)
     }
 
-    /// Moves it out of the way, in the place of what was moved before; answers with where it is.
+    /// Moves the repository aside, replacing one that was moved aside before. Returns its new path.
     pub fn set_aside(&self) -> io::Result<PathBuf> {
         let aside = self.dir.join(REFUSED);
         fs::remove_dir_all(&aside).or_else(ignore_missing)?;
@@ -226,8 +226,8 @@ impl LaneClone {
         self.shown_objects().iter().flat_map(|(inside, _)| line(inside)).collect()
     }
 
-    /// Brings the branch into the project's repository, as that of a stranger: its commit is named by a text, and the objects that
-    /// the project lacks are copied and checked. `git` is in the lane's worktree, of which no file is touched.
+    /// Brings the branch into the project's repository. The clone is not trusted: its commit is read as text, and the objects
+    /// that the project lacks are copied and checked. `git` is in the lane's worktree, of which no file is touched.
     ///
     /// # Errors
     /// When git fails, as for an object that is broken, and when the repository names other objects than at its start.
@@ -262,7 +262,8 @@ impl LaneClone {
         Ok(TakenBack::Moved { commit, commits: count.parse().unwrap_or_default() })
     }
 
-    /// Packs in a repository of ours what the project lacks, and unpacks it there with every check of git.
+    /// Packs the objects that the project lacks in a private repository, and unpacks them in the project's with every check of
+    /// git.
     fn copy_objects(&self, git: &Git<'_>, commit: &str, start: &str, scratch: &Path) -> Result<(), GitError> {
         let own = MergeRepository::open(git, scratch)?.reading(&[self.repository().join("objects")]);
         let wanted = if start.is_empty() { format!("{commit}\n") } else { format!("{commit}\n^{start}\n") };

@@ -57,7 +57,7 @@ pub struct MergeRepository {
 }
 
 impl MergeRepository {
-    /// A new repository below `parent`, a private directory that is made when it is missing. It reads the objects of the
+    /// Creates a repository below `parent`, a private directory that is created when it is missing. It reads the objects of the
     /// repository around `git`'s working directory.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl MergeRepository {
         Self::of(&RepositoryFacts::read(git)?, git, parent)
     }
 
-    /// The repository for merges of a project whose facts are known.
+    /// Like [`Self::open`], with facts that the caller has read already.
     pub fn of(facts: &RepositoryFacts, git: &Git<'_>, parent: &Path) -> Result<Self, GitError> {
         let dir =
             create(parent, &facts.config()).map_err(|error| GitError::Scratch { dir: parent.to_path_buf(), error })?;
@@ -75,7 +75,7 @@ impl MergeRepository {
         Ok(Self { dir, objects, vars })
     }
 
-    /// The repository, which reads these object directories too.
+    /// Makes the repository read these object directories as well.
     #[must_use]
     pub fn reading(mut self, more: &[PathBuf]) -> Self {
         let all = std::iter::once(&self.objects).chain(more).map(PathBuf::as_path);
@@ -83,28 +83,28 @@ impl MergeRepository {
         self
     }
 
-    /// The repository, whose merges write their trees into the project's objects, where they stay.
+    /// Makes merges write their trees into the project's objects, where they stay.
     #[must_use]
     pub fn writing_to_project(mut self) -> Self {
         self.vars.insert("GIT_OBJECT_DIRECTORY".into(), self.objects.clone().into_os_string());
         self
     }
 
-    /// The repository, whose merges follow the `.gitattributes` files of this commit's tree, as far as git does it without a
-    /// program: `binary` and `merge=union`. Git before 2.41 leaves them out.
+    /// Makes merges follow the `.gitattributes` files in the tree of this commit, as far as git needs no program for that:
+    /// `binary` and `merge=union`. Git before 2.41 ignores them.
     #[must_use]
     pub fn with_attributes_of(mut self, commit: &str) -> Self {
         self.vars.insert("GIT_ATTR_SOURCE".into(), commit.into());
         self
     }
 
-    /// Git in this repository.
+    /// Git in this repository, with the environment that keeps all other configuration out.
     pub fn git(&self) -> Git<'_> {
         Git::new_exact(&self.vars, &self.dir)
     }
 
-    /// Merges each pair of commits, all in one process. The outcomes are in the order of the pairs. Where git gives up on a
-    /// pair the outcome is unknown, and the others are merged nevertheless.
+    /// Merges each pair of commits, all in one process where possible. The outcomes are in the order of the pairs. When git
+    /// cannot merge a pair, its outcome is unknown, and the other pairs are merged nevertheless.
     ///
     /// # Errors
     /// When git cannot be started or takes longer than `limit`.

@@ -14,14 +14,14 @@ use super::{
 /// The settings that name such programs, or permit remotes that are programs.
 const PROGRAMS: &str = r"^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack)|push\.gpgsign|protocol\.(.*\.)?allow)$";
 
-/// The settings with one value, each with that which git has without one.
+/// The settings that have a single value, each with git's default.
 const SINGLE: [(&str, &str); 4] =
     [("core.sshcommand", "ssh"), ("core.askpass", ""), ("core.alternaterefscommand", ""), ("push.gpgsign", "false")];
 
-/// The ways to a remote that are no program with arguments of the repository's choice. `ext::COMMAND` is.
+/// The protocols that start no program of the repository's choice, unlike `ext::COMMAND`.
 const PROTOCOLS: [&str; 5] = ["file", "git", "http", "https", "ssh"];
 
-/// What git is to start instead of what the repository names.
+/// The programs for git to start instead of those that the repository names.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NetworkPrograms {
     vars: Vec<(String, OsString)>,
@@ -30,18 +30,20 @@ pub(super) struct NetworkPrograms {
 }
 
 impl NetworkPrograms {
-    /// The environment variables of a call.
+    /// The environment variables that a call needs in addition.
     pub(super) fn vars(&self) -> &[(String, OsString)] {
         &self.vars
     }
 
-    /// The option that names the program which sends objects.
+    /// The `--upload-pack` option for a fetch, with the user's own program or git's default. `None` unless the repository's
+    /// configuration names another program.
     pub(super) fn upload_pack(&self, remote: &str) -> Option<String> {
         let program = self.remote.get(&format!("remote.{remote}.uploadpack"))?;
         Some(format!("--upload-pack={program}"))
     }
 
-    /// The option that names the program which takes objects.
+    /// The `--receive-pack` option for a push, with the user's own program or git's default. `None` unless the repository's
+    /// configuration names another program.
     pub(super) fn receive_pack(&self, remote: &str) -> Option<String> {
         let program = self.remote.get(&format!("remote.{remote}.receivepack"))?;
         Some(format!("--receive-pack={program}"))
@@ -113,7 +115,8 @@ fn protocols(listed: &[Entry]) -> String {
 }
 
 impl Git<'_> {
-    /// What git is to start to reach a remote.
+    /// Finds the programs that git must start to reach a remote. Those that only the repository's configuration names are
+    /// replaced.
     pub(super) fn network_programs(&self) -> Result<NetworkPrograms, GitError> {
         Ok(NetworkPrograms::new(&self.config_entries(PROGRAMS)?, self.vars()))
     }

@@ -1,5 +1,5 @@
-//! Programs that a configuration names. Those of the user's own configuration and of the machine's run. Those that a
-//! repository, a worktree, or a file that these include names do not: an agent can write there.
+//! Programs that a configuration names. Those of the user's own configuration and of the machine's run. Those that are named by
+//! a repository, a worktree or a file that these include do not run, because an agent can write there.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,12 +27,13 @@ struct Setting {
 }
 
 impl Git<'_> {
-    /// Runs git over the files of a worktree: no filter runs but those of the user's own configuration.
+    /// Runs git on the files of a worktree. Of the filters, only those of the user's own configuration run.
     pub(super) fn run_on_files<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<Captured, GitError> {
         self.run(&self.on_files(args)?, limit)
     }
 
-    /// Like [`Self::run_on_files`], and returns the stdout of a call that succeeded.
+    /// Like [`Self::run_on_files`], but returns stdout as text. `step` names the call in the error when git does not exit with
+    /// 0.
     pub(super) fn run_on_files_checked<T: AsRef<OsStr>>(
         &self,
         step: &'static str,
@@ -42,14 +43,15 @@ impl Git<'_> {
         Ok(output_text(&succeeded(step, self.run_on_files(args, limit)?)?.stdout))
     }
 
-    /// The arguments behind flags that leave every filter as the user's own configuration has it. Another one is off.
+    /// Puts flags before the arguments that switch off every filter which the repository's configuration names, or set it to
+    /// the value in the user's own configuration.
     pub(super) fn on_files<T: AsRef<OsStr>>(&self, args: &[T]) -> Result<Vec<OsString>, GitError> {
         let mut all = filter_flags(&self.settings(FILTERS)?, |_| true);
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         Ok(all)
     }
 
-    /// The names of the filters over new content that another configuration than the user's own names.
+    /// The names of the filters that a configuration other than the user's own names.
     pub(super) fn filters_that_are_off(&self) -> Result<BTreeSet<String>, GitError> {
         let settings = self.settings(FILTERS)?;
         let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);
@@ -57,15 +59,16 @@ impl Git<'_> {
         Ok(foreign.filter_map(|(name, _)| driver(name)).collect())
     }
 
-    /// Runs a checkout without filters but those of the user's own configuration. It fails where the repository requires another
-    /// one: the files would have the wrong content.
+    /// Runs a checkout in which only the filters of the user's own configuration run. It fails where the repository requires
+    /// another filter: the files would have the wrong content.
     pub(super) fn run_checkout<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<(), GitError> {
         let mut all = filter_flags(&self.settings(FILTERS)?, |name| !name.ends_with(".required"));
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         self.run_checked("checkout", &all, limit).map(drop)
     }
 
-    /// The pager of a comparison: that of the environment, else of the user's own configuration; `None` for git's default.
+    /// The pager of a comparison: that of the environment, else that of the user's own configuration. `None` means git's
+    /// default.
     pub(super) fn own_pager(&self) -> Result<Option<OsString>, GitError> {
         let var = |name: &str| self.vars().get(OsStr::new(name)).cloned();
         if let Some(pager) = var("GIT_PAGER") {
@@ -79,7 +82,8 @@ impl Git<'_> {
         Ok(of_diff.or_else(|| own("core.pager")).or_else(|| var("PAGER")))
     }
 
-    /// The flags that leave the programs that sign commits as the user's own configuration has them, else as git has them.
+    /// Flags that set the programs that sign commits to those of the user's own configuration, or to git's defaults, wherever
+    /// the repository names others.
     pub(super) fn signer_flags(&self) -> Result<Vec<OsString>, GitError> {
         let settings = self.settings(SIGNERS)?;
         let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);
@@ -100,7 +104,7 @@ impl Git<'_> {
         Ok(by_name(self.config_entries(pattern)?))
     }
 
-    /// The values of the settings whose names match, in git's order.
+    /// All values of the settings whose names match a regular expression, in git's order. A later one overrides.
     pub(super) fn config_entries(&self, pattern: &str) -> Result<Vec<Entry>, GitError> {
         let done = self.run(&["config", "--show-scope", "-z", "--get-regexp", pattern], QUERY_TIMEOUT)?;
         Ok(found("config", done)?.map_or_else(Vec::new, |done| entries(&String::from_utf8_lossy(&done.stdout))))
@@ -117,7 +121,7 @@ pub(super) struct Entry {
     pub(super) value: String,
 }
 
-/// The values in git's order, from the fields `SCOPE NUL NAME LF VALUE NUL`.
+/// Reads the output of `git config --show-scope -z`: the fields `SCOPE NUL NAME LF VALUE NUL`, in git's order.
 pub(super) fn entries(listed: &str) -> Vec<Entry> {
     let mut all = Vec::new();
     let mut fields = listed.split_terminator('\0').map(str::to_owned);

@@ -36,7 +36,7 @@ pub struct RepositoryFacts {
 }
 
 impl RepositoryFacts {
-    /// The facts about the repository around git's working directory.
+    /// Reads the facts about the repository around git's working directory.
     ///
     /// # Errors
     /// When git fails or is older than [`OLDEST_GIT`].
@@ -85,7 +85,7 @@ impl RepositoryFacts {
         Ok(())
     }
 
-    /// Whether the values are such as [`Self::read`] finds.
+    /// Whether the values have the form that [`Self::read`] produces: a check of facts that come from a file.
     pub(super) fn is_valid(&self) -> bool {
         let is_known = |(name, value): &(String, String)| CARRIED.contains(&name.as_str()) && is_word(value);
         is_word(&self.format)
@@ -94,7 +94,7 @@ impl RepositoryFacts {
             && self.common.is_absolute()
     }
 
-    /// The configuration of the private repository.
+    /// The text of the configuration file of a bare private repository.
     pub(super) fn config(&self) -> String {
         let mut text = String::from("[core]\n\tbare = true\n\tattributesFile = /dev/null\n");
         if let Some(excludes) = self.excludes.as_ref().and_then(|path| path.to_str()) {
@@ -115,13 +115,14 @@ impl RepositoryFacts {
         text
     }
 
-    /// The configuration of a private repository with a worktree: only `[core]` lines may follow it.
+    /// The text of the configuration file of a private repository with a worktree. Only lines of the section `[core]` may
+    /// follow it.
     pub(super) fn config_of_worktree(&self) -> String {
         let config = self.config().replacen("\tbare = true\n\tattributesFile = /dev/null\n", "\tbare = false\n", 1);
         config.replace("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n", "[core]\n")
     }
 
-    /// The directory of its objects, and those that it reads beside it.
+    /// The directory of its objects, and those from which it borrows objects (`info/alternates`).
     pub(super) fn objects_and_alternates(&self) -> Vec<PathBuf> {
         let listed = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
         let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
@@ -130,8 +131,8 @@ impl RepositoryFacts {
         all.filter_map(|dir| dir.canonicalize().ok()).collect()
     }
 
-    /// The environment of git in the private repository `dir`: the caller's variables without any of git's, except where its
-    /// programs are, and those that lead git to this repository alone and keep it from fetching and from asking.
+    /// The environment of git in the private repository `dir`. Of git's variables, only `GIT_EXEC_PATH` is taken over from
+    /// `vars`. New ones bind git to this repository and keep it from fetching and from asking.
     pub(super) fn environment(&self, vars: &BTreeMap<OsString, OsString>, dir: &Path) -> BTreeMap<OsString, OsString> {
         let is_kept = |name: &OsStr| !name.as_bytes().starts_with(b"GIT_") || name == "GIT_EXEC_PATH";
         let mut env: BTreeMap<_, _> =
@@ -158,7 +159,7 @@ impl RepositoryFacts {
         env
     }
 
-    /// Whether the repository has a part of its history only.
+    /// Whether the repository is a shallow clone, which has only a part of its history.
     pub(super) fn is_shallow(&self) -> bool {
         self.shallow_file().exists()
     }
@@ -181,7 +182,7 @@ fn expand(vars: &BTreeMap<OsString, OsString>, value: &[u8]) -> Option<PathBuf> 
     }
 }
 
-/// Object directories as git reads them from a variable.
+/// The value of `GIT_ALTERNATE_OBJECT_DIRECTORIES` for these directories, each in quotes.
 pub(super) fn alternates<'a>(dirs: impl Iterator<Item = &'a Path>) -> OsString {
     let mut text: Vec<u8> = Vec::new();
     for dir in dirs {
@@ -202,7 +203,7 @@ pub(super) fn alternates<'a>(dirs: impl Iterator<Item = &'a Path>) -> OsString {
 }
 
 impl Git<'_> {
-    /// The version of git; `None` when it prints one of another form.
+    /// The major and minor version of git; `None` when git prints a version of another form.
     pub fn version(&self) -> Result<Option<(u32, u32)>, GitError> {
         let text = self.run_checked("version", &["version"], QUERY_TIMEOUT)?;
         let mut numbers = text.trim_start_matches("git version ").split('.').map(str::parse);
@@ -212,7 +213,7 @@ impl Git<'_> {
         })
     }
 
-    /// Checks that git is at least this version.
+    /// Checks that git is at least this version. A version of unknown form passes.
     ///
     /// # Errors
     /// [`GitError::TooOld`]; also when git cannot be started.

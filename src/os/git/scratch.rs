@@ -20,7 +20,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new private directory below `parent` that reads the objects of `git`'s repository.
+    /// Creates a private directory below `parent`. Git that uses it still reads the objects of `git`'s repository.
     pub fn create(git: &Git<'_>, parent: &Path) -> Result<Self, GitError> {
         let objects = git_path(git, "objects")?;
         let write = || -> io::Result<Self> {
@@ -37,7 +37,7 @@ impl Scratch {
         write().map_err(|error| GitError::Scratch { dir: parent.to_path_buf(), error })
     }
 
-    /// The scratch directory with a copy of the worktree's index.
+    /// Adds a copy of the worktree's index to the directory.
     pub fn with_index_of(mut self, git: &Git<'_>) -> Result<Self, GitError> {
         let path = git_path(git, "index")?;
         copy_with_time(&path, &self.dir.join("index"))
@@ -48,7 +48,7 @@ impl Scratch {
 }
 
 impl<'a> Git<'a> {
-    /// This git, which writes its index and its objects into `scratch`.
+    /// Makes this git write its index and new objects into `scratch`.
     #[must_use]
     pub fn with_scratch(self, scratch: &'a Scratch) -> Self {
         self.with_vars(&scratch.vars)
@@ -61,7 +61,8 @@ impl Drop for Scratch {
     }
 }
 
-/// The absolute path of a file of the worktree's repository.
+/// The absolute path of one of git's files, such as `index`. Git keeps it in the worktree's own git directory or in the shared
+/// one.
 pub(super) fn git_path(git: &Git<'_>, name: &str) -> Result<PathBuf, GitError> {
     let text =
         git.run_checked("rev-parse", &["rev-parse", "--path-format=absolute", "--git-path", name], QUERY_TIMEOUT)?;

@@ -31,7 +31,7 @@ pub enum SubmoduleRefs {
 }
 
 impl Git<'_> {
-    /// The pointers to commits of submodules that `to` has and `from` has not.
+    /// The submodule commits to which `to` points and `from` does not.
     pub fn new_submodule_pointers(&self, from: &str, to: &str) -> Result<Vec<SubmodulePointer>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to];
         let text = self.run_checked("diff-tree", &args, QUERY_TIMEOUT)?;
@@ -52,7 +52,8 @@ impl Git<'_> {
         Ok(found.into_iter().map(|(path, commit)| SubmodulePointer { name: name(&path), path, commit }).collect())
     }
 
-    /// Whether the repository of a submodule in this worktree, whose top is the working directory, has a commit in these refs.
+    /// Whether the submodule's repository in this worktree, whose top is the working directory, has the commit in one of these
+    /// refs.
     pub fn submodule_has(&self, pointer: &SubmodulePointer, refs: SubmoduleRefs) -> Result<bool, GitError> {
         let mut dirs: Vec<PathBuf> = vec![self.dir().join(&pointer.path).join(".git")];
         if let Some(name) = &pointer.name {

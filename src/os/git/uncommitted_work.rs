@@ -34,7 +34,8 @@ pub struct UncommittedWork {
 }
 
 impl UncommittedWork {
-    /// The work as a clause about the worktree, without its subject; `None` when there is none.
+    /// The work as a clause whose subject is the worktree, such as `is in the middle of a rebase`; `None` when there is no such
+    /// work.
     pub fn text(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(operation) = self.operation {
@@ -65,7 +66,8 @@ fn named(all: &[String]) -> String {
 }
 
 impl Git<'_> {
-    /// The work in this worktree, whose top is the working directory, that is in no commit. Temporary files go below `temp`.
+    /// Finds the work in this worktree that is in no commit. The working directory must be its top. Temporary files go below
+    /// `temp`.
     pub fn uncommitted_work(&self, temp: &Path) -> Result<UncommittedWork, GitError> {
         let operation = self.unfinished_operation()?;
         let mut work = UncommittedWork { operation, changes: self.all_changes(temp)?, ..UncommittedWork::default() };
@@ -93,7 +95,7 @@ impl Git<'_> {
         git.changes()
     }
 
-    /// The commits that refs of this worktree alone name: its HEAD, and `refs/worktree`.
+    /// The commits that only this worktree refers to: those of its HEAD, `refs/worktree` and `refs/rewritten`.
     pub fn own_tips(&self) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/rewritten"];
         let refs = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
@@ -105,13 +107,13 @@ impl Git<'_> {
         Ok(tips)
     }
 
-    /// The changed and new files, each as `git status --porcelain` says it. No git runs in a submodule. A file whose filter is off
-    /// is as the index has its times.
+    /// The changed and new files, each as a line of `git status --porcelain`. No git runs in a submodule. A file whose filter
+    /// is off is compared by the times that the index has for it.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
         self.changes_and_filtered().map(|(changes, _)| changes)
     }
 
-    /// The changes, and whether git takes more files for changed, because their filter is off.
+    /// The result of [`Self::changes`], and whether git reports more files as changed only because their filter is off.
     pub(super) fn changes_and_filtered(&self) -> Result<(Vec<String>, bool), GitError> {
         let args =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];

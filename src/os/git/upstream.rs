@@ -11,10 +11,10 @@ use crate::os::{capture::Captured, exit_reason::ExitReason};
 /// The longest reason that is quoted, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
-/// So many lines of a reason are quoted.
+/// The maximum number of lines of a reason that are quoted.
 const MAX_REASON_LINES: usize = 2;
 
-/// What git says behind every failure, and what leads to no reason.
+/// Beginnings of lines that git prints with every failure, or that give no reason.
 const NO_REASONS: [&str; 9] = [
     "To ",
     "From ",
@@ -39,7 +39,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// It in words, such as `origin/main`.
+    /// The name for people, such as `origin/main`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.remote, self.branch)
     }
@@ -58,7 +58,7 @@ impl Upstream {
         (is_known && are_plain).then(|| Self { remote: own(remote), branch: own(branch), tracking: own(tracking) })
     }
 
-    /// Another branch of the same remote. `None` for a name that is no plain branch.
+    /// Another branch of the same remote; `None` when the name is not that of a plain branch.
     pub fn of_branch(&self, branch: &str) -> Option<Self> {
         let tracking = format!("refs/remotes/{}/{branch}", self.remote);
         Self::new(&self.remote, &format!("refs/heads/{branch}"), &tracking)
@@ -81,13 +81,14 @@ pub enum Fetched {
 }
 
 impl Git<'_> {
-    /// The branch of a remote that a branch follows; `None` where it follows none, or one of this repository.
+    /// The branch of a remote that a branch follows; `None` when it follows none, or a branch of this repository.
     pub fn upstream(&self, branch: &str) -> Result<Option<Upstream>, GitError> {
         let found = self.upstream_fields(branch)?;
         Ok(found.and_then(|[tracking, remote, there]| Upstream::new(&remote, &there, &tracking)))
     }
 
-    /// The full name of the ref that is the upstream of a branch, also one of this repository; `None` without one.
+    /// The full name of the ref that is the upstream of a branch, which may be a branch of this repository; `None` without an
+    /// upstream.
     pub fn upstream_ref(&self, branch: &str) -> Result<Option<String>, GitError> {
         Ok(self.upstream_fields(branch)?.map(|[tracking, ..]| tracking).filter(|name| !name.is_empty()))
     }
@@ -105,8 +106,8 @@ impl Git<'_> {
         Ok(text.lines().find_map(of_branch))
     }
 
-    /// The commit at which new work on a branch starts: that of its upstream as it was last fetched, unless the branch has all of
-    /// that. `None` where neither exists.
+    /// The commit at which new work on a branch starts: that of its upstream as last fetched, or the branch's own when the
+    /// branch has all of the upstream. `None` when neither exists.
     pub fn start_of(&self, branch: &str) -> Result<Option<String>, GitError> {
         let own = self.commit(&format!("refs/heads/{branch}"));
         let theirs = self.upstream_ref(branch)?.and_then(|name| self.commit(&name));
@@ -117,7 +118,7 @@ impl Git<'_> {
         })
     }
 
-    /// Brings the ref of an upstream to where the branch is.
+    /// Fetches the branch of an upstream and moves the local ref that tracks it.
     ///
     /// # Errors
     /// When git cannot be started. What the remote says is in the result.
@@ -147,8 +148,8 @@ impl Git<'_> {
         })
     }
 
-    /// Asks the remote to move the branch of an upstream forward to a commit. `Some`: why git says that it did not. The remote may
-    /// have moved it all the same.
+    /// Asks the remote to move the branch of an upstream forward to a commit. Returns `None` when git succeeded, else its
+    /// reason. The remote may have moved the branch all the same.
     ///
     /// # Errors
     /// When git cannot be started: nothing was sent.

@@ -26,13 +26,13 @@ pub struct ListedWorktree {
 }
 
 impl Git<'_> {
-    /// The branch that is checked out; `None` for a detached HEAD.
+    /// The branch that is checked out; `None` for a detached HEAD. Unlike with [`Self::branch`], a failure of git is an error.
     pub fn current_branch(&self) -> Result<Option<String>, GitError> {
         let done = self.run(&["symbolic-ref", "--quiet", "--short", "HEAD"], QUERY_TIMEOUT)?;
         Ok(found("symbolic-ref", done)?.map(|done| output_text(&done.stdout)))
     }
 
-    /// The number of files with changes that are in no commit, new ones included: a new directory counts as one.
+    /// The number of files with uncommitted changes. A new directory counts as one.
     pub fn count_changed_files(&self) -> Result<usize, GitError> {
         Ok(self.changes()?.len())
     }
@@ -51,12 +51,12 @@ pub struct Repository<'a> {
 }
 
 impl<'a> Repository<'a> {
-    /// The repository that contains git's working directory. Where there is none, its first call says so.
+    /// The repository that contains git's working directory. This is not checked: without a repository, the first call fails.
     pub const fn of(git: Git<'a>) -> Self {
         Self { git }
     }
 
-    /// Like [`Self::of`], for a caller that must know it before it changes anything.
+    /// Like [`Self::of`], but checks first that there is a repository.
     ///
     /// # Errors
     /// When there is no repository.
@@ -65,17 +65,16 @@ impl<'a> Repository<'a> {
         Ok(Self { git })
     }
 
-    /// Git in its directory.
     pub const fn git(&self) -> &Git<'a> {
         &self.git
     }
 
-    /// The commit that a branch, tag or commit id names; `None` when there is none.
+    /// The full id of the commit that a branch, tag or commit id names; `None` when there is none.
     pub fn commit(&self, revision: &str) -> Result<Option<String>, GitError> {
         self.git.resolve_commit(revision)
     }
 
-    /// The commit of a branch of this repository; `None` when there is no such branch.
+    /// The commit of a local branch; `None` when there is no such branch.
     pub fn branch_commit(&self, branch: &str) -> Result<Option<String>, GitError> {
         self.commit(&format!("refs/heads/{branch}"))
     }
@@ -98,20 +97,20 @@ impl<'a> Repository<'a> {
             .map(drop)
     }
 
-    /// Creates a worktree of a branch at an unused path, without a checkout, which may take long.
+    /// Creates a worktree of a branch at an unused path. Its files are not checked out, since that may take long.
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), branch.as_ref()]].concat();
         self.git.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Checks the files out into a new worktree.
+    /// Checks the files out into a new worktree, which is the working directory.
     pub fn checkout(&self) -> Result<(), GitError> {
         self.git.run_checkout(&["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT)
     }
 
-    /// Removes a worktree; without `force` git refuses one with changes. Git deletes ignored files with all that is in them, so
-    /// [`Git::uncommitted_work`] is asked before. No filter of the repository runs.
+    /// Removes a worktree. Without `force`, git refuses one with changes. Git deletes ignored files and all that is in them, so
+    /// the caller must ask [`Git::uncommitted_work`] before. No filter of the repository runs.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
         // Git asks for the state of the worktree. One that is gone has none.
         let inside = Git::new(self.git.vars(), path);
@@ -128,13 +127,13 @@ impl<'a> Repository<'a> {
         self.git.run_checked("worktree remove", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Connects a worktree that was moved with this repository again.
+    /// Corrects git's records after a worktree was moved to `path`.
     pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
         let args = [OsStr::new("worktree"), OsStr::new("repair"), path.as_os_str()];
         self.git.run_checked("worktree repair", &args, QUERY_TIMEOUT).map(drop)
     }
 
-    /// Whether the worktree differs from its commit in missing files only: its checkout was interrupted.
+    /// Whether the worktree differs from its commit only by missing files, as after an interrupted checkout.
     pub fn is_partial_checkout(&self) -> Result<bool, GitError> {
         let text = self.git.run_on_files_checked(
             "status",
@@ -144,12 +143,12 @@ impl<'a> Repository<'a> {
         Ok(!text.is_empty() && text.lines().all(|line| line.starts_with("D ") || line.starts_with(" D")))
     }
 
-    /// Whether git knows a worktree at this path.
+    /// Whether git has recorded a worktree at this path, whose directory may be gone.
     pub fn has_worktree(&self, path: &Path) -> Result<bool, GitError> {
         Ok(self.listed_worktree(path)?.is_some())
     }
 
-    /// The worktrees of the repository.
+    /// All worktrees that git has recorded, also those whose directories are gone.
     pub fn worktrees(&self) -> Result<Vec<ListedWorktree>, GitError> {
         let args = ["worktree", "list", "--porcelain", "-z"];
         let text = self.git().run_checked("worktree list", &args, QUERY_TIMEOUT)?;
@@ -169,7 +168,7 @@ impl<'a> Repository<'a> {
         Ok(listed)
     }
 
-    /// Git's entry for the worktree at this path, present or gone.
+    /// Git's record of the worktree at this path, whose directory may be gone; `None` when git has no such record.
     pub fn listed_worktree(&self, path: &Path) -> Result<Option<ListedWorktree>, GitError> {
         // Git resolves links when it adds a worktree. The directory itself may be gone.
         let resolved = path.parent().zip(path.file_name()).and_then(|(parent, name)| {

@@ -22,13 +22,13 @@ use super::{
 };
 use crate::os::{capture::Captured, exit_reason::ExitReason};
 
-/// A larger untracked file is known by its name only, in bytes.
+/// The size in bytes above which an untracked file is recorded by name only.
 const MAX_UNTRACKED_BYTES: u64 = 1 << 20;
-/// A larger tracked file that changed is known by its name only, in bytes.
+/// The size in bytes above which a changed tracked file is recorded by name only.
 const MAX_TRACKED_BYTES: u64 = 32 << 20;
 /// Fairway's state directory, which is part of no snapshot.
 const STATE_PREFIX: &[u8] = b".fairway/";
-/// The file with what the copied index looked like.
+/// The file that records the state of the index when it was copied.
 const STAMP: &str = "copied";
 /// The file with the tree and the commit of the private index as it is, and the commits below.
 const WRITTEN: &str = "written";
@@ -41,7 +41,7 @@ const FILTER: &[u8] = b"filter";
 /// The file that makes a checkout sparse.
 const SPARSE: &str = "info/sparse-checkout";
 
-/// Files in a worktree's git directory while git has stopped in the middle of something, and how it is called.
+/// Files in a worktree's git directory that show an unfinished operation, each with a text that says so.
 const IN_PROGRESS: [(&str, &str); 4] = [
     ("rebase-merge", "a rebase is in progress"),
     ("rebase-apply", "a rebase is in progress"),
@@ -135,23 +135,23 @@ struct Worktree {
 }
 
 impl<'a> SnapshotRepository<'a> {
-    /// The repository in `dir` for the worktree that is `git`'s working directory. Calls of git end at `deadline`.
+    /// The repository in `dir` for the worktree at `git`'s working directory. Nothing is written yet. Calls of git end at
+    /// `deadline`.
     pub fn new(git: Git<'a>, facts: &'a RepositoryFacts, dir: PathBuf, deadline: Instant) -> Self {
         Self { git, facts, dir, deadline }
     }
 
-    /// The directory of its objects.
     pub fn objects(&self) -> PathBuf {
         self.dir.join("objects")
     }
 
-    /// Takes a snapshot of the worktree, whose base is the branch or commit `base`. `known` is where the work left the base
-    /// in an earlier snapshot, which saves looking for it. With `part` only that part is looked at, if it can be told apart;
-    /// what else has changed is found by a look at the whole.
+    /// Takes a snapshot of the worktree, whose base is the branch or commit `base`. `known` tells where the work left the base
+    /// in an earlier snapshot, which saves a search. With `part`, only that part of the worktree is examined where possible;
+    /// other changes are found only by a snapshot without it.
     ///
     /// # Errors
-    /// When the worktree cannot be judged, the time is over or git fails. The next snapshot begins anew then, except after a
-    /// look that took too long: what it needs is kept.
+    /// When the worktree cannot be judged, the time is over or git fails. The next snapshot then starts from a new copy of the
+    /// index, unless the failure came while the changed paths were listed.
     pub fn take(
         &self,
         base: &str,
@@ -263,7 +263,7 @@ impl<'a> SnapshotRepository<'a> {
         }
     }
 
-    /// The paths that a snapshot changes since its fork, with their changed lines.
+    /// The paths that a snapshot changes against its fork, with their changed lines.
     pub fn changed_paths(&self, snapshot: &WorktreeSnapshot) -> Result<Vec<ChangedPath>, SnapshotFailure> {
         let vars = self.facts.environment(self.git.vars(), &self.dir);
         let private = Git::new_exact(&vars, &self.dir);

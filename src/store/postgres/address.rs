@@ -26,9 +26,9 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(20);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// The settings of each connection: a connection holds the others up no longer than that. A silent one is ended before those
-/// that wait for its lock give up. The server looks too whether the network is still there, or a connection that was cut amid a
-/// message would keep its lock for hours. Statements are too short for a compilation to pay.
+/// The settings of each connection: a connection may make the others wait no longer than that. The server ends a silent one
+/// before those that wait for its lock give up. It also checks whether the network is still there; otherwise a connection that
+/// was cut in the middle of a message would keep its lock for hours. Statements are too short for a compilation to pay.
 const SETTINGS: &str = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=3s -c statement_timeout=30s \
      -c client_connection_check_interval=2s -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 \
      -c tcp_keepalives_count=3 -c tcp_user_timeout=20s -c jit=off";
@@ -52,14 +52,14 @@ pub struct StoreAddress {
     /// The file of the certificates that are trusted instead of the system's.
     pub(super) root_certificates: Option<PathBuf>,
     tls: TlsMode,
-    /// The parameters that are no part of what the other fields show.
+    /// The parameters that the other fields do not hold.
     parameters: Vec<(String, String)>,
     /// Why a password was not found where one may have been expected.
     pub(super) password_note: Option<String>,
 }
 
 impl StoreAddress {
-    /// Reads an address.
+    /// Parses an address. The error does not quote it, because it may hold a password.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         check_scheme(text).map_err(refuse)?;
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
@@ -121,7 +121,7 @@ impl StoreAddress {
         })
     }
 
-    /// This address with the password of `PGPASSWORD` or of the password file, unless it has one of its own.
+    /// Adds the password of `PGPASSWORD` or of the password file, unless the address has one.
     #[must_use]
     pub fn with_password_of(mut self, env: &Env) -> Self {
         if self.config.get_password().is_none() {
@@ -136,12 +136,11 @@ impl StoreAddress {
         self
     }
 
-    /// How connections are encrypted.
     pub const fn tls_mode(&self) -> TlsMode {
         self.tls
     }
 
-    /// How long connecting may take, and how long an answer that takes the server no time.
+    /// How long connecting may take, and how long the server may take to answer a statement that needs no work.
     pub(super) fn answer_limit(&self) -> Duration {
         self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT)
     }

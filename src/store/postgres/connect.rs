@@ -1,4 +1,4 @@
-//! Connecting to a server, and what a connection must be fit for.
+//! Connecting to a server, and the conditions that a server must meet.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The oldest server: it has `client_connection_check_interval`.
+/// The oldest supported server: the first with `client_connection_check_interval`.
 const OLDEST_SERVER: (i64, &str) = (140_000, "14");
 // The last ones tell one run of the server from another. The second of them is also new after a crash, from which the server
 // recovers without beginning anew.
@@ -28,7 +28,7 @@ pub(super) const KEEP_COMMITS: &str =
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 /// The value of `lock_timeout` that each connection asks for, as the server shows it.
 const LOCK_TIMEOUT_SETTING: &str = "5s";
-/// How long a server that takes no connection now is asked again.
+/// How long a server that takes no connection now is tried again.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts, in milliseconds, and the spread that keeps processes apart.
 const PAUSE_MILLIS: u64 = 50;
@@ -37,22 +37,23 @@ const SPREAD_MILLIS: u64 = 200;
 /// A new connection.
 pub(super) struct Connected {
     pub client: PostgresClient,
-    /// A run of the server: while it is the same, the server has lost nothing.
+    /// Identifies a run of the server: while it is unchanged, the server has lost nothing.
     pub server_run: String,
 }
 
-/// Opens a connection. A server that takes none now is asked again for a while.
+/// Opens a connection, and checks that the server is fit for a store. A server that takes no connection now is tried again for a
+/// while.
 pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || open(address), is_busy)
 }
 
-/// As [`connect`], for a caller that checks the server with its first exchange: it sends [`FACTS`], and [`check_facts`] judges.
+/// As [`connect`], for a caller that sends [`FACTS`] with its first exchange and lets [`check_facts`] check the server.
 pub(super) fn connect_unchecked(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || log_in(address), is_busy)
 }
 
-/// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
-/// be starting.
+/// Opens a connection in place of one that broke. Until the deadline it also tries again when the server cannot be reached,
+/// because the server may be starting.
 pub(super) fn reconnect(address: &StoreAddress, deadline: Instant) -> Result<Connected, StoreError> {
     let is_passing = |error: &StoreError| is_busy(error) || matches!(error, StoreError::Unreachable { .. });
     retry(deadline, || open(address), is_passing)
@@ -62,7 +63,7 @@ const fn is_busy(error: &StoreError) -> bool {
     matches!(error, StoreError::ServerBusy { .. })
 }
 
-/// Pauses between two attempts, each time for another span.
+/// Pauses between two attempts, for a random span, so that processes do not retry in step.
 pub(super) fn pause() {
     sleep(Duration::from_millis(PAUSE_MILLIS + RandomState::new().hash_one(()) % SPREAD_MILLIS));
 }
@@ -122,7 +123,7 @@ fn check(client: &mut PostgresClient, address: &StoreAddress) -> Result<String, 
     check_facts(row, address)
 }
 
-/// Checks by the row of [`FACTS`] that a server is fit for a store; returns its run.
+/// Checks, by the row of [`FACTS`], that a server is fit for a store. Returns the text that identifies this run of the server.
 pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) -> Result<String, StoreError> {
     let fact = |column| row.and_then(|row| row.get(column)).unwrap_or_default();
     let unfit = |why: String| Err(StoreError::Server { address: address.to_string(), why });
@@ -141,7 +142,7 @@ pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) 
     Ok(fact(3).to_owned())
 }
 
-/// A connection for statements.
+/// Opens a connection on which a commit that was acknowledged is kept.
 pub(super) fn statements(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
     let connection = PostgresConnection::new(connect(address)?.client, address.to_string());
     connection.batch(KEEP_COMMITS)?;

@@ -1,5 +1,5 @@
-//! The row of the host that writes: each write looks at it under the lock that it takes anyway, and writes it when it says
-//! something else or is old.
+//! The row of the host that writes. Each write reads it under the lock that it takes anyway, and updates it when it differs or
+//! is old.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The age from which a row is written anew, by a write or a look.
+/// The age from which a row is written again, by a write or a read.
 const SEEN_INTERVAL: Duration = Duration::from_secs(60);
 /// The number of earlier boots that a row keeps.
 const KEPT_BOOTS: usize = 16;
@@ -31,17 +31,18 @@ const RECORD: &str = "INSERT INTO hosts (id, name, root, version, boot_id, earli
 const GIVE_BACK: &str = "UPDATE hosts SET earlier_boots = (earlier_boots::jsonb - -1)::text \
      WHERE boot_id = $2 AND id <> $1 AND split_part(id, '/', 2) = split_part($1, '/', 2) AND earlier_boots <> '[]'";
 
-/// A look by a host: it has been heard of. A look takes no lock of the project and waits for none: of two at once one suffices.
+/// A read of the store by a host, which shows that the host works. To record it, a read takes no lock of the project and waits
+/// for none: of two reads at once it is enough to record one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Look {
-    /// An SQL expression: whether the row is old and can be written.
+    /// An SQL expression for whether the row is old and can be written.
     pub is_due: String,
-    /// The statement that writes it. It writes no row of another boot: that would hide a clone.
+    /// The statement that updates the row. It updates no row of another boot: that would hide a clone.
     pub record: String,
 }
 
 impl Look {
-    /// A look by the host now; `None` for a host without an id. `clock` is an SQL expression of the time in milliseconds.
+    /// A read by this host now; `None` for a host without an id. `clock` is an SQL expression for the time in milliseconds.
     pub fn now(schema: &str, clock: &str) -> Option<Self> {
         let quoted = |text: &str| text.replace('\'', "''");
         let id = quoted(&host::identity().id?);
@@ -75,7 +76,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The host now, with the root of the checkout that writes; `None` for a host without an id.
+    /// This host, with the root of the checkout that writes; `None` for a host without an id.
     pub fn now(root: &str) -> Option<Self> {
         let own = host::identity_to_record();
         Some(Self {
@@ -87,14 +88,14 @@ impl Writer {
         })
     }
 
-    /// A query that adds the columns of the host's row to those of a list; NULL where it has none.
+    /// A query for the columns of `list` and those of the host's row, which are NULL when the host has no row.
     pub fn join(of: Option<&Self>, list: &str) -> String {
         let id = of.map(|own| own.id.replace('\'', "''")).unwrap_or_default();
         format!("SELECT {list}, {COLUMNS} FROM (VALUES (1)) AS one LEFT JOIN hosts h ON h.id = '{id}'")
     }
 
-    /// The row after a write by this host now; `None` when it stays.
-    /// [`StoreError::HostCloned`] when another machine has written with the id since this boot did.
+    /// The row as this write leaves it; `None` when it stays as it is.
+    /// Fails with [`StoreError::HostCloned`] when another machine has written with the id since this boot did.
     fn row_after(&self, found: Option<&HostRow>, now: Timestamp) -> Result<Option<HostRow>, StoreError> {
         let new = HostRow {
             name: self.name.clone(),
@@ -127,7 +128,8 @@ impl Writer {
         Ok((is_old || !is_same).then_some(new))
     }
 
-    /// Writes the row, if it says something else than this or is old. The columns of the row begin at `column`.
+    /// Writes the host's row if the one in `answer` differs or is old. `column` is the place of the row's first column in
+    /// `answer`.
     pub fn record(
         &self,
         connection: &PostgresConnection,

@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// How often a waiter looks although it heard nothing. The number of the newest event is the truth, a notification a hint.
+/// How often a waiter looks although it was not notified. A notification is only a hint; the number of the newest event decides.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
-/// How long one round of attempts to connect again goes on.
+/// How long one round of attempts to reconnect lasts.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(30);
-/// The pause after a round in which the server refused. Each further one is twice as long, up to the last.
+/// The first pause after a round in which the server refused. Each further pause is twice as long, up to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
-/// How long a notification to oneself may take.
+/// How long a notification to the own connection may take.
 const ECHO_LIMIT: Duration = Duration::from_secs(5);
 
 /// A thread that listens. It ends when this is dropped.
@@ -38,7 +38,7 @@ pub(in crate::store) struct Listener {
 }
 
 impl Listener {
-    /// Lets a waiter hear of the changes that other hosts make, from now on.
+    /// Wakes a waiter, from now on, when another host changes the store.
     pub fn attach(address: &StoreAddress, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         let system = |error: io::Error| StoreError::io("the waiter of the store's server", error);
         let waker = waiter.waker().map_err(system)?;

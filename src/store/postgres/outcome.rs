@@ -1,4 +1,4 @@
-//! Writes whose commit had no answer: what became of them is asked on a new connection.
+//! Writes whose commit was not answered: a new connection is used to find out whether they are committed.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::store::{StoreError, sql::PostgresConnection};
 /// A write whose commit was sent.
 #[derive(Debug)]
 pub(super) struct SentWrite<'a> {
-    /// Its number in the server.
+    /// The number of its transaction on the server.
     pub transaction: &'a str,
     /// The run of the server that gave the number.
     pub server_run: &'a str,
@@ -19,8 +19,8 @@ pub(super) struct SentWrite<'a> {
     pub event: Option<(i64, i64)>,
 }
 
-/// Settles a write after its connection broke: `Ok` when it is committed. The connection goes on with the new client, whose
-/// run of the server is returned.
+/// Finds out on a new connection whether a write is committed, whose own connection broke: `Ok` when it is. `connection` goes on
+/// with the new client. Returns the text that identifies the run of the server.
 pub(super) fn settle(
     write: &SentWrite<'_>,
     connection: &PostgresConnection,

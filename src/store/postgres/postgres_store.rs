@@ -24,8 +24,8 @@ use crate::{
 
 /// One snapshot for all statements of a read.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-/// No other process waits for a read: it may compute for a while between two statements, as an import of a large file does on a busy
-/// machine.
+/// No other process waits for a read: it may compute for a while between two statements, as an import of a large file does on a
+/// busy machine.
 const LONG_PAUSE: &str = "SET LOCAL idle_in_transaction_session_timeout = '60s'";
 /// Under READ COMMITTED each statement sees what was committed before it began. A snapshot of the whole transaction would be
 /// older than the lock that it waits for, and would show tasks as free that the process before has claimed.
@@ -39,11 +39,11 @@ const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
 const TURN: &str = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
 const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
 const CLOCK_COLUMNS: usize = 2;
-/// The end of a schema's name after its store was moved to a file.
+/// The suffix of a schema's name after its store was moved to a file.
 pub(in crate::store) const MOVED_SCHEMA: &str = "_moved";
 /// How long a write waits for others; each connection sets it as `lock_timeout`.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server is asked again after a connection to it broke.
+/// How long to try to connect again after a connection broke.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// An open store on a server.
@@ -54,9 +54,9 @@ pub(in crate::store) struct PostgresStore {
     /// The root of the checkout that writes.
     root: String,
     clock: Clock,
-    /// The run of the server that the connection is to; `None` before the server was checked.
+    /// Identifies the run of the server; `None` before the server was checked.
     server_run: RefCell<Option<String>>,
-    /// How long to wait for other processes, when it is not the usual time.
+    /// How long to wait for other processes; `None` for the default.
     lock_timeout: Cell<Option<Duration>>,
 }
 
@@ -79,7 +79,8 @@ impl PostgresStore {
         schema::migrate(&connect::statements(address)?, address)
     }
 
-    /// Begins a read on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
+    /// Begins a read on one snapshot. A read whose connection breaks is not repeated, because the caller may have shown some of
+    /// it.
     pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
         let look = Look::now(&self.address.schema, &self.clock_expression());
         let is_due = look.as_ref().map_or("false", |look| &look.is_due);
@@ -91,7 +92,7 @@ impl PostgresStore {
         Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection), record })
     }
 
-    /// Refuses when the server allows only reading. Takes no lock.
+    /// Refuses when the server allows only reading. It takes no lock.
     pub fn check_writable(&self) -> Result<(), StoreError> {
         const WRITABLE: &str =
             "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean";
@@ -112,7 +113,7 @@ impl PostgresStore {
         }
     }
 
-    /// Begins a write: it has the lock of the project, and this host is recorded.
+    /// Begins a write, which has the lock of the project, and records that this host writes.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
@@ -133,7 +134,7 @@ impl PostgresStore {
         Ok(PostgresWrite { store: self, open, transaction, change: WriteTx::new(&self.connection, now, actor) })
     }
 
-    /// The server's time; `now` with a fixed clock.
+    /// The server's time; `now` when the clock is a fixed one.
     pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
         const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         if matches!(self.clock, Clock::Fixed(_)) {
@@ -157,7 +158,7 @@ impl PostgresStore {
         Ok(done)
     }
 
-    /// Lets a waiter hear of the changes that other hosts make.
+    /// Wakes a waiter when another host changes the store.
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         Listener::attach(&self.address, waiter)
     }
@@ -174,7 +175,7 @@ impl PostgresStore {
         self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), &set)).map(drop)
     }
 
-    /// The address, without a password.
+    /// The address, which shows no password when it is printed.
     pub const fn address(&self) -> &StoreAddress {
         &self.address
     }
@@ -187,8 +188,8 @@ impl PostgresStore {
         format!("SET LOCAL search_path TO \"{}\"", self.address.schema)
     }
 
-    /// Begins a transaction; returns what its statements answered too. A connection that broke since the last one is replaced. The
-    /// first one checks the server as well, so that a command waits for one answer less.
+    /// Begins a transaction; returns what its statements answered too. A connection that broke since the last one is replaced.
+    /// The first one checks the server as well, so that a command waits for one answer less.
     fn begin(&self, begin: &str, statements: &str) -> Result<(OpenTransaction<'_>, Vec<SimpleQueryRow>), StoreError> {
         let limit = self.lock_timeout.get().unwrap_or(LOCK_TIMEOUT) + self.address.answer_limit();
         let open = OpenTransaction { connection: &self.connection, limit, is_open: true };
@@ -218,7 +219,7 @@ impl PostgresStore {
         self.server_run.borrow().is_some()
     }
 
-    /// Checks the server, unless that was done.
+    /// Checks once that the server is fit for a store.
     pub fn check(&self) -> Result<(), StoreError> {
         if !self.is_checked() {
             let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), FACTS))?;
@@ -246,7 +247,7 @@ impl PostgresStore {
         }
     }
 
-    /// Sets on a new connection what was set on the one before.
+    /// Applies the settings of the connection before to a new one.
     fn set_up(&self) -> Result<(), StoreError> {
         let Some(timeout) = self.lock_timeout.get() else { return Ok(()) };
         let set = format!("SET lock_timeout = {}", timeout.as_millis().max(1));
@@ -330,7 +331,7 @@ impl PostgresStore {
 pub(in crate::store) struct PostgresRead<'a> {
     open: OpenTransaction<'a>,
     snapshot: ReadTx<'a>,
-    /// The statement by which this host has been heard of, when that is due.
+    /// The statement that records that this host works; `None` when that is not due.
     record: Option<String>,
 }
 
@@ -339,8 +340,8 @@ impl<'a> PostgresRead<'a> {
         &self.snapshot
     }
 
-    /// Ends it. Nothing was written, and everything was read, so a failure loses nothing. The answer is waited for: a connection
-    /// that ends with an unread answer is an error in the server's log.
+    /// Ends the read. Nothing was written, and everything was read, so a failure loses nothing. It waits for the answer, because
+    /// a connection that ends with an unread answer is an error in the server's log.
     pub fn end(self) {
         let Self { open, record, .. } = self;
         let (connection, limit) = (open.connection, open.limit);
@@ -362,12 +363,11 @@ pub(in crate::store) struct PostgresWrite<'a> {
 }
 
 impl<'a> PostgresWrite<'a> {
-    /// The transaction.
     pub const fn change(&self) -> &WriteTx<'a> {
         &self.change
     }
 
-    /// Commits it. When the connection breaks during the commit, the server is asked what became of it.
+    /// Commits the write. When the connection breaks during the commit, a new one is used to find out what became of it.
     /// After an error nothing is written, unless the error says that the outcome is unknown.
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { store, open, transaction, change } = self;
@@ -386,7 +386,7 @@ impl<'a> PostgresWrite<'a> {
     }
 }
 
-/// A number of a row; zero where there is none.
+/// Reads a number from a row; 0 where there is none.
 fn number(row: Option<&SimpleQueryRow>, column: usize) -> i64 {
     row.and_then(|row| row.get(column)?.parse().ok()).unwrap_or(0)
 }

@@ -58,8 +58,8 @@ macro_rules! json_texts {
         }
     };
 }
-/// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the items
-/// `value ->> 0` and so on. The type is `jsonb`, which is parsed once: `json` is parsed again for each item.
+/// A statement that reads the arrays of the JSON array `$1`: `json_rows!(before, after)`. Each is the column `value`, with the
+/// items `value ->> 0` and so on. The type is `jsonb`, which is parsed once: `json` is parsed again for each item.
 macro_rules! json_rows {
     ($before:expr, $after:expr) => {
         $crate::store::sql::Statement {
@@ -99,7 +99,8 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
     }
 }
 
-/// Runs a read that may run more than once: on a server the statements of a run are sent together, and a file is read once.
+/// Runs a read. On a server `run` is called several times, so that statements which do not depend on each other are sent
+/// together; for a file it is called once.
 #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "a server may fail in between"))]
 pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
     match conn {
@@ -109,7 +110,7 @@ pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> R
     }
 }
 
-/// The rows that a cursor fetches first, where nothing is known.
+/// The number of rows that a cursor fetches first by default.
 const USUAL_FETCH: usize = 64;
 
 /// Sees a row; returns whether it wants the next one.
@@ -124,7 +125,6 @@ pub(super) fn execute<'c, 's>(
     execute_on(conn.into(), sql.into(), values)
 }
 
-/// Every row of a query, read by `read`.
 pub(super) fn rows<'c, 's, T>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
@@ -149,7 +149,7 @@ pub(super) fn for_each<'c, 's>(
     for_each_expecting(conn, sql, values, USUAL_FETCH, see)
 }
 
-/// As [`for_each`], when probably so many rows are seen.
+/// As [`for_each`], for a caller that will probably see `expected` rows: a server sends so many at first.
 pub(super) fn for_each_expecting<'c, 's>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
@@ -191,9 +191,9 @@ fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue])
 /// How a server sends the rows of a query; a file is read row by row in both cases.
 #[derive(Debug, Clone, Copy)]
 enum Fetch {
-    /// All of them before the first is seen.
+    /// All rows before the first one is seen.
     All,
-    /// Some at a time, so that stopping early is cheap: first so many, then more.
+    /// Some rows at a time, so that stopping early is cheap: `first` rows, and then more.
     Cursor {
         #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a file is read row by row"))]
         first: usize,
@@ -256,13 +256,13 @@ fn for_each_sqlite(
     Ok(())
 }
 
-/// A value as the JSON text of a parameter: texts for a statement of `json_texts!`, and tuples for one of `json_rows!`.
+/// The JSON text for the parameter of a statement: an array of texts for `json_texts!`, an array of tuples for `json_rows!`.
 pub(super) fn json_of(value: &impl Serialize) -> Result<String, StoreError> {
     let unreadable = |error: serde_json::Error| StoreError::Unreadable { what: "JSON", value: error.to_string() };
     serde_json::to_string(value).map_err(unreadable)
 }
 
-/// Parses a stored value of a closed set.
+/// Parses a stored word; `what` names the kind of value in the error.
 pub(super) fn parse_value<T>(
     what: &'static str,
     text: &str,
@@ -279,7 +279,6 @@ pub(super) fn parse_id<T, E>(
     parse_value(what, text, |text| parse(text).ok())
 }
 
-/// Parses a stored id that may be null.
 pub(super) fn parse_optional_id<T, E>(
     what: &'static str,
     text: Option<String>,

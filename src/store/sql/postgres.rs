@@ -27,9 +27,9 @@ use crate::store::StoreError;
 
 /// The most rows that a cursor fetches at once.
 const MAX_FETCH: usize = 256;
-/// How many times as many it fetches the next time.
+/// The factor by which the number of fetched rows grows each time.
 const FETCH_GROWTH: usize = 4;
-/// How often a read whose statements are sent together is run to learn them.
+/// How often a read is run to learn the statements that can be sent together.
 const MAX_REHEARSALS: usize = 6;
 const INDEX_HINT: &str = " INDEXED BY ";
 /// How long a statement may take: the server ends it before, unless it is out of reach.
@@ -54,12 +54,11 @@ impl PostgresConnection {
         Self { client: RefCell::new(client), address, cursors: Cell::new(0), together: RefCell::default() }
     }
 
-    /// Goes on with another client, after this one's connection broke.
+    /// Replaces the client after its connection broke.
     pub(in crate::store) fn replace_client(&self, client: PostgresClient) {
         *self.client.borrow_mut() = client;
     }
 
-    /// Whether the connection is of no more use.
     pub(in crate::store) fn is_broken(&self) -> bool {
         self.client.borrow().is_broken()
     }
@@ -69,7 +68,7 @@ impl PostgresConnection {
         self.batch_within(STATEMENT_LIMIT, statements)
     }
 
-    /// As [`PostgresConnection::batch`], with a limit of its own.
+    /// As [`PostgresConnection::batch`], with another time limit.
     pub(in crate::store) fn batch_within(
         &self,
         limit: Duration,
@@ -83,7 +82,6 @@ impl PostgresConnection {
         Ok(messages.into_iter().filter_map(row).collect())
     }
 
-    /// Runs the migrations that are missing.
     pub(in crate::store) fn migrate(&self, runner: &Runner) -> Result<(), StoreError> {
         let ran = self.client.borrow_mut().run(MIGRATION_LIMIT, async |client| runner.run_async(client).await);
         match ran.map_err(|error| store_error(error, &self.address))? {
@@ -101,9 +99,9 @@ impl PostgresConnection {
         self.client.borrow_mut().call(limit, work).map_err(|error| store_error(error, &self.address))
     }
 
-    /// Runs a read until all of its statements are answered, and sends those that a run misses at once. Each exchange with a server
-    /// takes a way there and back, so a read takes as many as its statements depend on each other, and not one for each. In all
-    /// runs but the last a statement that is not answered yet has no rows.
+    /// Calls `run` until all statements of the read are answered, and sends those that a call misses together. So a read takes
+    /// as many exchanges with the server as its statements depend on each other, and not one for each statement. In every call
+    /// but the last, a statement that is not answered yet has no rows.
     pub(in crate::store) fn together<R>(&self, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
         let _end = EndTogether(self);
         self.together.replace(Some(Together { rehearses: true, ..Together::default() }));
@@ -237,8 +235,8 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// Reads through a cursor, `first` rows and then more at a time, so that stopping early is cheap. The end of the transaction
-    /// closes it.
+    /// Reads through a cursor: `first` rows, and then more at a time, so that stopping early is cheap. The end of the
+    /// transaction closes the cursor.
     pub(super) fn for_each(
         &self,
         sql: &str,
@@ -276,7 +274,7 @@ impl PostgresConnection {
 #[derive(Debug, Default)]
 struct Together {
     known: HashMap<String, Answer>,
-    /// What the run has asked that is not known.
+    /// The statements of this run that have no answer yet.
     missed: Vec<Missed>,
     rehearses: bool,
 }

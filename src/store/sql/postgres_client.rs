@@ -24,7 +24,7 @@ use tokio_postgres::{
     tls::{MakeTlsConnect, TlsConnect},
 };
 
-/// Moves bytes between client and server; returns what the server says unasked.
+/// Moves bytes between client and server; returns the messages that the server sends without a request.
 type Driver = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 type Notifications = Arc<Mutex<VecDeque<String>>>;
 
@@ -75,8 +75,8 @@ impl PostgresClient {
         Ok(Self { runtime, client, driver, notifications: Notifications::default(), is_broken: false })
     }
 
-    /// Runs `work`, which must be over within the limit. After the limit the connection is given up: an answer that still
-    /// comes would be taken for that of the next call.
+    /// Runs `work`, which must be over within the limit. After the limit the connection counts as broken: a late answer would be
+    /// taken for that of the next call.
     pub fn call<T: Send>(
         &mut self,
         limit: Duration,
@@ -89,7 +89,7 @@ impl PostgresClient {
         })
     }
 
-    /// As [`PostgresClient::call`], for work whose result is the caller's own.
+    /// As [`PostgresClient::call`], for work that returns any value, also an error of its own.
     pub fn run<R: Send>(
         &mut self,
         limit: Duration,
@@ -119,7 +119,8 @@ impl PostgresClient {
         done
     }
 
-    /// Waits for a notification until the limit; returns whether one came. Ends early, as at the limit, when `stop` is over.
+    /// Waits for a notification, at most for the limit; returns whether one came. When `stop` is over, it returns `false` at
+    /// once.
     pub fn wait_notified(
         &mut self,
         limit: Duration,
@@ -139,7 +140,7 @@ impl PostgresClient {
         })
     }
 
-    /// Waits until the limit for a notification with this payload; returns whether it came.
+    /// Waits for a notification with this payload, at most for the limit; returns whether it came.
     pub fn wait_for_payload(&mut self, limit: Duration, payload: &str) -> Result<bool, CallError> {
         let notifications = Arc::clone(&self.notifications);
         self.run(Duration::MAX, async |_| {
@@ -150,7 +151,6 @@ impl PostgresClient {
         })
     }
 
-    /// Whether the connection is of no more use.
     pub const fn is_broken(&self) -> bool {
         self.is_broken
     }
@@ -160,7 +160,7 @@ fn lock(notifications: &Notifications) -> MutexGuard<'_, VecDeque<String>> {
     notifications.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Moves what can be moved now. Ready at the end of the connection, with its reason.
+/// Moves the bytes that can be moved now. It is ready when the connection has ended, with the reason.
 fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_>) -> Poll<Option<Error>> {
     loop {
         match driver(cx) {
@@ -175,7 +175,7 @@ fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_
     }
 }
 
-/// Whether nothing can be asked after this error.
+/// Whether the connection cannot be used after this error.
 fn ends_connection(error: &Error) -> bool {
     match error.as_db_error() {
         Some(answer) => matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),

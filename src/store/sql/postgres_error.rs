@@ -23,7 +23,7 @@ impl From<Error> for StoreError {
     }
 }
 
-/// The error of a call. `address` is the server's, without a password.
+/// Translates the error of a call. `address` is the server's, without a password.
 pub(in crate::store) fn store_error(error: CallError, address: &str) -> StoreError {
     let address = address.to_owned();
     match error {
@@ -108,7 +108,7 @@ fn is_cut_off(error: &Error) -> bool {
     matches!(kind, Some(BrokenPipe | ConnectionReset | TimedOut | UnexpectedEof))
 }
 
-/// Whether a server's words are none of PostgreSQL's protocol.
+/// Whether the server's answer is not in PostgreSQL's protocol.
 pub(in crate::store) fn is_garbled(error: &CallError) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput};
     let CallError::Failed(error) = error else { return false };

@@ -56,12 +56,11 @@ impl OwnedBound {
     }
 }
 
-/// The values of a statement with their types.
 pub(super) fn bind<'a>(values: &'a [&dyn ToValue]) -> Vec<Bound<'a>> {
     values.iter().map(|value| Bound(value.to_value(), value.value_type())).collect()
 }
 
-/// The parameters of a statement.
+/// The parameters of a statement in the form that the client takes.
 pub(super) fn typed<'a>(bound: &'a [Bound<'a>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     let type_of = |kind| match kind {
         ValueType::Integer => Type::INT8,

@@ -14,16 +14,16 @@ use crate::store::StoreError;
 #[derive(Debug)]
 pub enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
-    /// Of a server.
+    /// A row from a server.
     #[cfg(feature = "postgres")]
     Postgres(&'a tokio_postgres::Row),
 }
 
 impl Row<'_> {
-    /// The value of a column.
+    /// Reads the value of a column.
     ///
     /// # Errors
-    /// When the value is none of this type.
+    /// When the value is not of this type.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T, StoreError> {
         let value = self.value(column)?;
         T::from_value(value).ok_or_else(|| match (T::MEANING, value) {
@@ -35,7 +35,7 @@ impl Row<'_> {
         })
     }
 
-    /// The value of a column, of whatever type it is.
+    /// The value of a column, whatever its type.
     pub fn value(&self, column: usize) -> Result<Value<'_>, StoreError> {
         match self {
             Self::Sqlite(row) => sqlite_value(row, column),
@@ -44,7 +44,7 @@ impl Row<'_> {
         }
     }
 
-    /// The name of a column; `None` behind the last one.
+    /// The name of a column; `None` after the last one.
     pub fn column_name(&self, column: usize) -> Option<&str> {
         match self {
             Self::Sqlite(row) => row.as_ref().column_name(column).ok(),

@@ -12,7 +12,7 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The type of a value. PostgreSQL must know that of a NULL too.
+/// The type of a value. PostgreSQL must know the type of a NULL too.
 #[cfg(feature = "postgres")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
@@ -26,7 +26,7 @@ pub enum ValueType {
 pub trait ToValue {
     fn to_value(&self) -> Value<'_>;
 
-    /// The type of the parameter, of a NULL too.
+    /// The type of the parameter, which must be known even for NULL.
     #[cfg(feature = "postgres")]
     fn value_type(&self) -> ValueType;
 }
@@ -55,7 +55,7 @@ pub trait FromValue: Sized {
     /// The meaning of a text that must be one of a set; `None` where any value of the type will do.
     const MEANING: Option<&'static str> = None;
 
-    /// Reads a value; `None` when it is none of this type.
+    /// Converts a value; `None` when it is not of this type.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 

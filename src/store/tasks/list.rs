@@ -73,7 +73,8 @@ const READY_ELSEWHERE: Statement<'_> = select!(
      ORDER BY t.priority, t.created_at, t.id"
 );
 
-/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably after so many.
+/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`. It will probably see
+/// `expected` tasks.
 pub fn for_each_ready(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
@@ -84,8 +85,8 @@ pub fn for_each_ready(
     for_each_row(tx, READY, role, lane, expected, |row| see(row::read(row)?))
 }
 
-/// Passes the summaries of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably
-/// after so many. It reads one table, where whole tasks need five.
+/// Passes the summaries of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`. It will
+/// probably see `expected` of them. This reads one table, where whole tasks need five.
 pub fn for_each_ready_summary(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
@@ -167,7 +168,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError>
     sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now], row::read)
 }
 
-/// The path globs of all tasks that others than `claimant` have claimed.
+/// The paths of all tasks that claimants other than `claimant` have.
 pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
     sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
         Ok(HeldPaths {
@@ -178,7 +179,7 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
     })
 }
 
-/// The claimant's most recently claimed task that is still theirs, and its lane.
+/// The task, with its lane, that the claimant has claimed most recently and still has.
 pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
     sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
         let id = row.get::<TaskId>(0)?;
@@ -186,7 +187,7 @@ pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId
     })
 }
 
-/// The number of claimed tasks in a lane, without `except`.
+/// The number of claimed tasks in a lane, not counting `except`.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -> Result<i64, StoreError> {
     let except = except.map_or("", TaskId::as_str);
     let count = sql::first(tx.conn(), COUNT_HELD_IN_LANE, &[&lane, &except], |row| row.get(0))?;

@@ -60,7 +60,7 @@ const INSERT_CHECKS: Statement<'_> = json_rows!(
     ""
 );
 
-/// Passes the tasks of these ids that there are to `see`, in no order.
+/// Passes the existing tasks among these ids to `see`, in no particular order.
 pub fn for_each_of(
     tx: &ReadTx<'_>,
     ids: &[&TaskId],
@@ -75,7 +75,7 @@ pub fn for_each_of(
     Ok(())
 }
 
-/// Those of these ids that are tasks.
+/// Selects from `ids` those of existing tasks.
 pub fn existing(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
     among(tx, EXISTING, ids)
 }

@@ -49,7 +49,7 @@ pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreEr
     sql::rows(tx.conn(), DEPENDENCIES, &[&id], |row| row.get(0))
 }
 
-/// The open dependencies of a task.
+/// The dependencies of a task that are not done, each with the reason why the task waits for it.
 pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, StoreError> {
     let found = sql::rows(tx.conn(), WAITING, &[&id], |row| {
         let on = row.get::<TaskId>(0)?;
@@ -59,7 +59,6 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, S
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The tasks that depend on a task, with their statuses.
 pub fn dependents(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(TaskId, TaskStatus)>, StoreError> {
     sql::rows(tx.conn(), DEPENDENTS, &[&id], |row| {
         let status = row.get::<TaskStatus>(1)?;

@@ -58,7 +58,7 @@ macro_rules! select {
 }
 pub(super) use {columns, select};
 
-/// The task of a row of `select!`.
+/// Reads the task in a row of a `select!` query.
 pub(super) fn read(row: &Row<'_>) -> Result<Task, StoreError> {
     let list = |column: usize| -> Result<Vec<String>, StoreError> {
         let text: Option<String> = row.get(column)?;

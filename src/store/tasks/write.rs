@@ -139,7 +139,7 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
     }
 }
 
-/// Puts a task into a lane, or takes it out of its lane.
+/// Puts a task into a lane; `None` takes it out of its lane.
 pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), UPDATE_LANE, &[&id, &lane, &tx.now()])?;
     Ok(())

@@ -7,19 +7,19 @@ use crate::{
     supervisor::{SinkError, job_dir::StartSpec},
 };
 
-/// Which stream, its bytes, and a place that tells head from tail; or what an event says.
+/// An output item's stream, bytes and place (from its segment and origin), or an event's text.
 type Kept = Result<(ItemType, Vec<u8>, i64), String>;
 
-/// A store as far as a recorder sees it.
+/// A store as a recorder sees it.
 #[derive(Default)]
 struct Rows {
-    /// By place: what is kept of it, or the gap's bytes.
+    /// The stored items by their sequence numbers.
     items: BTreeMap<i64, Kept>,
     batches: usize,
     refuses: bool,
     gap: Option<i64>,
     dir: PathBuf,
-    /// The most that ever lay in the files, in bytes.
+    /// The largest size that the files ever had together, in bytes.
     most: u64,
 }
 
@@ -33,7 +33,7 @@ impl Rows {
             .sum()
     }
 
-    /// A reader's view of a stream, gaps as `#`.
+    /// The output of a stream as a reader gets it, with gaps as `#`.
     fn text(&self, stream: ItemType) -> Vec<u8> {
         let mut text = Vec::new();
         for item in self.items.values() {
@@ -122,7 +122,7 @@ fn what_fits_is_kept_whole_whatever_its_pieces() {
             }
             assert_eq!(rows.text(ItemType::Stdout), all, "{max} in pieces of {piece}");
             assert!(!recorder.is_truncated() && recorder.output_bytes() == i64::try_from(max).unwrap());
-            // One byte more, and something in the middle goes.
+            // With one more byte, something in the middle is dropped.
             recorder.push(ItemType::Stderr, b"!", at(0));
             recorder.flush(at(0), &mut rows);
             assert!(recorder.is_truncated() && rows.most <= max && rows.kept() <= max);
@@ -158,7 +158,7 @@ fn of_more_than_fits_head_and_tail_stay_with_one_gap_and_never_more_than_that() 
         let events = rows.items.values().filter(|item| matches!(item, Err(said) if said.starts_with('e'))).count();
         assert_eq!(events, all.len().div_ceil(piece));
 
-        // Another beginning goes on where this one was.
+        // Another attempt continues after this one.
         let totals = Totals {
             next_seq: recorder.next_seq,
             stdout_bytes: recorder.total_bytes[0],

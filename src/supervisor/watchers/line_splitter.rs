@@ -1,27 +1,28 @@
-//! Lines of a stream, put together from chunks that are cut anywhere.
+//! Puts the lines of a stream together from chunks that may be cut anywhere.
 
 use std::{borrow::Cow, time::Duration};
 
 use crate::domain::ansi;
 
-/// The longest line, in bytes. A longer one is looked at in parts of this length.
+/// The longest line, in bytes. A longer line is matched in parts of at most this length.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
-/// The silence after which the beginning of a line is looked at: it may be a prompt.
+/// The silence after which an unfinished line is matched: it may be a prompt.
 pub(super) const IDLE_DELAY: Duration = Duration::from_millis(150);
 
-/// The beginning of an unfinished line, and the watchers that have counted it already.
+/// An unfinished line, and the watchers that have counted it already.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter {
     partial: Vec<u8>,
     /// The last line ended with a carriage return: a newline right after it belongs to that line.
     ended_with_cr: bool,
     due: Option<Duration>,
-    /// A bit for each watcher that has matched what is held.
+    /// One bit for each watcher that has matched the unfinished line.
     counted_by: u32,
 }
 
 impl LineSplitter {
-    /// Takes a chunk, and shows each line that is over by now, with the watchers that have counted it already.
+    /// Adds a chunk and calls `see` for each line that it completes, with one bit for each watcher that has counted the line
+    /// already.
     pub fn push(&mut self, chunk: &[u8], now: Duration, mut see: impl FnMut(&[u8], u32)) {
         let mut rest = chunk;
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -44,13 +45,13 @@ impl LineSplitter {
         }
     }
 
-    /// When what is held is to be looked at.
+    /// When the unfinished line is to be matched; `None` when there is nothing new to match.
     pub const fn due(&self) -> Option<Duration> {
         self.due
     }
 
-    /// The beginning of the line, when its time has come; asked once for each silence. A character that is not whole is left
-    /// out.
+    /// The unfinished line, when the silence after it has lasted long enough; returned once for each silence. An incomplete
+    /// character at its end is left out.
     pub fn idle_partial(&mut self, now: Duration) -> Option<(&[u8], u32)> {
         if self.due.is_none_or(|due| now < due) {
             return None;
@@ -59,19 +60,19 @@ impl LineSplitter {
         self.partial.get(..complete_length(&self.partial)).map(|held| (held, self.counted_by))
     }
 
-    /// Notes who has counted what is held.
+    /// Sets the watchers that have counted the unfinished line, one bit for each.
     pub const fn set_counted_by(&mut self, counted: u32) {
         self.counted_by = counted;
     }
 
-    /// Shows what is held as a line: no more comes.
+    /// Passes an unfinished line to `see`, because the output has ended.
     pub fn finish(&mut self, mut see: impl FnMut(&[u8], u32)) {
         if !self.partial.is_empty() {
             self.finish_line(b"", &mut see);
         }
     }
 
-    /// A line is over with these bytes.
+    /// Ends the line with these bytes.
     fn finish_line(&mut self, part: &[u8], see: &mut impl FnMut(&[u8], u32)) {
         if self.partial.is_empty() && part.len() <= MAX_LINE_BYTES {
             see(part, 0);
@@ -83,7 +84,7 @@ impl LineSplitter {
         (self.counted_by, self.due) = (0, None);
     }
 
-    /// A line goes on with these bytes; what is too long is shown in parts that end with a whole character.
+    /// Continues the line with these bytes. A line that is too long is passed on in parts that end with a complete character.
     fn append(&mut self, mut part: &[u8], see: &mut impl FnMut(&[u8], u32)) {
         self.ended_with_cr = false;
         while self.partial.len() + part.len() > MAX_LINE_BYTES {
@@ -99,7 +100,7 @@ impl LineSplitter {
     }
 }
 
-/// How many of these bytes come before a character at their end that is not whole.
+/// The number of bytes before an incomplete character at the end.
 fn complete_length(bytes: &[u8]) -> usize {
     let end = bytes.get(bytes.len().saturating_sub(3)..).unwrap_or_default();
     for (back, byte) in end.iter().rev().enumerate() {
@@ -115,7 +116,7 @@ fn complete_length(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// A line as it is read: without what only moves, colours and names things.
+/// The visible text of a line, without escape sequences and control characters.
 pub(super) fn visible_line(line: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(line);
     // The second set of control characters begins with this byte, and so do others.
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(parts.concat(), long.as_bytes());
         let cut: Vec<&[u8]> = long.as_bytes().chunks(1000).collect();
         assert_eq!(lines(&cut), parts);
-        // One that is just as long as it may be is whole.
+        // A line of exactly the longest length stays whole.
         let fits = format!("{}\n", "x".repeat(MAX_LINE_BYTES));
         assert_eq!(lines(&[fits.as_bytes()]).len(), 1);
         assert_eq!(lines(&[&fits.as_bytes()[..MAX_LINE_BYTES], b"\n"]).len(), 1);

@@ -38,9 +38,9 @@ pub struct WatchEvent {
     pub hits: i64,
     /// The line, masked.
     pub payload: String,
-    /// `event`, `watcher`, `stream`, `hits`, and how many `matches` this item stands for, as JSON text; of several, `unlisted` counts those whose lines no item holds. At the end of a
-    /// cooldown also `more`: how many matches its notification reports; the event is then `more` when all had items of
-    /// their own.
+    /// JSON text with `event`, `watcher`, `stream`, `hits` and `matches` (how many matches the item stands for). With several
+    /// matches, `unlisted` counts those whose lines no item holds. At the end of a cooldown it also has `more`: how many matches
+    /// the notification reports. `event` is then `more` when all of them had items of their own.
     pub meta: String,
     /// The end of the key of the item's notification, if it sends one.
     pub notification_key: Option<String>,
@@ -62,7 +62,7 @@ struct ActiveWatcher {
     cooldown: Option<Cooldown>,
 }
 
-/// Whether a run can have these watchers.
+/// Checks that a job can have these watchers.
 ///
 /// # Errors
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
@@ -71,10 +71,10 @@ pub fn compile(watchers: &[Watcher]) -> Result<(), Refusal> {
 }
 
 impl Watchers {
-    /// Watchers as they stand.
+    /// Creates the watchers from their stored states, which have the matches of earlier attempts.
     ///
     /// # Errors
-    /// [`Refusal::Usage`] as [`compile`] has it.
+    /// [`Refusal::Usage`] as for [`compile`].
     pub fn new(standing: &[WatcherState]) -> Result<Self, Refusal> {
         let compiled = patterns::compile_all(standing.iter().map(|one| &one.watcher))?;
         let at_work = |(one, regex): (&WatcherState, Regex)| ActiveWatcher {
@@ -87,7 +87,7 @@ impl Watchers {
         Ok(Self { active, stdout: LineSplitter::default(), stderr: LineSplitter::default() })
     }
 
-    /// Looks at what was just printed.
+    /// Matches the lines that this output completes.
     pub fn feed(&mut self, stream: ItemType, chunk: &[u8], now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { active: watchers, stdout, stderr } = self;
@@ -104,13 +104,13 @@ impl Watchers {
         noticed
     }
 
-    /// When it is to be called next without any output.
+    /// When [`tick`](Self::tick) is due even without output.
     pub fn due(&self) -> Option<Duration> {
         let cooldowns = self.active.iter().filter_map(|one| one.cooldown.as_ref()?.due());
         cooldowns.chain(self.stdout.due()).chain(self.stderr.due()).min()
     }
 
-    /// Looks at what came and then stayed without an end for a while, and tells what a storm brought.
+    /// Matches unfinished lines after a silence, and reports the matches that were held back by cooldowns which are over.
     pub fn tick(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { active: watchers, stdout, stderr } = self;
@@ -127,7 +127,7 @@ impl Watchers {
         noticed
     }
 
-    /// The output is over: looks at what is left of it, and tells everything.
+    /// Matches the rest of the output and reports all matches that were held back. Call it when the output has ended.
     pub fn finish(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { active: watchers, stdout, stderr } = self;
@@ -143,7 +143,7 @@ impl Watchers {
     }
 }
 
-/// Looks at a line for everybody who has not counted it; answers who has now.
+/// Matches a line against the watchers that have not counted it. Returns one bit for each watcher that has counted it now.
 fn match_line(
     watchers: &mut [ActiveWatcher],
     stream: ItemType,
@@ -209,7 +209,7 @@ impl ActiveWatcher {
         });
     }
 
-    /// Ends the cooldown, and tells what has not been told.
+    /// Ends the cooldown and reports the matches that it held back.
     fn end_cooldown(&mut self, place: usize, noticed: &mut Vec<WatchEvent>) {
         let Some(Suppressed { unnotified: unsaid, without_item: held, last }) =
             self.cooldown.take().and_then(Cooldown::finish)
@@ -238,9 +238,9 @@ impl ActiveWatcher {
     }
 }
 
-/// A line as an item holds it.
+/// The text of a line in an item: masked and shortened.
 fn display_line(line: &str) -> String {
-    // A secret that is cut is no known form any more; so it is masked first, in a bit more than is shown.
+    // A secret that was cut is not recognized any more. So the line is masked first, in a longer part than is shown.
     let near: String = line.chars().take(MAX_DISPLAYED_CHARS * 4).collect();
     let masked = secrets::mask(&near);
     if masked.chars().nth(MAX_DISPLAYED_CHARS).is_none() {
@@ -371,7 +371,7 @@ mod tests {
         let matches =
             |noticed: &[WatchEvent]| noticed.iter().map(|one| meta(one)["matches"].as_i64().unwrap()).sum::<i64>();
         assert_eq!(matches(&noticed) + matches(&rest), 100);
-        // Then it begins anew.
+        // Then another cooldown begins.
         assert_eq!(watching.feed(OUT, b"x\n", ms(1_001))[0].notification_key.as_deref(), Some("match-0-101"));
         assert_eq!((watching.due(), watching.finish(ms(1_001))), (None, vec![]));
     }
@@ -380,7 +380,7 @@ mod tests {
     fn few_matches_at_once_have_an_item_each_and_a_word_on_those_without_a_message() {
         let mut watching = watching(&[plain("x")]);
         assert_eq!(watching.feed(OUT, b"x\nx\nx\n", NOW).len(), 3);
-        // Also when the tick came late.
+        // So it is when the tick comes late.
         let late = watching.feed(OUT, b"x\n", ms(5_000));
         assert_eq!(payloads(&late), ["seen matched 2 times more within a second", "x"]);
         assert_eq!((&meta(&late[0])["event"], &meta(&late[0])["matches"]), (&"more".into(), &0.into()));

@@ -1,4 +1,4 @@
-//! Watchers' expressions: few, short, and matched in time that grows with the line only.
+//! Compiles watchers' regular expressions: few, short, and matched in time that grows only with the line's length.
 
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
@@ -8,10 +8,10 @@ use crate::domain::{
     job_output::{MAX_REGEX_BYTES, MAX_WATCHERS, Watcher},
 };
 
-/// How large a compiled expression may be, and what it may remember while it matches, in bytes.
+/// The largest size of a compiled expression, and of its cache while it matches, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-/// Compiles the expressions of all watchers.
+/// Compiles the expressions of all watchers, in order.
 ///
 /// # Errors
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
@@ -36,7 +36,7 @@ fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
     let regex = built.map_err(|error| {
         match error {
             regex::Error::CompiledTooBig(_) => usage("the expression is too large: count or repeat less".into()),
-            // Its last line says what is wrong, those before draw it.
+            // The last line of the message says what is wrong; the lines before it show where.
             error => {
                 let text = error.to_string();
                 let why = text.lines().last().unwrap_or_default().trim();
@@ -89,7 +89,7 @@ mod tests {
             let error = compile_all([watcher("fine"), watcher(regex)].iter()).unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("watcher 2"), "{error}");
         }
-        // One that may match without it is taken.
+        // An expression that can also match without a newline is accepted.
         for regex in [r"foo\n?bar", r"a\n|b", r"[\n ]x", r"\s+x", r"(?m)^a$", r"[^a]"] {
             assert!(compile_all([watcher(regex)].iter()).is_ok(), "{regex}");
         }

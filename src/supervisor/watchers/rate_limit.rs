@@ -1,37 +1,37 @@
-//! A storm of matches of one watcher: some items of their own, then one for the rest; one message at once, then one for the
-//! rest.
+//! Limits the reports of one watcher in a burst of matches: the first matches get items of their own and one item stands for the
+//! rest; one notification is sent at once and another one for the rest.
 
 use std::time::Duration;
 
 use crate::domain::job::ItemType;
 
-/// How long the matches after a first one are told together.
+/// How long the matches after a first one are reported together.
 const COOLDOWN: Duration = Duration::from_secs(1);
 /// How many matches have items of their own within that time.
 const MAX_ITEMS: i64 = 20;
 
-/// How much of a line is kept, in bytes: more than is shown of it.
+/// How much of a line is kept, in bytes: more than an item shows.
 const MAX_KEPT_LINE_BYTES: usize = 16 * 1024;
 
-/// The way of a match.
+/// How a match is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reporting {
-    /// An item, and a message at once.
+    /// With an item, and a notification at once.
     Immediate,
-    /// An item; its message comes with those of the others.
+    /// With an item; one notification for several matches follows at the end of the cooldown.
     ItemOnly,
-    /// It is told with others in the item that ends the cooldown.
+    /// Together with others, in the item that ends the cooldown.
     Summarized,
 }
 
-/// The end of a cooldown.
+/// The matches that a cooldown has held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Suppressed {
-    /// How many matches had no message of their own.
+    /// How many matches had no notification of their own.
     pub unnotified: i64,
     /// How many of these had no item either.
     pub without_item: i64,
-    /// The last of those: its stream and the beginning of its line.
+    /// The last match without an item: its stream and the beginning of its line.
     pub last: Option<(ItemType, String)>,
 }
 
@@ -44,22 +44,22 @@ pub(super) struct Cooldown {
 }
 
 impl Cooldown {
-    /// After the first match, which is told at once.
+    /// Starts the cooldown after a first match, which was reported at once.
     pub fn start(now: Duration) -> Self {
         Self { until: now + COOLDOWN, items: 1, suppressed: Suppressed { unnotified: 0, without_item: 0, last: None } }
     }
 
-    /// Whether it is over.
     pub fn is_over(&self, now: Duration) -> bool {
         now >= self.until
     }
 
-    /// When there is something to be said at its end.
+    /// When the cooldown must be ended to report the matches it held back; `None` when there are none.
     pub fn due(&self) -> Option<Duration> {
         (self.suppressed.unnotified > 0).then_some(self.until)
     }
 
-    /// Another match. Of a line that is told with others only so much is kept; in a storm nothing is done with it yet.
+    /// Counts another match and decides how it is reported. When the match gets no item, only the beginning of its line is kept,
+    /// and masking is left to the end of the cooldown.
     pub fn add_match(&mut self, stream: ItemType, line: &str) -> Reporting {
         self.suppressed.unnotified += 1;
         if self.items < MAX_ITEMS {
@@ -74,7 +74,7 @@ impl Cooldown {
         Reporting::Summarized
     }
 
-    /// The report at its end.
+    /// The matches that were held back; `None` when there were none.
     pub fn finish(self) -> Option<Suppressed> {
         (self.suppressed.unnotified > 0).then_some(self.suppressed)
     }

@@ -160,7 +160,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads a document.
+/// Parses an exec request's JSON document.
 ///
 /// # Errors
 /// `usage` with the place of an unknown, repeated or mistyped field.
@@ -178,12 +178,12 @@ pub(super) fn read(text: &str) -> Result<ExecDocument, Refusal> {
     Ok(document)
 }
 
-/// A usage error that names the place.
+/// A usage error about the field or the other part of the document that `place` names.
 pub(super) fn usage_error(place: &str, why: impl fmt::Display) -> Refusal {
     Refusal::Usage { why: format!("{place} {why}") }
 }
 
-/// A text of the document as an error repeats it: quoted, escaped and cut.
+/// Quotes, escapes and shortens a text of the document for an error message.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", excerpt(text))
 }

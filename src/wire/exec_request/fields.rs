@@ -10,13 +10,13 @@ use crate::domain::{Refusal, RoutingKey};
 /// The longest span of time, in seconds: a hundred years.
 const MAX_DURATION_SECS: f64 = 100.0 * 366.0 * 24.0 * 60.0 * 60.0;
 
-/// The session that a job or a list is about.
+/// Parses the field `session_id`: the session to which a job or a list of jobs belongs.
 pub(super) fn session_key(text: Option<&str>) -> Result<Option<RoutingKey>, Refusal> {
     let key = text.map(RoutingKey::parse).transpose();
     key.map_err(|why| Refusal::Usage { why: format!("session_id: {why}") })
 }
 
-/// A duration in seconds, greater than zero; fractions are allowed.
+/// Converts a number of seconds, which may have a fraction and must be greater than zero. `name` is the field in the error.
 pub(super) fn seconds(name: &str, number: Option<&Number>) -> Result<Option<Duration>, Refusal> {
     let Some(number) = number else { return Ok(None) };
     let seconds = number.as_f64().unwrap_or_default();
@@ -28,7 +28,7 @@ pub(super) fn seconds(name: &str, number: Option<&Number>) -> Result<Option<Dura
         .ok_or_else(|| usage_error(name, format!("must be more than 0 and at most a hundred years, not {number}")))
 }
 
-/// A duration in whole milliseconds, which may be zero.
+/// Converts whole milliseconds, which may be zero. `name` is the field in the error.
 pub(super) fn millis(name: &str, millis: Option<u64>) -> Result<Option<Duration>, Refusal> {
     let duration = millis.map(Duration::from_millis);
     match duration.filter(|duration| duration.as_secs_f64() > MAX_DURATION_SECS) {
@@ -37,7 +37,7 @@ pub(super) fn millis(name: &str, millis: Option<u64>) -> Result<Option<Duration>
     }
 }
 
-/// A member of a closed set of words.
+/// Parses one of the words in `all`. The error names all of them.
 pub(super) fn choice<T: ToString>(
     place: &str,
     text: Option<&str>,

@@ -105,10 +105,10 @@ pub enum ExecRequest {
     },
 }
 
-/// Reads a document.
+/// Parses an exec request. A request without an action runs a command in the foreground.
 ///
 /// # Errors
-/// `usage`, naming the place.
+/// `usage`, naming the field or the place of the error.
 pub fn parse(text: &str) -> Result<ExecRequest, Refusal> {
     let document = document::read(text)?;
     let Some(action) = document.action.as_deref() else {

@@ -52,9 +52,9 @@ pub struct SpawnParams {
     pub max_output_bytes: Option<u64>,
     /// The watchers of its output.
     pub watch: Vec<Watcher>,
-    /// Under which key its messages wait.
+    /// The key under which its messages wait.
     pub session: Option<RoutingKey>,
-    /// Which runs it waits for; empty for none.
+    /// The queue whose earlier jobs it waits for; empty for none.
     pub queue: Option<String>,
     /// Where it runs, when not here.
     pub cwd: Option<String>,

@@ -42,7 +42,7 @@ pub struct ParseError {
 }
 
 impl ImportFormat {
-    /// The form that a file's ending promises, if it promises one.
+    /// The format that a file name's extension implies. Returns `None` for any other extension.
     pub fn from_extension(ending: &str) -> Option<Self> {
         match ending.to_ascii_lowercase().as_str() {
             "jsonl" | "ndjson" => Some(Self::JsonLines),
@@ -51,7 +51,7 @@ impl ImportFormat {
         }
     }
 
-    /// The form that a text has.
+    /// Guesses the format from the text itself.
     pub fn detect(text: &str) -> Self {
         let mut meant = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = meant.next().unwrap_or_default();
@@ -66,10 +66,10 @@ impl ImportFormat {
     }
 }
 
-/// Reads every task of a file.
+/// Reads all tasks of a file. Detects the format when `form` is `None`.
 ///
 /// # Errors
-/// The first place that cannot be read, and why.
+/// The line of the first error, and its reason.
 pub fn parse(text: &str, form: Option<ImportFormat>) -> Result<Vec<RecordAtLine>, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match form.unwrap_or_else(|| ImportFormat::detect(text)) {
@@ -101,7 +101,7 @@ fn parse_json(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     let items: Vec<&RawValue> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(broken)?
     } else {
-        // A task of its own has no list of tasks; read it as one only when it does not.
+        // An object without a list of tasks is itself a task.
         match serde_json::from_str::<Tasks<'_>>(text) {
             Ok(found) => found.tasks,
             Err(error) if error.is_data() && error.to_string().starts_with("missing field") => {

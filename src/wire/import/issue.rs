@@ -56,10 +56,10 @@ pub enum IssueError {
     },
 }
 
-/// Reads every issue of a file. A list may be empty; a file may not.
+/// Reads all issues of a file. A list in it may be empty, but the file may not.
 ///
 /// # Errors
-/// The first place that cannot be read.
+/// The line of the first error, and its reason.
 pub fn parse_issues(text: &str) -> Result<Vec<IssueRecord>, IssueError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let invalid = |line, why: String| IssueError::Invalid(ParseError { line, why });

@@ -30,15 +30,15 @@ use crate::{
     wire::{ApprovalView, tool_input},
 };
 
-/// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
-/// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. Where no hook waits, the
-/// choice is taken in the agent's dialog, if that is recorded and shows exactly this call. A repeated answer changes nothing. An
-/// answer that `lasts` takes the option of the agent that is for further calls too. Inside a session, only the roles of the
-/// trusted `[approvals] roles` may answer.
+/// Answers a pending approval: `pending` → `allowed` or `denied`. The commit wakes the hook that waits for it, and marks the
+/// session busy at once, whether or not its hook still lives. Where no hook waits, the choice is typed into the agent's dialog,
+/// if the dialog's layout is recorded and it shows exactly this call. A repeated answer changes nothing. With `lasts`, the answer
+/// chooses the agent's option that also covers further calls. The asking session itself may not answer; inside a session, only
+/// the roles of the trusted `[approvals] roles` may.
 ///
 /// # Errors
-/// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for one that lasts
-/// where the agent is asked by a hook.
+/// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for a lasting
+/// answer where the agent asks through a hook.
 pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text_limits::check_line("reason", reason)).transpose()?;
     let asked = app.read(|tx| find(tx, id))?;

@@ -76,7 +76,7 @@ pub(super) fn describe(approval: &Approval) -> String {
     format!("permission: {}{colon}{about}", approval.tool)
 }
 
-/// Sets the answered session to busy, unless it waits for another answer.
+/// Sets the session of an answered approval to busy, unless it waits for another answer.
 pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_ours =
@@ -108,8 +108,8 @@ pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
     app.read(|tx| Ok(approvals::all(tx, !all)?.iter().map(ApprovalView::from).collect()))
 }
 
-/// Expires a pending request because of `why`: `pending` → `lapsed`. One that is answered stays as it is. A session that waits for
-/// nothing else becomes busy.
+/// Expires a pending request because of `why`: `pending` → `lapsed`. An answered request stays as it is. The session becomes
+/// busy when it waits for nothing else.
 ///
 /// # Errors
 /// `not_found`; store errors.

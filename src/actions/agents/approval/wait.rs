@@ -23,16 +23,17 @@ use crate::{
     wire::ApprovalView,
 };
 
-/// The pause between two questions to the backend whether a terminal is attached: one that was attached by the multiplexer's
-/// own command wakes no waiter.
+/// How often the backend is asked whether a terminal is attached: attaching with the multiplexer's own command notifies no
+/// waiter.
 const TERMINAL_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long a permission request waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalWait {
-    /// The time that every request waits; with zero none waits at all.
+    /// How long every request waits; with zero none waits at all.
     pub usual: Duration,
-    /// The time while a person watches or no terminal is attached to the session. The provider must let its hook run as long.
+    /// How long a request waits while a person watches or no terminal is attached to the session. The provider must let its hook
+    /// run as long.
     pub longest: Duration,
 }
 
@@ -53,7 +54,7 @@ impl ApprovalDecision {
     }
 }
 
-/// Waits until an approval is answered, at most for `limit`. `None` when it expired or was not answered in time: then the
+/// Waits until an approval is answered, at most for `limit`. Returns `None` when it expired or was not answered in time: then the
 /// provider asks the person itself, and a later answer is refused. A session that gets an answer becomes busy.
 ///
 /// # Errors
@@ -62,8 +63,8 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
     wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || None)
 }
 
-/// Like [`wait`], but for the longer time while a person watches or no terminal is attached to the session. An attached
-/// terminal ends it: the person is at the agent's window then.
+/// Like [`wait`], but for the longer time while a person watches or no terminal is attached to the session. The wait ends when a
+/// terminal is attached, because the person then sees the agent's own question.
 ///
 /// # Errors
 /// `not_found`; store errors.
@@ -94,8 +95,8 @@ pub fn wait_for_person(app: &App, session: &Session, id: i64, wait: ApprovalWait
     })
 }
 
-/// Whether a terminal is attached to the session. Without a backend, or without an answer of it, the session counts as a
-/// program in a person's terminal.
+/// Whether a terminal is attached to the session. When the session has no backend, or the backend does not answer, the agent is
+/// assumed to run in a person's terminal.
 fn has_terminal_attached(app: &App, session: &Session) -> bool {
     if session.adapter_script.is_none() {
         return true;
@@ -112,13 +113,13 @@ fn wait_while(
     mut worth_waiting: impl FnMut() -> Option<Duration>,
 ) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
-    // The agent would take a sentence of the hook for its own.
+    // Warnings are dropped: text that the hook prints would reach the agent.
     let mut no_warning = |_: &str| ();
     let mut outage = ServerOutage::new(&mut no_warning);
     let start = Instant::now();
     let mut limit = wait.usual;
     loop {
-        // An answer of the time of an outage is found afterwards.
+        // An answer that was given during an outage is found afterwards.
         let approval = outage.outlast(&waiter, Some(start + limit), || app.read(|tx| find(tx, id)))?;
         if approval.status != ApprovalStatus::Pending {
             break;
@@ -159,7 +160,7 @@ pub enum ApprovalChange {
 
 /// Calls `visit` with the pending requests, and then with each change, until `visit` breaks or `limit` is over. Meanwhile the
 /// caller counts as a person who watches: requests wait longer for an answer. Waits for changes of the store, without polling,
-/// and outlasts an outage of its server: `warn` receives a sentence.
+/// and continues after an outage of its server, for which `warn` gets a message.
 pub fn watch(
     app: &App,
     limit: Option<Duration>,

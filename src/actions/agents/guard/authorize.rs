@@ -1,4 +1,5 @@
-//! Decides on a tool call, by the rules of this project or of one around it, and records the decision. Reads the log of decisions.
+//! Decides on a tool call, by the rules of this project or of one around it, and records the decision. Reads the log of
+//! decisions.
 
 use std::{
     fs,
@@ -60,8 +61,8 @@ pub fn authorize_run(app: &App, run_id: &RunId, call: &ToolCall, entry_point: En
     }
 }
 
-/// Like [`authorize`], but abstains with `None` if no rules are configured, here or in a project around this one. For callers
-/// that then ask a person.
+/// Like [`authorize`], but returns `None` if no rules are configured, here or in a project around this one: the caller then asks
+/// a person.
 #[must_use]
 pub fn authorize_if_configured(
     app: &App,
@@ -73,8 +74,8 @@ pub fn authorize_if_configured(
     Some(record_or_deny(app, entry_point, Some(session), call, guard_decision))
 }
 
-/// Like [`authorize_if_configured`], for the permission request of a tool call. The same decision, recorded before the tool
-/// call, is not recorded a second time.
+/// Like [`authorize_if_configured`], for the permission request of a tool call. When the decision before the tool call was the
+/// same, it is not recorded a second time.
 #[must_use]
 pub fn authorize_permission(
     app: &App,
@@ -172,7 +173,7 @@ fn decide_by_enclosing(app: &App, session: &Session, call: &ToolCall) -> Option<
         let root: PathBuf = inner.enclosing()?.to_path_buf();
         let outer = Project::at(root.clone(), &app.env);
         inner = outer.clone();
-        // Rules are this user's: another one may write files into a directory above, such as /tmp.
+        // Only rules of this user count: another user may write files into a directory above, such as /tmp.
         if !is_own(&root) {
             continue;
         }
@@ -186,7 +187,7 @@ fn decide_by_enclosing(app: &App, session: &Session, call: &ToolCall) -> Option<
         if rules.is_unconfigured() {
             continue;
         }
-        // The lanes of the one project are not those of the other.
+        // This project's lanes mean nothing in the other project.
         let session = Session { lane: None, ..session.clone() };
         let decision = decide_with_rules(&rules, &outer, &session, call);
         let reason = format!("{} (by the rules of {})", decision.reason, root.display());

@@ -14,7 +14,7 @@ pub struct ToolCall {
     pub cwd: Option<PathBuf>,
     /// The role that the caller claims to have.
     pub role: Option<String>,
-    /// Whether the caller's shell finds this program under the name `fairway`, and the call runs it.
+    /// Whether the call runs this very Fairway program, which the caller's shell finds under the name `fairway`.
     pub runs_own_program: bool,
     /// The subject of the call in the caller's words, such as `rig` and `bead_id`. It is kept in the log and decides nothing.
     pub context: Map<String, Value>,
@@ -41,12 +41,11 @@ pub struct GuardDecision {
     /// Whether an allow rule matched, so that the provider need not ask a person.
     pub explicitly_allowed: bool,
     pub reason: String,
-    /// The rule that decided.
+    /// The rule that decided; `None` for a decision without one.
     pub rule: Option<String>,
 }
 
 impl GuardDecision {
-    /// A denial without a rule.
     pub fn denied(reason: impl Into<String>) -> Self {
         Self { allowed: false, explicitly_allowed: false, reason: reason.into(), rule: None }
     }

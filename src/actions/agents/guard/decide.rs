@@ -28,9 +28,9 @@ use crate::{
     store::lanes,
 };
 
-/// Maximum evaluation time. The steps of an evaluation are limited, so that only a machine at a standstill needs as long.
+/// Maximum evaluation time. The number of steps is limited too, so only a heavily loaded machine needs that long.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
-/// The maximum number of evaluations at a time. One that exceeds its time is answered, but goes on in its thread.
+/// Maximum number of concurrent evaluations. One that exceeds its time gets an answer, but its thread still counts here.
 const MAX_EVALUATIONS: usize = 64;
 /// Stack size of an evaluation, for the deepest text that is parsed.
 const STACK_BYTES: usize = 64 << 20;
@@ -60,7 +60,7 @@ pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     decide_with_rules(&LoadedRules::load(app), app, session, call)
 }
 
-/// Like [`decide`], with rules loaded before.
+/// Like [`decide`], with rules that the caller has loaded.
 #[must_use]
 pub fn decide_with_rules(loaded: &LoadedRules, app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     app.env.inject_test_fault();
@@ -180,7 +180,7 @@ pub struct LoadedRules {
     pub(super) rules: Option<Arc<Rules>>,
     pub(super) trust: GuardTrust,
     pub(super) root: PathBuf,
-    /// The digest of the trust record by which they are trusted; `None` without a record.
+    /// The digest of the trust record by which the rules are trusted; `None` without a record.
     pub digest: Option<String>,
 }
 
@@ -190,7 +190,7 @@ impl LoadedRules {
         Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone(), digest: None }
     }
 
-    /// Like [`Self::load`], with the digest of the trust record, for a server that others must be able to believe.
+    /// Like [`Self::load`], with the digest of the trust record, for a server whose clients check which rules it enforces.
     pub fn load_with_digest(app: &App) -> Self {
         Self { digest: trust::record_digest(&app.layers), ..Self::load(app) }
     }

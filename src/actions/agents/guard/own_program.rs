@@ -11,13 +11,13 @@ use crate::{
     os::executable,
 };
 
-/// The tools of providers that run a text in a new shell.
+/// The providers' tools that run shell text in a new shell.
 const SHELL_TOOLS: &[&str] = &["Bash", "run_shell_command", "shell_command"];
-/// The fields of a call of such a tool that do not change what is run.
+/// The fields of such a tool's input that do not change which program runs.
 const HARMLESS_FIELDS: &[&str] = &["description", "is_background", "run_in_background", "timeout", "timeout_ms"];
 
-/// Whether a call runs nothing but an agent's own commands of Fairway, by the program of this very process: a program of the same
-/// name that is found first, or lies in the worktree, is another one.
+/// Whether a call runs nothing but commands of Fairway for agents, by the executable of this process. Another program named
+/// `fairway` that the shell finds first does not count.
 pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
     own_programs(call).is_some_and(|programs| {
         let Some(own) = executable::current_executable().ok().and_then(|own| own.canonicalize().ok()) else {
@@ -27,12 +27,12 @@ pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
     })
 }
 
-/// The programs of a call that runs nothing but an agent's own commands; `None` for any other call.
+/// The programs of a call that runs nothing but commands of Fairway for agents; `None` for any other call.
 pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
     if let Some(tool) = own_tool(&call.tool) {
         return is_own_tool_call(tool, &call.input).then(Vec::new);
     }
-    // A name with another spelling is another tool: one of an MCP server, perhaps.
+    // A name with another spelling is another tool, perhaps of an MCP server.
     let is_shell = std::iter::once(&call.tool).chain(&call.aliases).any(|name| SHELL_TOOLS.contains(&name.as_str()));
     if !is_shell {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
     own_verb_programs(only_command(call)?)
 }
 
-/// Whether a call of Fairway's own server is one of an agent's own commands: it runs no command that the agent has written.
+/// Whether a call of a tool of Fairway's MCP server runs no command that the agent has written.
 fn is_own_tool_call(tool: &str, input: &Value) -> bool {
     let runs_check = || input.get("check").is_some_and(Value::is_string) && input.get("command").is_none();
     match tool {
@@ -68,7 +68,7 @@ fn runs(env: &Env, program: &str, own: &Path) -> bool {
     }
     let Some(path) = env.var_os(vars::PATH) else { return false };
     for dir in std::env::split_paths(path) {
-        // A directory that depends on where the command is run cannot be looked into here.
+        // A relative directory depends on where the command runs, so it cannot be searched here.
         if !dir.is_absolute() {
             return false;
         }

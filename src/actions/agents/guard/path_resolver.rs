@@ -24,7 +24,8 @@ pub(super) struct PathResolver {
 }
 
 impl PathResolver {
-    /// Locates `path`, relative to the directories `below`, each relative to the one before and the first to the base.
+    /// Resolves `path` and says whether it is inside the worktree. `path` is relative to the last of the directories `below`,
+    /// each of which is relative to the one before, and the first to the base.
     pub(super) fn locate(&self, path: &str, below: &[String]) -> PathLocation {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,
@@ -71,8 +72,8 @@ impl PathResolver {
     }
 }
 
-/// Which of these directories, and of git's own, lie in the worktree and are no part of it. A worktree below one of them is its
-/// session's all the same.
+/// The directories below the worktree that do not belong to it: those of `directories`, and `.git`. A directory that contains the
+/// worktree itself is not among them.
 pub(super) fn protected_directories(worktree: &Path, directories: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let git = worktree.join(".git");
     let directories = directories.filter_map(|directory| directory.canonicalize().ok());

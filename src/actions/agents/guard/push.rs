@@ -19,8 +19,8 @@ use crate::{
 /// The name of a push in the decision log.
 const TOOL: &str = "git push";
 
-/// Decides on a push that does these things to these refs of a remote, and records the decision. A push of an unknown session
-/// run is denied, and so is every one while the rules are not trusted.
+/// Decides on a push of refs to a remote, and records the decision. `kinds` says what it does to the refs. Denies every push of
+/// an unknown session run, and every push while the rules are not trusted.
 #[must_use]
 pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind], refs: &[String]) -> GuardDecision {
     let session = match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {
@@ -33,7 +33,8 @@ pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind
     record_or_deny(app, EntryPoint::Hook, Some(&session), &call, decision)
 }
 
-/// Refuses a push forward of a branch that a rule denies to the calling session. Outside of sessions no rule holds.
+/// Refuses a push that creates a branch or adds commits to it, when a rule denies that to the calling session. Outside of
+/// sessions no rule applies.
 ///
 /// # Errors
 /// `guard_denied`; errors of the store.

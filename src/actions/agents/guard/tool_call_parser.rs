@@ -36,7 +36,6 @@ const PATCH_START: &str = "*** Begin Patch";
 /// Patch lines that name a file.
 const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// Extracts the facts that guard rules match.
 pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     let has_command =
         ["command", "argv"].iter().any(|name| call.input.get(*name).is_some_and(|value| !value.is_null()));
@@ -53,8 +52,8 @@ pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     }
 }
 
-/// The files that the input of a tool names as written, as absolute paths; none of a tool that runs shell text, and where one of
-/// them is unknown.
+/// The files that a tool's input names as written, as absolute paths. Empty for a tool that runs shell text, and when one of the
+/// files is unknown.
 pub fn written_files(tool: &str, input: &Value, cwd: Option<&Path>) -> Vec<PathBuf> {
     let names = [tool.to_owned()];
     let is_patch = tool.trim().eq_ignore_ascii_case("apply_patch");

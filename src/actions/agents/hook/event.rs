@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct HookCaller {
     pub provider: Label,
-    /// The other supported providers: a session of one of them cannot be the caller's.
+    /// The other supported providers. A session of one of them is not the caller's.
     pub other_providers: Vec<&'static str>,
     /// The provider's id of the session.
     pub external_session_id: String,
@@ -41,8 +41,8 @@ impl HookCaller {
         if self.is_supervisor { PROTOCOL_SOURCE } else { HOOK_SOURCE }
     }
 
-    /// Whether it is a hook of an agent that a supervisor speaks with: prompts, questions, the context and usage are the
-    /// supervisor's then.
+    /// Whether the caller is a hook of an agent that has a supervisor: prompts, questions, the context and usage are then left to
+    /// the supervisor.
     pub(super) fn is_beside_supervisor(&self, session: &Session) -> bool {
         session.is_structured() && !self.is_supervisor
     }
@@ -78,13 +78,13 @@ pub enum HookEvent {
     Interrupted,
     /// The turn failed, with the reason.
     TurnFailed(String),
-    /// The provider notified a person that the session waits for them; with its text.
+    /// The provider notified a person, with this text, that the session waits for them.
     Waiting(String),
-    /// The provider asks a person to allow a tool, and takes no answer from Fairway; with its text.
+    /// The provider asks a person, with this text, to allow a tool, and takes no answer from Fairway.
     WaitingForTool(ToolCall, String),
     /// The provider notified a person that the session is idle.
     Idle,
-    /// A subagent has ended; with the path of its transcript.
+    /// A subagent, whose transcript has this path, has ended.
     SubagentEnd(Option<PathBuf>),
     /// The session has ended, or its program continues with another conversation.
     SessionEnd {

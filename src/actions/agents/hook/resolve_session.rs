@@ -26,13 +26,13 @@ use crate::{
 
 enum Resolved {
     Live(Session),
-    /// A session that has ended.
+    /// The session has ended.
     Ended(Session),
-    /// Not registered; `true` if the environment names the session.
+    /// The session is not registered; `true` if the environment names it.
     New(bool),
 }
 
-/// The caller's session, if it is registered and live.
+/// The caller's session; `None` when it is not registered or has ended.
 pub(super) fn find_live(app: &App, caller: &HookCaller) -> Result<Option<SessionId>> {
     app.read(|tx| {
         Ok(match resolve(app, tx, caller, None)? {
@@ -90,7 +90,7 @@ fn is_callers_session(own: &Session, caller: &HookCaller, is_known: bool, start:
 }
 
 /// Handles a hook call in one transaction: finds or registers the session, updates it, records a heartbeat and calls `also`.
-/// `None` if the session has ended.
+/// Returns `None` if the session has ended.
 ///
 /// # Errors
 /// Errors of [`resolve`], `also` and the store; then the transaction is rolled back.
@@ -161,7 +161,7 @@ fn create(
     Ok(session)
 }
 
-/// The lane with this worktree, on this host, that is not closed.
+/// The lane with this worktree on this host; `None` when there is none or it is closed.
 fn lane_of(app: &App, tx: &ReadTx<'_>, worktree: Option<&str>) -> Result<Option<Lane>> {
     let Some(worktree) = worktree.and_then(|dir| Path::new(dir).canonicalize().ok()) else { return Ok(None) };
     let is_here = |lane: &Lane| {
@@ -207,7 +207,7 @@ fn complete_fields(
     reload(tx, after)
 }
 
-/// Whether its process is alive, or its backend tracks it.
+/// Whether the session's process is alive, or its backend tracks it.
 fn has_live_process(session: &Session) -> bool {
     if session.backend.is_some() {
         return true;
@@ -223,7 +223,6 @@ fn worktree_of(caller: &HookCaller) -> Option<String> {
     top.to_str().map(str::to_owned)
 }
 
-/// The project with the session as actor.
 pub(super) fn app_as(app: &App, session: &Session) -> App {
     app.with_actor(actor::of_session(session), None)
 }

@@ -119,11 +119,11 @@ pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<H
     Ok(HookOutcome { reply, ..outcome })
 }
 
-/// How long the look for overlap may take after a tool call. What does not fit in is done after the next one.
+/// Time limit for the overlap check after a tool call. The rest is checked after the next call.
 const OVERLAP_LIMIT: Duration = Duration::from_millis(500);
 
-/// Judges the session's lane against the others, by these files, or by its whole worktree where none are named. The tool has
-/// run already: a failure is no failure of the hook.
+/// Checks the session's lane for overlap with the others, by `files`, or by its whole worktree when that is empty. The tool has
+/// run already, so a failure does not fail the hook.
 fn look_for_overlap(app: &App, session: &Session, files: &[PathBuf]) {
     let Some(name) = session.lane.as_ref().filter(|_| app.settings.overlap.action == OverlapAction::Tell) else {
         return;

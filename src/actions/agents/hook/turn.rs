@@ -76,7 +76,7 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
     // drop the second of them. So the wake hook delivers alone.
     let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };
     let outcome = deliver(app, caller, session.clone(), Channel::TurnEnd, Reply::Continue)?;
-    // The turn goes on once, with the path that works: without it the agent has done nothing that counts.
+    // The turn continues once, with the path that works: without it the agent could do nothing useful.
     let way_out = own_program::way_out().filter(|_| is_first_failure);
     let reply = match (way_out, outcome.reply) {
         (Some(way_out), Reply::Continue(text)) => Reply::Continue(format!("{way_out}\n\n{text}")),
@@ -89,8 +89,8 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
     Ok(HookOutcome { reply, ..outcome })
 }
 
-/// Sets the session to idle after a person has interrupted its turn: no tool call of it runs, and no approval is waited for.
-/// Waiting prompts are not part of the answer, which the provider ignores.
+/// Sets the session to idle after a person has interrupted its turn, and expires its pending approvals. Returns no waiting
+/// prompts, because the provider ignores the answer.
 pub(super) fn interrupted(
     app: &App,
     caller: &HookCaller,
@@ -163,7 +163,8 @@ struct NewUsage {
     usage: TranscriptUsage,
 }
 
-/// Reads the usage added to the transcript since the last time. `None` if the transcript cannot be read: it may not exist yet.
+/// Reads the usage added to the transcript since the last time. Returns `None` if the transcript cannot be read: it may not
+/// exist yet.
 fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<Option<NewUsage>> {
     let Some(path) = &caller.transcript else { return Ok(None) };
     let known = resolve_session::find_live(app, caller)?;
@@ -179,7 +180,7 @@ fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
 }
 
 fn store_usage(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
-    // The agent of a structured session tells its tokens by the protocol.
+    // A structured session reports its tokens by the protocol.
     let Some(NewUsage { path, usage: used }) = new.filter(|_| !session.is_structured()) else { return Ok(()) };
     telemetry::store_turns(tx, session, &used.turns)?;
     session_reports::set_usage_offset(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;

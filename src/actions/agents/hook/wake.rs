@@ -39,8 +39,8 @@ use crate::{
 /// Offers by other channels that expire later than this are not waited for.
 const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);
 
-/// Waits for prompts to the session. `None` if the session has ended, its agent has exited, or another wake hook took over. An
-/// outage of the store's server ends the wait only when the agent's process is unknown.
+/// Waits for prompts to the session. Returns `None` if the session has ended, its agent has exited, or another wake hook took
+/// over. An outage of the store's server ends the wait only when the agent's process is unknown.
 pub fn wait_for_prompts(
     app: &App,
     caller: &HookCaller,
@@ -72,9 +72,9 @@ pub fn wait_for_prompts(
         Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
         None => None,
     };
-    // The agent would take a sentence of the hook for its own.
+    // Warnings are dropped: text that the hook prints would reach the agent.
     let mut no_warning = |_: &str| ();
-    // An offer that nothing follows is made again.
+    // An offer that is followed by no delivery is made again.
     let mut outage = ServerOutage::new(&mut no_warning).repeating_unknown();
     let found = loop {
         let look = || {

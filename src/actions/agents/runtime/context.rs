@@ -26,7 +26,7 @@ use crate::{
 pub const SOURCE: &str = "prime";
 
 /// Composes the context of a session, or without one of the acting user: identity, claimed tasks, waiting messages,
-/// checkpoints and next steps. Text of people and programs is quoted. Runs git where a gate needs it; changes nothing.
+/// checkpoints and next steps. Text of people and programs is quoted. Runs git where a gate needs it; writes nothing.
 pub fn compose(app: &App, session: Option<&Session>, mode: Mode) -> Result<Vec<Section>> {
     let subject = agent_context::Subject::for_session(app, session);
     Ok(agent_context::compose(app, &subject, mode)?.sections)
@@ -48,7 +48,8 @@ pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     ContextView { mode: mode.as_str(), sections: sections.iter().map(view).collect(), text: format_text(sections) }
 }
 
-/// The sections of pushed context, read back from its message by their recorded lengths: a heading in their text is text.
+/// The sections of pushed context; `None` when the message has none. They are split by the lengths that the message records, so
+/// that a heading in a section's text does not begin a new section.
 pub fn pushed_sections(message: &MessageView) -> Option<Vec<SectionView>> {
     let types = message.metadata.get("types")?.as_array()?;
     let bytes = message.metadata.get("bytes")?.as_array()?;

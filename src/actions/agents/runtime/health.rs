@@ -24,7 +24,7 @@ pub const SOURCE: &str = "heartbeat";
 pub struct HealthReport {
     pub run_id: RunId,
     pub activity: Option<Activity>,
-    /// The input that it waits for, when it requires action.
+    /// The input that the session waits for, when it requires action.
     pub waiting_for: Option<String>,
     /// Context usage, from 0 to 1.
     pub context_usage: Option<f64>,
@@ -32,7 +32,7 @@ pub struct HealthReport {
     pub error: Option<String>,
 }
 
-/// The health of the session with this `run_id`, from its reports.
+/// The health of the session with this `run_id`, as its runtime reported it.
 ///
 /// # Errors
 /// `not_found`; store errors.

@@ -35,9 +35,9 @@ pub const SOURCE: &str = "lifecycle";
 pub struct LifecycleReport {
     pub event: LifecycleEvent,
     pub run_id: RunId,
-    /// The session id, if the runtime knows it; for a new session, its id.
+    /// The session's id, if the runtime knows it; a session that is registered by the report gets this id.
     pub session_id: Option<SessionId>,
-    /// The time; by default now.
+    /// The time of the event; by default now.
     pub at: Option<Timestamp>,
     /// Further values: `role`, `lane`, `task_id`, `provider`, `external_session_id`, `pid`, `transcript`, `worktree`,
     /// `branch`, `exit_code` and `reason`. Other keys are ignored.

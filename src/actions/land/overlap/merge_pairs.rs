@@ -30,8 +30,8 @@ pub(super) struct Verdict {
     pub why: Option<String>,
 }
 
-/// What [`Self::judge`] works with.
-pub(super) struct Bench<'a> {
+/// The data with which [`Self::judge`] works.
+pub(super) struct PairJudge<'a> {
     pub app: &'a App,
     pub facts: &'a RepositoryFacts,
     /// The directory of the snapshots' repositories.
@@ -49,8 +49,8 @@ struct Planned<'a> {
     other: Option<&'a LaneSnapshot>,
 }
 
-impl Bench<'_> {
-    /// Judges the pairs with a changed snapshot, with `only` those of one lane. `None` when the time is over.
+impl PairJudge<'_> {
+    /// Judges the pairs with a changed snapshot; with `only` just those of one lane. Returns `None` when the time is over.
     pub fn judge(&self, only: Option<&LaneName>) -> Result<Option<Vec<Verdict>>, GitError> {
         let (mut verdicts, mut planned) = (Vec::new(), Vec::new());
         for (place, one) in self.snapshots.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Bench<'_> {
         for recorded in self.recorded.iter().filter(|one| one.level == OverlapLevel::Rebase) {
             behind.entry(&recorded.lane).or_default().extend(recorded.files.iter().map(|file| file.path.as_str()));
         }
-        // The base comes first: what conflicts with it is not told again as a conflict with another lane.
+        // The base comes first: a conflict with it is not reported again as a conflict with another lane.
         for (one, outcome) in planned.iter().zip(&outcomes.merged).filter(|(one, _)| one.other.is_none()) {
             behind.remove(&one.lane.lane);
             if let MergeOutcome::Conflict { files, .. } = outcome {

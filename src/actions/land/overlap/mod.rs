@@ -1,5 +1,5 @@
-//! Overlap: which live lanes change the same lines. Worktrees are looked at as snapshots, pairs of them are judged by git's own
-//! merge, and the sessions of a pair are told once.
+//! Overlap: which live lanes change the same lines. Snapshots of worktrees are taken, git's own merge judges pairs of them, and
+//! the sessions of a pair get one message.
 
 mod merge_pairs;
 mod record;

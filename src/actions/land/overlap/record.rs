@@ -1,4 +1,4 @@
-//! Recording snapshots and overlaps, and telling the sessions of a pair.
+//! Recording snapshots and overlaps, and sending messages to the sessions of a pair.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -49,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// Whether there is anything to write. `age`: how old a recorded snapshot may become.
+/// Whether there is anything to write. `age` is how old a recorded snapshot may become.
 pub(super) fn needs_write(found: &Found, before: &[LaneSnapshot], known: &[LaneOverlap], age: Duration) -> bool {
     found.verdicts.iter().any(|verdict| verdict.changes(known))
         || found.snapshots.iter().any(|one| is_new(one, before, age))
@@ -67,7 +67,7 @@ fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
     old.is_none_or(|old| old.digest != one.digest || old.judged != one.judged || one.taken_at.since(old.taken_at) > age)
 }
 
-/// Writes what was found, and tells sessions about new overlaps.
+/// Writes the snapshots and judgements, and sends messages about new overlaps.
 pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneSnapshot]) -> Result<()> {
     let defaults = sandbox_defaults();
     for one in found.snapshots.iter().filter(|one| is_new(one, before, Duration::ZERO)) {
@@ -112,7 +112,7 @@ fn put(tx: &WriteTx<'_>, verdict: &Verdict, known: &[LaneOverlap], tells: bool) 
     Ok(overlaps::put(tx, &overlap)?)
 }
 
-/// Records that a lane conflicts with its base in these files. The caller tells its sessions.
+/// Records that a lane conflicts with its base in these files. The caller sends the messages.
 pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
     let level = OverlapLevel::Rebase;
     let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };

@@ -9,9 +9,9 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    merge_pairs::Bench,
+    merge_pairs::PairJudge,
     record::{self, Found},
-    worktree_snapshots::{Looker, local_host},
+    worktree_snapshots::{SnapshotTaker, local_host},
 };
 use crate::{
     actions::{
@@ -32,11 +32,11 @@ use crate::{
     store::{lanes, overlaps},
 };
 
-/// Below the state directory.
+/// The name of the directory below the state directory.
 const DIR: &str = "overlap";
-/// Only one process at a time may look.
+/// The file of the lock, so that only one process at a time takes snapshots.
 const LOCK: &str = "overlap.lock";
-/// Cached facts about the repository that each look needs.
+/// The file with cached facts about the repository.
 const FACTS: &str = "overlap.facts";
 /// How old a recorded snapshot may become while its lane does not change.
 const MAX_RECORDED_AGE: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ const MAX_RECORDED_AGE: Duration = Duration::from_secs(60);
 pub enum Scope<'a> {
     /// Every lane with a worktree on this host.
     All,
-    /// As `All`, but without judging pairs.
+    /// Like `All`, but without judging pairs.
     Snapshots,
     /// One lane, judged against the last snapshots of the others.
     Lane {
@@ -55,7 +55,7 @@ pub enum Scope<'a> {
     },
 }
 
-/// The git objects of a lane's snapshots.
+/// The directory with the git objects of a lane's snapshots.
 pub fn objects(app: &App, lane: &LaneName) -> PathBuf {
     app.project.state.join(DIR).join(lane.as_str()).join("objects")
 }
@@ -65,17 +65,17 @@ pub fn objects(app: &App, lane: &LaneName) -> PathBuf {
 pub struct Refreshed {
     pub snapshots: Vec<LaneSnapshot>,
     pub overlaps: Vec<LaneOverlap>,
-    /// Why not everything was looked at.
+    /// Why not every lane was looked at.
     pub problem: Option<String>,
 }
 
-/// Takes snapshots of lanes and judges the changed ones, within `limit`. What does not fit is done the next time.
+/// Takes snapshots of lanes and judges the changed ones, within `limit`. The rest is done at the next call.
 pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed> {
     let deadline = Instant::now() + limit;
     let dir = app.project.state.join(DIR);
     let lanes = app.read(|tx| Ok(lanes::all(tx)?))?;
     let live: Vec<(Lane, PathBuf)> = lanes.into_iter().filter_map(|lane| with_worktree(app, lane)).collect();
-    // Another lane is needed for a pair, but the only one can be behind its base.
+    // A pair needs another lane, but a single lane can still be behind its base.
     if live.is_empty() {
         return recorded(app, None);
     }
@@ -88,7 +88,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
         Err(error) => return recorded(app, Some(error.to_string())),
     };
     let (before, known) = app.read(|tx| Ok((overlaps::snapshots(tx)?, overlaps::all_with_gone(tx)?)))?;
-    let looker = Looker { app, facts: &facts, dir: &dir, deadline };
+    let taker = SnapshotTaker { app, facts: &facts, dir: &dir, deadline };
     let mut found = Found { live: live.iter().map(|(lane, _)| lane.name.clone()).collect(), ..Found::default() };
     let mut problem = None;
     for (lane, worktree) in &live {
@@ -97,7 +97,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
             Scope::All | Scope::Snapshots => (true, &[]),
             Scope::Lane { name, files } => (*name == lane.name, files),
         };
-        let new = if is_asked { looker.look(lane, worktree, old, files) } else { old.cloned() };
+        let new = if is_asked { taker.look(lane, worktree, old, files) } else { old.cloned() };
         problem = problem.or((is_asked && new.is_none()).then(|| "not every lane could be looked at in time".into()));
         found.snapshots.extend(new.or_else(|| old.cloned()).filter(|one| one.host == local_host()));
     }
@@ -105,8 +105,9 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
         Scope::All | Scope::Snapshots => None,
         Scope::Lane { name, .. } => Some(name),
     };
-    let bench = Bench { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
-    let verdicts = if scope == Scope::Snapshots { Ok(None) } else { bench.judge(only) };
+    let judge_of_pairs =
+        PairJudge { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
+    let verdicts = if scope == Scope::Snapshots { Ok(None) } else { judge_of_pairs.judge(only) };
     match verdicts {
         Ok(Some(verdicts)) => {
             found.verdicts = verdicts;
@@ -139,7 +140,7 @@ fn with_worktree(app: &App, lane: Lane) -> Option<(Lane, PathBuf)> {
     match checkout::presence(app, &lane) {
         _ if lane.status == LaneStatus::Closed => None,
         Presence::Present(dir) | Presence::Damaged(dir, _) => Some((lane, dir)),
-        // Without a `.git` file it is unknown, and without its directory too: its branch has work all the same.
+        // Such a worktree cannot be read, but the branch has work all the same.
         Presence::Missing(dir) if dir.is_dir() || lane.branch.is_some() => Some((lane, dir)),
         Presence::Missing(_) | Presence::None | Presence::Elsewhere => None,
     }

@@ -21,7 +21,7 @@ use crate::{
     wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
 };
 
-/// What a call asks for; without lane and task everything.
+/// The lane or the task that a call asks about; without both, everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     pub lane: Option<LaneName>,
@@ -29,7 +29,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The lane of this name, else the task of this id and its lane.
+    /// Finds the lane of this name, else the task of this id and its lane.
     ///
     /// # Errors
     /// `not_found` when there is neither; `lane_elsewhere`.
@@ -112,7 +112,7 @@ fn file_view(file: &OverlapFile) -> OverlapFileView {
     }
 }
 
-/// One overlap. The lane that was asked for comes first.
+/// One overlap as a document. The lane that was asked about comes first.
 fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
     let first = asked.lane.as_ref().filter(|lane| overlap.involves(lane)).unwrap_or(&overlap.lane);
     let other = overlap.counterpart(first);
@@ -129,7 +129,7 @@ fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
     }
 }
 
-/// The commands that settle an overlap.
+/// The commands with which an agent or a person looks at an overlap and ends it.
 pub(in crate::actions) fn commands(level: OverlapLevel, lane: &LaneName, other: Option<&LaneName>) -> Vec<CommandView> {
     let command = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
     match (level, other) {
@@ -208,8 +208,8 @@ pub(super) struct PlannedOverlap {
     pub globs: (String, String),
 }
 
-/// The pairs of claimed tasks of different claimants whose paths overlap, by id. Left out are those of two lanes that
-/// have both changed files there: their work itself is judged. Needs no worktree, so it also works across hosts.
+/// The pairs of claimed tasks of different claimants whose paths overlap, by id. A pair is left out when the lanes of both have
+/// changed files there, because their actual work is judged. Needs no worktree, so it also works across hosts.
 pub(super) fn planned(tx: &ReadTx<'_>, snapshots: &[LaneSnapshot]) -> Result<Vec<PlannedOverlap>> {
     let mut claimed: Vec<Task> = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {

@@ -23,8 +23,8 @@ pub const LOOK_LIMIT: Duration = Duration::from_secs(120);
 /// How often the worktrees are looked at without a change of the store. A person's edit does not change the store.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Waits for an overlap that was not there at the beginning, and returns only the new ones. An outage of the store's
-/// server does not end the wait: `warn` gets a sentence about it.
+/// Waits for an overlap that was not there at the beginning, and returns only new ones. An outage of the store's server does not
+/// end the wait: `warn` gets a message about it.
 ///
 /// # Errors
 /// `nothing_arrived` after `limit`.

@@ -27,12 +27,12 @@ use crate::{
     },
 };
 
-/// For a lane with more changed paths the changed lines are not kept.
+/// Above this number of changed paths of a lane, the changed lines are not kept.
 const MAX_PATHS_WITH_LINES: usize = 5000;
 
-/// What every snapshot needs.
+/// The data that every snapshot needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Looker<'a> {
+pub(super) struct SnapshotTaker<'a> {
     pub app: &'a App,
     pub facts: &'a RepositoryFacts,
     /// The directory of the snapshots' repositories.
@@ -51,9 +51,9 @@ pub fn is_local(snapshot: &LaneSnapshot) -> bool {
     snapshot.host == local_host()
 }
 
-impl Looker<'_> {
-    /// A new snapshot of a lane's worktree, or the known one when nothing has changed. `None` when the time is over.
-    /// With `files`, only these may have changed.
+impl SnapshotTaker<'_> {
+    /// Takes a new snapshot of a lane's worktree, or returns the known one when nothing has changed. Returns `None` when the
+    /// time is over. When `files` is not empty, only these files are taken as possibly changed.
     pub fn look(
         self,
         lane: &Lane,
@@ -84,7 +84,7 @@ impl Looker<'_> {
         };
         let (changed, by_name) = (names(false), names(true));
         let part = ChangedPart { files, known: &changed, by_name: &by_name };
-        // A snapshot that could not be judged does not tell what was changed.
+        // A snapshot that could not be judged does not show what was changed.
         let is_told = !files.is_empty() && known.is_none_or(|known| known.unknown.is_none());
         let base = base_commit::revision(self.app, &git, checkout::base(self.app, lane));
         let taken = repository.take(&base, fork, is_told.then_some(part)).and_then(|taken| {
@@ -148,7 +148,7 @@ fn known_fork(known: &LaneSnapshot) -> Option<KnownFork<'_>> {
     Some(KnownFork { tip: known.tip.as_deref()?, base_tip: known.base_tip.as_deref()?, fork: known.fork.as_deref()? })
 }
 
-/// The changed paths as the store keeps them. `by_name`: paths of which only the name is known.
+/// The changed paths as the store keeps them. `by_name` has the paths of which only the name is known.
 pub fn snapshot_paths(changed: Vec<ChangedPath>, by_name: &[String]) -> Vec<SnapshotPath> {
     let keeps_lines = changed.len() <= MAX_PATHS_WITH_LINES;
     let mut paths: Vec<SnapshotPath> = changed

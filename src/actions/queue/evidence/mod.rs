@@ -30,7 +30,7 @@ use crate::{
 
 pub mod run;
 
-/// Records evidence with its event. `of`: the session that the evidence is from, when the acting one is another.
+/// Records evidence with its event. `of` is the session that the evidence is from, when the acting one is another.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -63,7 +63,7 @@ fn recorded_event(task: &Task, record: &Evidence) -> Event {
 pub struct NewEvidence {
     pub result: EvidenceResult,
     pub kind: Option<Label>,
-    /// The command that produced it.
+    /// The command that produced the evidence.
     pub command: Option<String>,
     pub artifact: Option<String>,
     pub summary: Option<String>,
@@ -144,8 +144,8 @@ pub fn list(app: &App, task: &TaskId) -> Result<Vec<Evidence>> {
 /// How much of a stored output is read, in bytes. Stored outputs are smaller.
 const MAX_OUTPUT_BYTES: u64 = 4 << 20;
 
-/// One record, with the last `lines` lines of the output that Fairway itself stored; 0 means all. An output that cannot
-/// be read is left out, and the reason given.
+/// One piece of evidence, with the last `lines` lines of the output that Fairway itself stored; 0 means all. An output that
+/// cannot be read is left out, and the reason is given.
 pub fn show(app: &App, id: i64, lines: usize) -> Result<EvidenceDetailView> {
     let found = app.read(|tx| Ok(evidence::find(tx, id)?))?;
     let record = found.ok_or_else(|| Refusal::not_found("evidence", id.to_string()))?;

@@ -15,8 +15,8 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{
-            apart_sandbox::{self, Apart, WorkSandbox},
             errors, lookup,
+            work_sandbox::{self, Apart, WorkSandbox},
         },
         queue::task_worktree,
     },
@@ -66,7 +66,7 @@ pub struct EvidenceRun {
 /// Receives the program's output while it runs.
 pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
 
-/// What the store says before the program starts.
+/// The task's data in the store before the program starts.
 struct TaskContext {
     dir: PathBuf,
     argv: Vec<OsString>,
@@ -87,7 +87,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
         return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
     let sandbox = app.read(|tx| sandbox(app, tx, &request.task))?;
-    let prefix = sandbox.map(|own| apart_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &[])).transpose()?;
+    let prefix = sandbox.map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &[])).transpose()?;
     let context = match start(app, request)? {
         Started::AlreadyAnswered(answer) => return Ok(answer),
         Started::Ready(context) => context,
@@ -144,12 +144,12 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     written
 }
 
-/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own
-/// lane. Error: `lane_mismatch`.
+/// The sandbox in which the program runs; `None` without one. A session in a sandbox may only run programs in its own lane.
+/// Fails with `lane_mismatch`.
 fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox>> {
     let task = lookup::task(tx, id)?;
-    let Some(own) = apart_sandbox::of_session(tx, app.actor.session.as_ref())? else {
-        return Ok(apart_sandbox::of_task(tx, &task)?);
+    let Some(own) = work_sandbox::of_session(tx, app.actor.session.as_ref())? else {
+        return Ok(work_sandbox::of_task(tx, &task)?);
     };
     let lane = lookup::lane(tx, &own.lane)?;
     let dir = task_worktree::of_work(app, tx, &task)?;
@@ -338,7 +338,7 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Whether the answer of [`run`] is that of a program that succeeded.
+/// Whether an answer of [`run`] says that the program succeeded.
 pub fn passed(answer: &Answer) -> bool {
     answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())
 }

@@ -1,4 +1,4 @@
-//! Accept a handoff, with or without the claim, and with or without its commits.
+//! Accepts a handoff, with or without the claim, and with or without its commits.
 
 use anyhow::Result;
 
@@ -30,20 +30,20 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
-    /// Nothing: the task keeps its claimant.
+    /// The task keeps its claimant.
     WithoutClaim,
-    /// The claim. A task whose work has begun stays in its lane.
+    /// The actor gets the claim. A task whose work has begun stays in its lane.
     WithClaim,
-    /// The claim, and the commits into the actor's own lane.
+    /// The actor gets the claim, and the commits come into the actor's own lane.
     WithWork,
 }
 
-/// open → accepted, by an actor of the handoff's role or lane. With the claim, the actor becomes the claimant in the
-/// same transaction; when the claim is refused, the handoff stays open.
+/// Accepts an open handoff; the actor must have its role or be in its lane. With the claim, the actor becomes the claimant in
+/// the same transaction; when the claim is refused, the handoff stays open.
 ///
 /// # Errors
-/// `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also the refusals of a claim; with the work
-/// also `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
+/// `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also the refusals of a claim; with the work also
+/// `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
 pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
     if how == Acceptance::WithWork {
         return accept_with_work(app, id);
@@ -228,7 +228,7 @@ pub(super) struct PlannedClaim {
     role: Option<Role>,
 }
 
-/// Plans the move of the claim to the actor. `lane`: where the task goes; by default where a claim would put it.
+/// Plans the move of the claim to the actor. `lane` is where the task goes, by default where a claim would put it.
 pub(super) fn plan_claim(
     app: &App,
     tx: &ReadTx<'_>,
@@ -239,7 +239,7 @@ pub(super) fn plan_claim(
 ) -> Result<PlannedClaim> {
     // An acceptor without a role acts in the role that the handoff is for.
     let role = role.or_else(|| handoff.to_role.clone());
-    // A handoff of a claim that was continued since stays acceptable.
+    // The handoff of a claim stays acceptable after a later session has continued the claim.
     let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
     let takeover = rules::handoff::claim_takeover(handoff, task, first_epoch, &app.actor, role.as_ref())?;
     let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;

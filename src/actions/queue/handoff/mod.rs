@@ -57,7 +57,7 @@ fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<
     Answer::new(handoff, handoff.id, line).map(Some)
 }
 
-/// Records a handoff with its event. `of`: the creating session, when the acting one is another.
+/// Records a handoff with its event. `of` is the creating session, when the acting one is another.
 pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
     let handoff = handoffs::insert(tx, handoff)?;
     let event = event(EventKind::HandoffCreated, &handoff)
@@ -157,7 +157,7 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
     })
 }
 
-/// open → declined, by an actor of the handoff's role or lane.
+/// Declines an open handoff; the actor must have its role or be in its lane.
 ///
 /// # Errors
 /// `already_answered`, `role_mismatch`, `lane_mismatch`.
@@ -173,7 +173,7 @@ pub fn decline(app: &App, id: i64, reason: &str) -> Result<Answer> {
     })
 }
 
-/// open → withdrawn, by its creator or with `force`.
+/// Withdraws an open handoff. Only its creator may do so, any other actor only with `force`.
 ///
 /// # Errors
 /// `already_answered`, `not_creator`.

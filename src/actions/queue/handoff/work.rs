@@ -40,8 +40,7 @@ pub(super) struct HandedWork {
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Error:
-/// `lane_damaged`.
+/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Fails with `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -80,12 +79,12 @@ impl HandedWork {
         Ok(Self { lane, branch, head: head.to_owned(), commits, has_changes, worktree })
     }
 
-    /// The lane in words, or the worktree of a session without a lane.
+    /// Names the lane, or describes the worktree of a session without a lane, for a message.
     pub(super) fn place(&self) -> String {
         self.lane.as_ref().map_or_else(|| self.worktree.clone(), |lane| format!("the lane {lane}"))
     }
 
-    /// Whether the work has anything that other worktrees lack. What git cannot tell counts as something.
+    /// Whether the work has anything that other worktrees lack. Counts as begun when git cannot tell.
     pub(super) fn is_begun(&self) -> bool {
         self.commits != Some(0) || self.has_changes
     }
@@ -113,7 +112,7 @@ impl HandedWork {
     }
 }
 
-/// The actor's lane: that of its session, else the lane that the handoff is for, else the actor's own `--lane`. Error:
+/// The actor's lane: that of its session, else the lane that the handoff is for, else the actor's own `--lane`. Fails with
 /// `work_not_moved` without a lane.
 pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<Lane> {
     let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
@@ -126,16 +125,15 @@ pub(super) fn own_lane(app: &App, tx: &ReadTx<'_>, handoff: &Handoff) -> Result<
     lookup::lane(tx, &name)
 }
 
-/// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not
-/// wait for each other. Error: `in_use`.
+/// Locks the worktrees of both lanes in the order of their names, so that two acceptances in opposite directions do not wait for
+/// each other. Fails with `in_use`.
 pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> {
     let names: BTreeSet<_> = task.fields.lane.iter().chain([&own.name]).collect();
     names.into_iter().map(|name| worktree::lock(app, name)).collect()
 }
 
-/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it. Errors:
-/// `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing
-/// or on another host.
+/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it. Fails with `unsaved_work`,
+/// `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing or on another host.
 pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
     let id = handoff.id.to_string();
     let words = ["handoff", "accept", &id, "--move"];

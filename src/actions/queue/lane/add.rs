@@ -1,4 +1,4 @@
-//! Add a lane, with or without its own worktree.
+//! Adds a lane, with or without its own worktree.
 
 use anyhow::Result;
 
@@ -49,17 +49,17 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     Ok(note.into_iter().fold(answer, Answer::note))
 }
 
-/// The lane that [`add_with_worktree`] would add; nothing is created.
+/// The lane that [`add_with_worktree`] would add. Creates nothing.
 pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     Ok(plan_worktree(app, &git, name, fields)?.0)
 }
 
 fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &LanePatch) -> Result<(Lane, WorktreePlan)> {
-    let said = |field: &Option<Option<String>>| field.clone().flatten();
-    let base = said(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());
-    let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
-    let worktree = match said(&fields.worktree) {
+    let given = |field: &Option<Option<String>>| field.clone().flatten();
+    let base = given(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());
+    let branch = given(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
+    let worktree = match given(&fields.worktree) {
         Some(dir) => dir,
         None => worktree::default_path(app, name)?,
     };
@@ -90,21 +90,21 @@ fn check_absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {
 }
 
 fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
-    let said = |field: &Option<Option<String>>| field.clone().flatten();
+    let given = |field: &Option<Option<String>>| field.clone().flatten();
     Lane {
         name: name.clone(),
-        title: said(&fields.title),
+        title: given(&fields.title),
         role: fields.role.clone().flatten(),
         status: LaneStatus::Open,
-        branch: said(&fields.branch),
-        base: said(&fields.base),
-        worktree: said(&fields.worktree),
+        branch: given(&fields.branch),
+        base: given(&fields.base),
+        worktree: given(&fields.worktree),
         host: None,
         host_id: None,
         owns_worktree: false,
         wip_limit: fields.wip_limit.flatten(),
         provider: fields.provider.clone().flatten(),
-        backend: said(&fields.backend),
+        backend: given(&fields.backend),
         sandbox: fields.sandbox.flatten().unwrap_or_default(),
         created_at: now,
     }

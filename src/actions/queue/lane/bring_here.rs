@@ -16,8 +16,8 @@ use crate::{
     store::lanes,
 };
 
-/// Fetches a lane's branch and makes its worktree on this host, with notes for the person. The worktree of the other
-/// host is left alone. A lane whose worktree is here stays as it is.
+/// Fetches a lane's branch and makes its worktree on this host. Returns notes for the person. The worktree of the other host is
+/// left alone. A lane whose worktree is here stays as it is.
 ///
 /// # Errors
 /// `work_elsewhere` when the remote does not have the branch or does not answer; `no_upstream` when no remote is known;
@@ -108,7 +108,7 @@ fn reuse(app: &App, git: &Repository<'_>, lane: &Lane, dir: &Path, branch: &str,
         return Err(held(lane, format!("{shown} is there, and is no worktree of the branch {branch}"), branch).into());
     }
     let own = Repository::of(inside);
-    // A command that was killed had not filled it.
+    // A command that was killed had not filled it yet.
     if own.is_unfinished()? {
         own.checkout()?;
     }

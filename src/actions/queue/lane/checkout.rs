@@ -25,8 +25,8 @@ pub enum Presence {
     Elsewhere,
 }
 
-/// Whether a lane's worktree is there. A worktree of Fairway without its `.git` file counts as missing: git would take
-/// it for a part of the main checkout.
+/// Whether a lane's worktree is there. One that Fairway made counts as missing without its `.git` file: git would take it for a
+/// part of the main checkout.
 pub fn presence(app: &App, lane: &Lane) -> Presence {
     let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
     if other_host::has_worktree(app, lane) {
@@ -47,7 +47,7 @@ pub fn refuse_damaged(app: &App, lane: &Lane) -> Result<(), Refusal> {
     }
 }
 
-/// The directory of a lane's worktree. `words`: the command that needs it, for a refusal.
+/// The directory of a lane's worktree. `words` is the command that needs it, for a refusal.
 ///
 /// # Errors
 /// `no_worktree`; `not_found` when it is gone; `lane_damaged`; `lane_elsewhere`.
@@ -68,7 +68,7 @@ pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
     lane.base.as_deref().unwrap_or(&app.settings.project.base_branch)
 }
 
-/// A place for objects and an index that git needs only to answer a question.
+/// Temporary objects and a temporary index, which git needs to answer a question without writing to the repository.
 pub fn scratch(app: &App, git: &Git<'_>) -> Result<Scratch, GitError> {
     Scratch::create(git, &temp_dir(app))
 }
@@ -86,7 +86,7 @@ pub fn temp_dir(app: &App) -> PathBuf {
     app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
 }
 
-/// The state of a lane's worktree; `None` without one. What git cannot tell is null, and `problem` says why.
+/// The state of a lane's worktree; `None` without one. Values that git cannot determine are null, and `problem` says why.
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
     let problem = match presence(app, lane) {

@@ -1,4 +1,4 @@
-//! Close a lane and remove the worktree that Fairway made for it.
+//! Closes a lane and removes the worktree that Fairway made for it.
 
 use std::path::Path;
 
@@ -59,7 +59,8 @@ pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
 }
 
-/// What keeps the worktree of a lane for now; `None` when it can be removed. Error: `unsaved_work`.
+/// The session, claim, job or git lock for which the worktree of a lane must stay for now; `None` when it can be removed. Fails
+/// with `unsaved_work`.
 pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::Hold>> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane))? {
         return Ok(Some(hold));
@@ -71,7 +72,7 @@ pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::
     Ok(None)
 }
 
-/// Closes a lane, then removes its worktree and branch, and records it. The caller holds the lane's lock. After a crash
+/// Closes a lane, then removes its worktree and branch, and records the removal. The caller holds the lane's lock. After a crash
 /// in between, the next call removes the rest.
 pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
     if let Some(hold) = check_removable(app, lane)? {
@@ -91,7 +92,7 @@ pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
             Ok(removed)
         }
         Err(error) => {
-            // Nothing was removed as long as the directory is there.
+            // While the directory is there, nothing was removed.
             let is_present = lane.worktree.as_ref().is_some_and(|dir| Path::new(dir).exists());
             if lane.status != LaneStatus::Closed && is_present {
                 app.transaction(|tx| status::write(tx, lookup::lane(tx, &lane.name)?, lane.status))?;

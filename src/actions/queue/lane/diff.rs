@@ -39,7 +39,7 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
 
 #[derive(Debug)]
 pub struct DiffNotes {
-    /// Paths of the commit at which something else than a regular file is now, such as a socket.
+    /// Paths of files in the commit that are now no regular files, for example a socket.
     pub special: Vec<String>,
     /// Paths that a person's programs would run or read later.
     pub runs_later: Vec<String>,
@@ -127,8 +127,8 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
 }
 
-/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is
-/// a commit, branch or tag. Errors: `not_found`, also for an event before the reflog of the branch.
+/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is a
+/// commit, branch or tag. Fails with `not_found`, also for an event before the reflog of the branch.
 pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
     let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
     match since.parse::<i64>() {

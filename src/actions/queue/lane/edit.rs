@@ -18,7 +18,7 @@ use crate::{
     wire::LaneView,
 };
 
-/// Changes fields of a lane. A branch or worktree that is named here belongs to the user: `lane rm` leaves it.
+/// Changes fields of a lane. A branch or worktree that the caller names belongs to the user: `lane rm` leaves it.
 pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| {
@@ -27,7 +27,7 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         if (&lane.branch, &lane.worktree) != (&before.branch, &before.worktree) {
             lane.owns_worktree = false;
         }
-        // A worktree that is named is on this host.
+        // A worktree that the caller names is on this host.
         if fields.worktree.is_some() {
             lane = here(lane);
         }
@@ -93,7 +93,7 @@ fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
     }
 }
 
-/// The lane with this host recorded for its worktree, if it has one.
+/// The lane with this host recorded for its worktree. A lane without a worktree is unchanged.
 pub(super) fn here(lane: Lane) -> Lane {
     if lane.worktree.is_none() {
         return lane.on_host(String::new(), None);
@@ -115,7 +115,7 @@ pub struct LanePatch {
     pub wip_limit: Option<Option<i64>>,
     pub provider: Option<Option<Label>>,
     pub backend: Option<Option<String>>,
-    /// The least sandbox of each session in the lane.
+    /// The weakest sandbox that a session in the lane may have.
     pub sandbox: Option<Option<SandboxClass>>,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn answer(tx: &ReadTx<'_>, name: &LaneName, line: impl Into<String>) 
     Answer::new(&view(tx, name)?, name, line)
 }
 
-/// The note for a lane that names a directory of this host which does not exist.
+/// The note for a lane whose worktree should be on this host but does not exist; `None` when it exists.
 pub(super) fn missing_worktree(lane: &Lane) -> Option<String> {
     let dir = lane.worktree.as_deref().filter(|dir| !Path::new(dir).is_dir())?;
     let (dir, branch) = (shell_words::quote(dir), shell_words::quote(lane.branch.as_deref().unwrap_or("BRANCH")));

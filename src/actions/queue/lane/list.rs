@@ -1,4 +1,4 @@
-//! List and show lanes.
+//! Lists and shows lanes.
 
 use anyhow::Result;
 

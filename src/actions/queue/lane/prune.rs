@@ -1,4 +1,4 @@
-//! Remove the worktrees of closed lanes whose work is in their base.
+//! Removes the worktrees of closed lanes whose work is in their base.
 
 use std::fmt::Write as _;
 
@@ -21,8 +21,8 @@ use crate::{
     wire::{KeptLaneView, LanePruneView, PrunedLaneView},
 };
 
-/// Removes the worktrees and branches that Fairway made for closed lanes. One stays while a session, a claim or a job
-/// needs it, or while its base lacks some of its work. What keeps one lane does not stop the others.
+/// Removes the worktrees and branches that Fairway made for closed lanes. A worktree stays while a session, a claim or a job
+/// needs it, or while the base lacks some of its work. A lane that cannot be removed does not stop the others.
 pub fn prune(app: &App, dry_run: bool) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);

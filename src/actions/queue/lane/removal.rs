@@ -24,7 +24,7 @@ pub(super) struct Removed {
 }
 
 impl Removed {
-    /// The end of a sentence that names the deleted branch with its commit; empty without one.
+    /// The end of a sentence, which names the deleted branch with its commit; empty when no branch was deleted.
     pub(super) fn branch_text(&self) -> String {
         match &self.branch {
             Some((branch, commit)) => {
@@ -35,7 +35,7 @@ impl Removed {
     }
 }
 
-/// What keeps a worktree from being removed, and the command that ends it.
+/// The reason why a worktree cannot be removed now, and the command that ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) code: &'static str,
@@ -44,14 +44,14 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// This hold as the refusal of a command about one lane.
+    /// The refusal of a command about one lane, with this reason.
     pub(super) fn refusal(self, lane: &Lane) -> Refusal {
         let hint = format!("then try again: {}", self.command);
         Refusal::LaneHeld { lane: lane.name.clone(), why: self.why, hint }
     }
 }
 
-/// The live session, claim or running job that needs a lane's worktree, if any.
+/// The live session, claim or running job that needs a lane's worktree; `None` when nothing does.
 pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
     let is_inside = |path: &str| lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir));
     let live = sessions::live(tx)?;
@@ -88,7 +88,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
     }))
 }
 
-/// Why git would not remove the worktree: a lock or submodules.
+/// The reason for which git would not remove the worktree: a lock or submodules. Returns `None` when it would.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -105,8 +105,8 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     Ok(None)
 }
 
-/// Removes worktree and branch; what is gone already is no failure. A branch that is checked out elsewhere stays.
-/// Error: `unsaved_work`.
+/// Removes worktree and branch; parts that are gone already are no failure. A branch that is checked out elsewhere stays. Fails
+/// with `unsaved_work`.
 pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
     let _alone = worktree::lock_git(app)?;
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -145,7 +145,7 @@ pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
     Ok(Removed { branch: Some((branch.clone(), tip)), ..Removed::default() })
 }
 
-/// Why a lane stays whose sandbox still has commits of its own.
+/// The reason why a lane stays while its sandbox has commits of its own.
 pub(super) const SANDBOX_IS_OPEN: &str =
     "a sandbox works in it, or one has ended before its commits were taken back, as the next `sandbox run` does";
 

@@ -95,7 +95,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     if !is_free {
         return stays("it was taken into use again".to_owned());
     }
-    // Of a directory that is gone git has a record.
+    // Git still has a record of a directory that is gone.
     let had_worktree = git.has_worktree(path)?;
     if had_worktree && let Err(error) = worktree::remove_worktree(app, &git, path, Checkout::Complete) {
         app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;

@@ -1,4 +1,4 @@
-//! Make a lane's worktree again after its directory was removed, or after its creation was interrupted, and connect it with its
+//! Makes a lane's worktree again after its directory was removed or its creation was interrupted, and connects it with its
 //! repository after the project was moved.
 
 use std::{
@@ -71,8 +71,8 @@ fn has_files(dir: &Path) -> bool {
     dir.read_dir().is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Writes the directory's `.git` file anew and so connects it with git's record of the worktree. Its files stay, and
-/// what was in the place of the `.git` file is kept beside it.
+/// Connects the directory with git's record of the worktree by a new `.git` file. The other files stay. An existing `.git` entry
+/// is kept under another name beside it.
 fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     let Some(record) = worktree_record(&app.project.root, dir) else {
@@ -102,7 +102,7 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     Ok(note.into_iter().fold(recorded_connection(app, lane, dir)?, Answer::note))
 }
 
-/// Renames what is in the place of the `.git` file, unless it already leads to this record. Returns the new path.
+/// Renames the `.git` entry, unless it leads to this record already. Returns the new path.
 fn set_aside(entry: &Path, record: &Path) -> io::Result<Option<PathBuf>> {
     let own = format!("gitdir: {}", record.display());
     let is_own = || fs::read_to_string(entry).is_ok_and(|text| text.trim_end() == own);
@@ -168,7 +168,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
         fs::remove_dir(dir).map_err(errors::internal)?;
     }
     if git.has_worktree(dir)? {
-        // Git's record of the directory that is gone; git refuses to drop that of a locked worktree.
+        // Drops git's record of the directory that is gone; git refuses that for a locked worktree.
         worktree::remove_worktree(app, git, dir, Checkout::Complete)?;
     }
     let is_new_branch = git.branch_commit(branch)?.is_none();

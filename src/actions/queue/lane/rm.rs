@@ -1,4 +1,4 @@
-//! Remove a lane, with the branch and worktree that Fairway created for it.
+//! Removes a lane, with the branch and worktree that Fairway created for it.
 
 use anyhow::Result;
 
@@ -22,7 +22,7 @@ use crate::{
 
 const VERB: &str = "remove";
 
-/// Removes a lane. A worktree that Fairway made is removed too, unless it has unsaved work; any other stays. A lane
+/// Removes a lane. A worktree that Fairway made is removed too, unless it has unsaved work; any other worktree stays. A lane
 /// with a history is only hidden, and its name can be used again.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Open, pause and close a lane.
+//! Opens, pauses and closes a lane.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Bring a lane's base into its branch.
+//! Brings a lane's base into its branch.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::{
     wire::LaneSyncView,
 };
 
-/// The candidate for `--onto` is looked for in so many of the newest landings.
+/// How many of the newest landings are searched for the candidate of `--onto`.
 const MAX_LANDINGS: i64 = 1000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,7 +80,8 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
     })
 }
 
-/// The candidate of a landing of this lane. No other commit may come into the lane instead of its base.
+/// Finds the candidate that `onto` names among the landings of this lane. No other commit may come into the lane in place of its
+/// base.
 fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incoming> {
     let known = app.read(|tx| Ok(landings::newest(tx, MAX_LANDINGS)?))?;
     let commit = git.commit(onto).filter(|commit| {
@@ -111,9 +112,9 @@ pub(in crate::actions) struct LaneUpdate {
     ahead: u64,
 }
 
-/// Checks that a lane can get these commits, after it has settled an interrupted sync. The caller has locked the lane's
-/// worktree `dir`. `busy` gets another session that works in the lane and returns the hint of a refusal, or `None` to
-/// go on. Errors: `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without a commit.
+/// Checks that a lane can get these commits, after it has completed or dropped an interrupted sync. The caller has locked the
+/// lane's worktree `dir`. `busy` gets another session that works in the lane, and returns the hint of a refusal, or `None` to
+/// continue. Fails with `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without a commit.
 pub(in crate::actions) fn prepare(
     app: &App,
     lane: &Lane,
@@ -143,8 +144,8 @@ pub(in crate::actions) fn prepare(
 }
 
 impl LaneUpdate {
-    /// Makes the commit to move to, without moving. The first value says how: `fast_forward`, `merge` or `rebase`.
-    /// Errors: `sync_conflict`, `merge_commits`.
+    /// Makes the commit to move to, without moving. The first value says how: `fast_forward`, `merge` or `rebase`. Fails with
+    /// `sync_conflict`, `merge_commits`.
     pub(in crate::actions) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
         let git = Git::new(app.env.vars(), &self.dir);
         let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
@@ -161,8 +162,8 @@ impl LaneUpdate {
         Ok((how, plan))
     }
 
-    /// Moves the branch and the worktree, and records that together with `change`. When `change` refuses, both are
-    /// moved back. A crash leaves an intent that the next sync or acceptance settles.
+    /// Moves the branch and the worktree, and records that together with `change`. When `change` refuses, both are moved back. A
+    /// crash leaves an intent that the next sync or acceptance completes or drops.
     pub(in crate::actions) fn apply(
         &self,
         app: &App,
@@ -179,7 +180,7 @@ impl LaneUpdate {
             sync_intent::record(tx, &self.name, plan, false)?;
             change(tx)
         });
-        // Only a refusal tells for sure that nothing was written. A newer commit on the branch keeps the move.
+        // Only after a refusal it is certain that nothing was written. If the branch has a newer commit, the move stays.
         if done.as_ref().is_err_and(anyhow::Error::is::<Refusal>)
             && git.head().as_ref() == Some(&plan.to)
             && git.move_to(&plan.from).is_ok()
@@ -263,7 +264,7 @@ fn other_session(app: &App, tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<S
     Ok(other.map(|session| session.id.to_string()))
 }
 
-/// Settles an interrupted sync: records its move, or deletes its intent when the branch did not move.
+/// Ends an interrupted sync: records its move, or deletes its intent when the branch did not move.
 fn settle(app: &App, name: &LaneName, left: &SyncPlan, head: &str) -> Result<()> {
     app.transaction(|tx| {
         if head == left.to { sync_intent::record(tx, name, left, true) } else { sync_intent::clear(tx, name) }
@@ -283,7 +284,7 @@ fn check_branch(git: &Git<'_>, lane: &Lane, dir: &Path) -> Result<String> {
     }
 }
 
-/// Refuses a worktree with changes. `is_interrupted`: some of them may come from an interrupted sync.
+/// Refuses a worktree with changes. `is_interrupted` says that some of them may come from an interrupted sync.
 fn check_clean(git: &Git<'_>, name: &LaneName, dir: &Path, is_interrupted: bool) -> Result<()> {
     let work = UncommittedWork { changes: git.changes()?, ..UncommittedWork::default() };
     let Some(text) = work.text() else { return Ok(()) };

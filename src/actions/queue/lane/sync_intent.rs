@@ -10,7 +10,7 @@ use crate::{
     store::{ReadTx, WriteTx, requests},
 };
 
-/// The space keeps the id of an intent apart from every `--request-id`.
+/// The space makes the id of an intent different from every `--request-id`.
 const INTENT_PREFIX: &str = "lane-sync ";
 
 /// The move of a branch. Stored as JSON in the intent.
@@ -32,7 +32,7 @@ fn key(name: &LaneName) -> String {
     format!("{INTENT_PREFIX}{name}")
 }
 
-/// The lane of a sync intent; `None` for other requests.
+/// The lane of a sync intent; `None` for any other request id.
 pub fn lane_of(id: &str) -> Option<LaneName> {
     id.strip_prefix(INTENT_PREFIX).and_then(|name| LaneName::parse(name).ok())
 }
@@ -55,7 +55,7 @@ pub(super) fn clear(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
     Ok(requests::delete_open(tx, &key(name))?)
 }
 
-/// Records the move and deletes its intent. `is_late`: the command that moved the branch was interrupted.
+/// Records the move and deletes its intent. `is_late` says that the command that moved the branch was interrupted.
 pub(super) fn record(tx: &WriteTx<'_>, name: &LaneName, plan: &SyncPlan, is_late: bool) -> Result<()> {
     clear(tx, name)?;
     tx.record(

@@ -40,7 +40,7 @@ pub struct WorktreePlan {
 }
 
 impl WorktreePlan {
-    /// Whether another host creates the branch and worktree, or began to.
+    /// Whether another host creates the branch and worktree, or has started to.
     pub fn is_elsewhere(&self, app: &App) -> bool {
         other_host::has_repository(app, self.host_id.as_deref())
     }
@@ -85,14 +85,14 @@ pub fn lock_git(app: &App) -> Result<FileLock> {
     })
 }
 
-/// The space keeps the id of an intent apart from every `--request-id`.
+/// The space makes the id of an intent different from every `--request-id`.
 const INTENT_PREFIX: &str = "lane ";
 
 fn intent_key(name: &LaneName) -> String {
     format!("{INTENT_PREFIX}{name}")
 }
 
-/// The lane of a worktree intent; `None` for other requests.
+/// The lane of a worktree intent; `None` for any other request id.
 pub fn lane_of_intent(id: &str) -> Option<LaneName> {
     id.strip_prefix(INTENT_PREFIX).and_then(|name| LaneName::parse(name).ok())
 }
@@ -102,8 +102,8 @@ pub fn parse_plan(fingerprint: &str) -> Result<WorktreePlan> {
     serde_json::from_str(fingerprint).map_err(errors::internal)
 }
 
-/// Returns the stored answer of a repeated request. Otherwise runs `check` and removes what an interrupted attempt has
-/// left.
+/// Returns the stored answer of a repeated request. Otherwise runs `check`, removes the leftovers of an interrupted attempt, and
+/// returns `None`.
 pub fn prepare(
     app: &App,
     git: &Repository<'_>,
@@ -204,7 +204,7 @@ pub fn create(
     })
 }
 
-/// What [`create`] has made so far.
+/// The parts that [`create`] has made so far.
 #[derive(Debug, Clone, Copy)]
 struct CreatedWorktree {
     branch: bool,
@@ -230,14 +230,14 @@ fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, created: CreatedWo
 /// Whether missing and changed files count as work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checkout {
-    /// Yes: the worktree was in use.
+    /// They count: the worktree was in use.
     Complete,
-    /// No: its checkout was interrupted before any command could use the worktree.
+    /// They do not count: the checkout was interrupted before any command could use the worktree.
     Interrupted,
 }
 
-/// Removes a worktree without work in it, or git's record of one whose directory is gone. Errors: `git_failed`, also
-/// when the worktree has work.
+/// Removes a worktree without work in it, or git's record of one whose directory is gone. Fails with `git_failed`, also when the
+/// worktree has work.
 pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, checkout: Checkout) -> Result<()> {
     if dir.join(".git").exists() {
         let mut work = uncommitted_work(app, dir)?;
@@ -251,7 +251,7 @@ pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, check
     Ok(git.remove_worktree(dir, checkout == Checkout::Interrupted)?)
 }
 
-/// The work in a worktree that is in no commit.
+/// The work in a worktree that no commit contains.
 pub(super) fn uncommitted_work(app: &App, dir: &Path) -> Result<UncommittedWork, GitError> {
     Git::new(app.env.vars(), dir).uncommitted_work(&checkout::temp_dir(app))
 }

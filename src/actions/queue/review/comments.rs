@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::memory;
+use super::seen_commits;
 use crate::{
     actions::{
         Answer, App,
@@ -21,7 +21,7 @@ use crate::{
     wire::ReviewCommentView,
 };
 
-/// Writes a comment on a line of a commit, by default the task's, else the checked-out one. The author is told with the
+/// Writes a comment on a line of a commit, by default the task's, else the checked-out one. The author gets it with the
 /// reviewer's next verdict.
 ///
 /// # Errors
@@ -66,12 +66,12 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
         let answer = Answer::new(&view, written.id, line)?;
         Ok(answer.note(format!("the author is told with your verdict: fairway review record {id} --verdict VERDICT")))
     })?;
-    // Without it the commit may be gone one day; then the comment stays where it was written.
-    let _ = memory::keep_commented(app, &git, id, &app.actor.name, &commit);
+    // Without the ref the commit may be gone one day; then the comment stays where it was written.
+    let _ = seen_commits::keep_commented(app, &git, id, &app.actor.name, &commit);
     Ok(answer)
 }
 
-/// Closes a comment, by its author or with `force`.
+/// Closes a comment. Only its author may do so, any other actor only with `force`.
 ///
 /// # Errors
 /// `not_creator`.
@@ -99,7 +99,7 @@ pub fn resolve(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer
     })
 }
 
-/// A task's comments, oldest first, with their lines in the commit of its work. `all`: also those that are not open.
+/// A task's comments, oldest first, with their lines in the commit of its work; with `all` also those that are not open.
 pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>> {
     let (task, dir, comments) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -137,7 +137,7 @@ pub(in crate::actions) fn followed(
     comments.iter().map(view).collect()
 }
 
-/// The acting reviewer's open comments that the author was not told yet.
+/// The acting reviewer's open comments that were not sent to the author yet.
 pub(super) fn untold(app: &App, tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ReviewComment>> {
     let all = review_comments::of_task(tx, task)?;
     let is_untold = |comment: &ReviewComment| {

@@ -1,4 +1,4 @@
-//! List reviews.
+//! Lists reviews.
 
 use anyhow::Result;
 
@@ -21,30 +21,29 @@ pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
 /// Open requests for reviews, oldest first.
 #[derive(Debug, Default)]
 pub struct Requested {
-    /// Those that the actor can answer: no other reviewer is named, and the actor never claimed the task.
+    /// The requests that the actor can answer: no other reviewer is named, and the actor never claimed the task.
     pub own: Vec<ReviewView>,
     pub others: Vec<ReviewView>,
 }
 
-/// Whether to advise a limit of open reviews: several agents run without one.
+/// Whether to advise a limit of open reviews: more than one session is live, and no limit is set.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
     let review = &app.settings.review;
     let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);
     Ok(!is_limited && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
 }
 
-/// What a submitted task waits for, seen by one actor.
+/// Whom or what a submitted task waits for, seen by one actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// For the actor's verdict.
+    /// The task waits for the actor's verdict.
     Own,
     Claimed,
-    /// For others: the actor has given a verdict since the submission.
+    /// The task waits for others: the actor has given a verdict since the submission.
     Given,
     AskedOf(Vec<String>),
 }
 
-/// What a submitted task waits for.
 pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Timestamp) -> Result<Wait> {
     if claims::latest_epoch(tx, &task.id, &app.actor.name)?.is_some() {
         return Ok(Wait::Claimed);
@@ -62,7 +61,7 @@ pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Tim
     })
 }
 
-/// The open requests for reviews of open tasks.
+/// The open requests for reviews, except those of closed tasks.
 pub fn requested(app: &App) -> Result<Requested> {
     app.read(|tx| {
         let role = lookup::implied_scope(tx, &app.actor)?.role;

@@ -27,11 +27,11 @@ use crate::{
     wire::ReviewView,
 };
 
-mod changes;
 pub mod comments;
 pub mod list;
-pub(in crate::actions) mod memory;
 pub mod next;
+pub(in crate::actions) mod seen_commits;
+mod unseen_changes;
 
 fn find_open<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
     reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
@@ -49,7 +49,7 @@ fn event(kind: EventKind, task: &Task, review: &Review) -> Event {
 /// The domain of a review when none is required or requested.
 const GENERAL: &str = "general";
 
-/// The only requested domain, else the only required one, else `general`. Error: `usage` when there are several.
+/// The only requested domain, else the only required one, else `general`. Fails with `usage` when there are several.
 fn default_domain(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -> Result<Label> {
     let open: Vec<&Label> =
         reviews.iter().filter(|review| review.verdict.is_none()).map(|review| &review.domain).collect();
@@ -111,16 +111,16 @@ pub fn request(app: &App, id: &TaskId, domain: Option<&Label>, reviewer: Option<
 #[derive(Debug, Clone)]
 pub struct NewReview {
     pub verdict: Verdict,
-    /// By default the only requested or required domain, else `general`.
+    /// The domain; by default the only requested or required one, else `general`.
     pub domain: Option<Label>,
-    /// By default the actor.
+    /// The reviewer; by default the actor.
     pub reviewer: Option<String>,
-    /// By default the task's commit, else the checked-out one.
+    /// The reviewed commit; by default the task's, else the checked-out one.
     pub commit: Option<String>,
     pub notes: Option<String>,
 }
 
-/// Records a verdict, which answers the open request of its domain. One that asks for changes or rejects sends the task
+/// Records a verdict, which answers the open request of its domain. A verdict that asks for changes or rejects sends the task
 /// back to its author.
 ///
 /// # Errors
@@ -188,8 +188,8 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     let commit = answer.document.get("commit").and_then(|commit| commit.as_str());
     if let Some(commit) = commit {
         let reviewer = reviewer.unwrap_or_else(|| app.actor.name.clone());
-        // The verdict stands without it; then the next card shows everything.
-        let _ = memory::remember_verdict(app, &git, id, &reviewer, commit);
+        // When this fails the verdict stands, and the next card shows everything.
+        let _ = seen_commits::remember_verdict(app, &git, id, &reviewer, commit);
     }
     Ok(answer)
 }
@@ -202,7 +202,8 @@ fn send_back(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, comments
     tell_author(app, tx, task, review, comments)
 }
 
-/// Tells the claiming session, or else the next one of the task's lane. A verdict and its comments are one message.
+/// Sends a message to the claiming session, or else to the next session of the task's lane. A verdict and its comments are one
+/// message.
 fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, comments: &[ReviewComment]) -> Result<()> {
     let claim = task.state.claim();
     if claim.is_some_and(|claim| app.actor.is_named(&claim.claimant)) {
@@ -234,8 +235,8 @@ fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, commen
     Ok(())
 }
 
-/// Removes a request, or a verdict that asks for changes or rejects, by the actor who made it or with `force`. The
-/// events stay. A task's claimant cannot remove another actor's verdict.
+/// Removes a request, or a verdict that asks for changes or rejects. Only the actor who made it may do so, any other actor only
+/// with `force`. The events stay. A task's claimant cannot remove another actor's verdict.
 ///
 /// # Errors
 /// `already_answered` for an approval, `not_creator`.

@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use super::{
-    changes::{self, Work},
     comments,
     list::{self, Wait},
-    memory,
+    seen_commits,
+    unseen_changes::{self, Work},
 };
 use crate::{
     actions::{App, core::lookup, queue::gates},
@@ -38,7 +38,7 @@ use crate::{
 pub struct NextRequest {
     /// The card of this task, also when it waits for others; by default the first one.
     pub task: Option<TaskId>,
-    /// Whether to show also what the reviewer has seen before.
+    /// Whether to show also the parts that the reviewer has seen before.
     pub all: bool,
     /// A task to put behind the other cards first.
     pub defer: Option<TaskId>,
@@ -47,7 +47,7 @@ pub struct NextRequest {
 struct Waiting {
     task: TaskId,
     deferred_at: Option<Timestamp>,
-    /// The time that the task waits, multiplied by one plus the number of open tasks that depend on it.
+    /// The time that the task has waited, multiplied by one plus the number of open tasks that depend on it.
     weight: i64,
 }
 
@@ -59,7 +59,7 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
                 Refusal::WrongState { task: task.clone(), status: found.state.status(), verb: "deferred" }.into()
             );
         }
-        memory::defer(app, task, &app.actor.name)?;
+        seen_commits::defer(app, task, &app.actor.name)?;
     }
     let waiting = app.read(|tx| waiting(app, tx))?;
     let (waiting, others) = waiting;
@@ -87,7 +87,7 @@ pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
     let lane = app.read(|tx| Ok(lookup::task(tx, &task)?.fields.lane))?;
     let seen = SeenCommit { commit: changes.commit.clone(), fork: changes.fork.clone() };
     let git = Git::new(app.env.vars(), &app.project.root);
-    memory::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
+    seen_commits::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
 }
 
 /// The submitted tasks that wait for the actor, in the order of their cards, and the others with the reason.
@@ -114,7 +114,7 @@ fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<(Vec<Waiting>, Vec<OtherSubmitt
             continue;
         }
         let of_task = seen.iter().find(|one| one.task == task.id && app.actor.is_named(&one.reviewer));
-        // What was submitted again is a new card.
+        // A task that was submitted again is a new card.
         let deferred_at = of_task.and_then(|one| one.deferred_at).filter(|at| *at >= submitted_at);
         let age = i64::try_from(app.env.now().since(submitted_at).as_millis()).unwrap_or(i64::MAX);
         let dependents = i64::try_from(wanted_by(tx, &task.id)?.len()).unwrap_or(i64::MAX);
@@ -128,7 +128,7 @@ fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<(Vec<Waiting>, Vec<OtherSubmitt
     Ok((found, others))
 }
 
-/// When a task was last submitted. For an imported one, its last change.
+/// When a task was last submitted; for an imported task, when it last changed.
 fn submitted_at(tx: &ReadTx<'_>, task: &Task) -> Result<Timestamp> {
     let submitted = events::newest_of(tx, &task.id, |kind| kind == EventKind::TaskSubmitted)?;
     Ok(submitted.map_or(task.updated_at, |event| event.at))
@@ -204,7 +204,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
     })
 }
 
-/// What is new in a task's work, and every path that the work changes on its base.
+/// The new part of a task's work, and every path that the work changes on its base.
 fn changes_of(
     app: &App,
     git: &Git<'_>,
@@ -227,7 +227,7 @@ fn changes_of(
         Ok(before.into_iter().cloned().collect::<Vec<_>>())
     })?;
     let seen = if all { &[][..] } else { &seen };
-    Ok((changes::unseen(app, git, work, seen)?, changes::paths(git, work)?))
+    Ok((unseen_changes::unseen(app, git, work, seen)?, unseen_changes::paths(git, work)?))
 }
 
 /// The commands on a card. A verdict names the commit that is shown.

@@ -40,14 +40,12 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
     })
 }
 
-/// The next generated id.
 pub fn next_id(app: &App, tx: &ReadTx<'_>) -> Result<TaskId> {
     let prefix = &app.settings.tasks.prefix;
     let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
     Ok(TaskId::parse(&format!("{prefix}-{}", newest + 1))?)
 }
 
-/// A task in its first state.
 pub fn new_task(id: TaskId, fields: TaskFields, now: Timestamp) -> Task {
     Task {
         id,

@@ -1,4 +1,4 @@
-//! Claim a task, continue the claim of a dead session, or renew a lease.
+//! Claims a task, continues the claim of a dead session, or renews a lease.
 
 use std::{cell::OnceCell, time::Duration};
 
@@ -39,7 +39,7 @@ use crate::{
 pub struct ClaimRequest {
     /// The task; `None` for the acting session's task, else the next ready task that fits.
     pub id: Option<TaskId>,
-    /// Whether the acting session's task is left aside.
+    /// Whether to ignore the task that the acting session was started for.
     pub any: bool,
     /// The claimant's role; `None` for that of the acting session.
     pub role: Option<Role>,
@@ -49,20 +49,20 @@ pub struct ClaimRequest {
     pub any_role: bool,
     /// The lanes whose tasks fit.
     pub lane_scope: LaneScope,
-    /// The lease: another actor may take over after this time without a heartbeat. `None` for the setting.
+    /// The lease: another actor may take over the claim after this time without a heartbeat. `None` for the configured time.
     pub lease: Option<Duration>,
     /// The reason for a takeover from the claimant.
     pub steal: Option<String>,
 }
 
-/// The claimant, as the request and its session's row say it.
+/// The claimant, as the request and its session's row describe it.
 struct Claimant<'a> {
     actor: &'a Actor,
     request: &'a ClaimRequest,
     role: Option<Role>,
     lane: Option<LaneName>,
     any_role: bool,
-    /// The lane of the acting session: its work is done there, whatever lane's tasks it asks for.
+    /// The lane of the acting session. The work is done there, from whatever lane the claimed task comes.
     home: Option<LaneName>,
     /// The dead sessions of that lane whose claims this one may continue.
     dead: &'a [DeadSession],
@@ -90,7 +90,7 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
     };
     let is_held = |refusal: &Refusal| matches!(refusal, Refusal::AlreadyClaimed { .. } | Refusal::NothingReady { .. });
     if done.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(is_held)) {
-        // A claim made by a clock that was ahead ends after its lease, not at that clock's time.
+        // A claim that was made by a clock that was ahead ends after its lease, not at that clock's time.
         app.count_future_times_from_now()?;
     }
     done
@@ -131,9 +131,8 @@ pub struct StartClaim {
     pub task: TaskId,
     /// The claim's epoch.
     pub epoch: i64,
-    /// Whether it continues the claim of a dead session.
+    /// Whether the claim continues that of a dead session.
     pub is_continued: bool,
-    /// Notes for the answer.
     pub notes: Vec<String>,
 }
 
@@ -155,14 +154,14 @@ pub fn claim_at_start(
     let granted = decide(app, tx, &claimant, &task, &ClaimCache::default())?;
     let is_continued = matches!(granted.rule.takeover, Takeover::Continued { .. });
     let mut notes = grant(app, tx, &claimant, &task, &granted)?.notes;
-    // A start says itself which lane it uses.
+    // A start itself says which lane it uses.
     let about_lane = assignment_note(&task, &granted);
     notes.retain(|note| about_lane.as_ref() != Some(note));
     Ok(StartClaim { task: id.clone(), epoch: lookup::task(tx, id)?.epoch, is_continued, notes })
 }
 
-/// Moves the claims of sessions that are over to the session that takes their place, in the transaction that records its start.
-/// The session is the actor of `app`. The rules for a claim held when it was made, and are not asked again.
+/// Moves the claims of ended sessions to the session that takes their place, in the transaction that records its start. The
+/// session is the actor of `app`. The rules for a claim were checked when it was made, and are not checked again.
 pub fn continue_at_relaunch(
     app: &App,
     tx: &WriteTx<'_>,
@@ -182,7 +181,6 @@ pub fn continue_at_relaunch(
     Ok(continued)
 }
 
-/// The tasks that these sessions have claimed.
 pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
     let mut held = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -206,7 +204,7 @@ pub fn check_at_start(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task
     decide(app, tx, &claimant, task, &ClaimCache::default()).map(drop)
 }
 
-/// Whether a person without a role names a task that needs one. A person in charge claims any task by its id.
+/// Whether a person without a role names a task that needs a role. People may claim any task by its id.
 fn names_task_as_person(app: &App, request: &ClaimRequest) -> Result<bool> {
     let Some(id) = request.id.as_ref().filter(|_| request.role.is_none() && app.actor.session.is_none()) else {
         return Ok(false);
@@ -287,10 +285,10 @@ fn has_moved_itself(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     Ok(moved.is_some_and(|event| event.actor == session.id.as_str()))
 }
 
-/// The claim that a claimant who names an epoch holds under it.
+/// The actor's own claim on the task, when the actor names an epoch; `None` when it names none or has not claimed the task.
 ///
 /// # Errors
-/// `stale_claim`, `not_claimant`: an epoch names one claim. A later claim refuses it, even for a takeover.
+/// `stale_claim`, `not_claimant`: an epoch stands for one claim, so it is refused after a later claim, even for a takeover.
 fn own_claim<'t>(app: &App, tx: &ReadTx<'_>, task: &'t Task) -> Result<Option<&'t Claim>> {
     let Some(epoch) = app.actor.epoch else { return Ok(None) };
     if epoch != task.epoch {
@@ -325,7 +323,7 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
 struct Search {
     cache: ClaimCache,
     skipped: Vec<SkippedTask>,
-    /// The first refusal for the number of open reviews, which says more than that nothing is ready.
+    /// The first refusal because of the limit of open reviews, which says more than that nothing is ready.
     full: Option<anyhow::Error>,
 }
 
@@ -336,7 +334,7 @@ impl Search {
             Ok(granted) => return Ok(Some(granted)),
             Err(error) => error,
         };
-        // What is not known to be here may be here: another task must not be claimed in its place.
+        // A landing that was not looked up yet may be here: another task must not be claimed in its place.
         let Some(refusal) = error.downcast_ref::<Refusal>().filter(|_| !app.landed_here.has_unknown()) else {
             return Err(error);
         };
@@ -384,7 +382,7 @@ fn left_by_predecessors(tx: &ReadTx<'_>, claimant: &Claimant<'_>) -> Result<Vec<
     Ok(left)
 }
 
-/// What several tasks are judged by. Each is loaded once, by the first task that needs it.
+/// Facts by which several tasks are judged. Each is loaded when the first task needs it.
 #[derive(Default)]
 struct ClaimCache {
     /// The paths of all tasks that others have claimed.
@@ -428,7 +426,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cach
     Ok(Granted { rule, place })
 }
 
-/// The rule that keeps every actor from claiming a ready task: its lane or its paths.
+/// The rule about its lane or its paths that keeps every actor from claiming a ready task; `None` when there is none.
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
     let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
     let any_actor = Claimant::new(app, tx, &request, None, &[])?;

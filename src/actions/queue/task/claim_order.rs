@@ -1,5 +1,5 @@
-//! The order in which a claim without an id considers tasks. Where `[overlap] claims` is `avoid`, those of a priority whose paths no
-//! other lane has changed come first. That is read from the store; no git runs inside a claim.
+//! The order in which a claim without an id considers tasks. With `[overlap] claims = "avoid"`, tasks whose paths no other lane
+//! has changed come first within a priority. These changes are read from the store; no git runs inside a claim.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const MAX_ORDERED: usize = 64;
 /// The lanes whose tasks a claim without an id may claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LaneScope {
-    /// As `[claims] own_lane_only` says.
+    /// The lanes that the setting `[claims] own_lane_only` names.
     #[default]
     Configured,
     /// The claimant's lane only.
@@ -37,7 +37,7 @@ struct ChangedElsewhere {
 }
 
 impl ChangedElsewhere {
-    /// The changed paths of all lanes but `own`; `None` where the order is left alone.
+    /// The changed paths of all lanes but `own`; `None` where the settings do not change the order.
     fn read(app: &App, tx: &ReadTx<'_>, own: Option<&LaneName>) -> Result<Option<Self>> {
         if app.settings.overlap.claims != ClaimOrder::Avoid {
             return Ok(None);
@@ -55,7 +55,7 @@ impl ChangedElsewhere {
 
     fn meets(&self, task: &Task) -> bool {
         task.fields.paths.iter().any(|glob| {
-            // Only what begins with the same words can fit.
+            // Only a path that begins with the same text can match.
             let fixed = glob.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
             let candidates = self.paths.range(fixed.to_owned()..).take_while(|path| path.starts_with(fixed));
             candidates.into_iter().any(|path| globs::matches(glob, path))
@@ -63,9 +63,9 @@ impl ChangedElsewhere {
     }
 }
 
-/// Offers what dead sessions of the claimant's lane hold, which is `left`, then the ready tasks: those of the lane, those without a
-/// lane, those of other lanes; then those whose lease has expired. Each comes with whether it may be claimed at all: tasks out of
-/// scope are only named in the refusal. Ends when `wants_more` says no.
+/// Passes the candidates for a claim to `wants_more`, until it returns false: first `left`, which dead sessions of the
+/// claimant's lane have claimed; then the ready tasks of the lane, those without a lane and those of other lanes; then those
+/// whose lease has expired. The flag says whether the task may be claimed: tasks out of scope are only named in the refusal.
 pub(super) fn for_each_candidate(
     app: &App,
     tx: &WriteTx<'_>,
@@ -96,8 +96,8 @@ pub(super) fn for_each_candidate(
     Ok(())
 }
 
-/// Offers the ready tasks of a scope until `wants_more` says no, the first ones in the order that avoids what others have changed.
-/// Returns whether more are wanted.
+/// Passes the ready tasks of a scope to `wants_more` until it returns false. The first ones are in the order that avoids paths
+/// which others have changed. Returns whether more are wanted.
 fn offer_ready(
     tx: &ReadTx<'_>,
     scope: ReadyScope<'_>,

@@ -22,7 +22,7 @@ use crate::{
 pub struct PlannedPlace {
     /// The lane of the claiming session.
     home: Option<LaneName>,
-    /// The task's lane, without one that the claim before had set and that ends with it.
+    /// The task's lane, but not one that the previous claim had set and that ends with that claim.
     pub lane_before: Option<LaneName>,
     /// The lane in which the task is under the claim.
     pub task_lane: Option<LaneName>,
@@ -61,13 +61,13 @@ pub fn plan(
 }
 
 impl PlannedPlace {
-    /// This place, with the task in a lane for good: that of its work, or the one that its claimant handed it over to.
+    /// This place, with the task in the given lane for good: a release does not take it out.
     #[must_use]
     pub fn put_in(self, lane: &LaneName) -> Self {
         Self { task_lane: Some(lane.clone()), is_assigned: false, ..self }
     }
 
-    /// The lane into which this claim puts the task.
+    /// The lane into which this claim puts the task; `None` when the task's lane does not change.
     pub fn newly_assigned(&self) -> Option<&LaneName> {
         self.task_lane.as_ref().filter(|_| self.lane_before.is_none())
     }
@@ -84,7 +84,7 @@ impl PlannedPlace {
     }
 }
 
-/// Installs a claim at its place and ends the previous one, with the event; returns the task as the store has it then.
+/// Installs a claim at its place and ends the previous one, with the event. Returns the task as it is in the store afterwards.
 pub fn install(
     app: &App,
     tx: &WriteTx<'_>,
@@ -131,7 +131,7 @@ pub fn install(
     Ok(Task { fields, state, epoch, updated_at: tx.now(), ..task.clone() })
 }
 
-/// A takeover as the event says it: the word, the claimant before and the reason.
+/// The parts of a takeover that its event has: the kind, the previous claimant and the reason.
 pub(super) fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
     match takeover {
         Takeover::Fresh => ("fresh", None, None),

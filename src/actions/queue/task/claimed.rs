@@ -1,4 +1,4 @@
-//! The task that a command means when none is named: the one that the caller has claimed.
+//! The task that a command works on when none is named: the one that the caller has claimed.
 
 use anyhow::Result;
 

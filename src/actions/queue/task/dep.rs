@@ -30,7 +30,7 @@ pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     })
 }
 
-/// Removes a dependency. The task it names need not exist.
+/// Removes a dependency. The task `on` need not exist.
 pub fn rm(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {
         let task = load_editable(app, tx, id)?;
@@ -60,7 +60,7 @@ fn answer(tx: &WriteTx<'_>, id: &TaskId, line: String) -> Result<Answer> {
     Answer::new(&lookup::task_view(tx, id)?, id, line)
 }
 
-/// All dependencies of a task, depth first. A task that comes again is listed without its dependencies.
+/// All dependencies of a task, depth first. A task that occurs again is listed without its dependencies.
 pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
     app.read(|tx| {
         lookup::task(tx, id)?;

@@ -1,4 +1,4 @@
-//! Finish a task after its gates.
+//! Finishes a task after its gates.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,14 +10,14 @@ use crate::{
     actions::{
         Answer, App,
         core::ForceReason,
-        queue::{gates, review::memory},
+        queue::{gates, review::seen_commits},
     },
     domain::{EventKind, Refusal, TaskId, blocker::JudgedWork, rules::fencing::TaskWrite, task::Task},
     store::tasks,
 };
 
-/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant,
-/// not the gates. The answer names the work that was judged.
+/// Moves a task from `in_progress` or `review` to `done`, for its claimant, if all gates of `[gates.done]` pass. `force`
+/// overrides the claimant, not the gates. The answer names the commit or worktree that was judged.
 ///
 /// # Errors
 /// `gate_blocked`, `no_worktree`, `lane_elsewhere`.
@@ -53,6 +53,6 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
         },
         named,
     )?;
-    memory::forget_closed(app);
+    seen_commits::forget_closed(app);
     Ok(answer)
 }

@@ -1,4 +1,4 @@
-//! Edit a task's fields.
+//! Edits a task's fields.
 
 use anyhow::Result;
 
@@ -17,7 +17,8 @@ use crate::{
     store::{ReadTx, lanes, tasks},
 };
 
-/// Changes fields of a task with `over`. Every actor who may add a record may do so, but not one who lost the claim.
+/// Changes fields of a task with `over`. Every actor may do so who may add a checkpoint or evidence, but not one who lost the
+/// claim.
 ///
 /// # Errors
 /// `cycle`; for a claimed task also the rules about its lane and its paths.
@@ -25,26 +26,26 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-        let mut words = task.fields.clone();
-        over(&mut words)?;
-        let words = validate::normalize(words)?;
+        let mut fields = task.fields.clone();
+        over(&mut fields)?;
+        let fields = validate::normalize(fields)?;
         let before = validate::normalize(task.fields.clone())?;
-        let fields = changed_fields(&before, &words);
-        if fields.is_empty() {
+        let changed = changed_fields(&before, &fields);
+        if changed.is_empty() {
             return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} has these values already"));
         }
-        validate::check_links(tx, id, &words, Some(&before))?;
-        let edited = Task { fields: words, ..task };
+        validate::check_links(tx, id, &fields, Some(&before))?;
+        let edited = Task { fields, ..task };
         let note = check_claim_rules(app, tx, &edited, &before)?;
         tasks::set_fields(tx, id, &edited.fields)?;
         tx.record(
             &Event::new(EventKind::TaskEdited)
                 .task(id)
                 .lane(edited.fields.lane.as_ref())
-                .with("fields", fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())
-                .with("title", fields.contains(&"title").then(|| edited.fields.title.clone())),
+                .with("fields", changed.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())
+                .with("title", changed.contains(&"title").then(|| edited.fields.title.clone())),
         )?;
-        let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
+        let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", changed.join(", ")))?;
         Ok(note.into_iter().fold(answer, Answer::note))
     })
 }

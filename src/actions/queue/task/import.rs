@@ -1,4 +1,4 @@
-//! Import tasks from a file.
+//! Imports tasks from a file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ struct ImportFile {
     deleted: Vec<IgnoredFieldView>,
 }
 
-/// What an import changes in the store.
+/// The changes that an import makes in the store.
 struct ImportPlan<'f> {
     /// The tasks to insert, in the order of the file.
     fresh: Vec<&'f ImportedTask>,
@@ -38,8 +38,8 @@ struct ImportPlan<'f> {
     report: ImportReport,
 }
 
-/// Imports the tasks of a file, whose `path` is for hints. Existing tasks stay unchanged, and removed ones stay removed. `dry_run` writes nothing
-/// and reports the same. A large file is written to a server in steps, otherwise in one write.
+/// Imports the tasks of a file; `path` is only used for hints. Existing tasks stay unchanged, and removed ones stay removed.
+/// `dry_run` writes nothing and reports the same. A large file is written to a server in steps, otherwise in one write.
 ///
 /// # Errors
 /// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
@@ -101,7 +101,7 @@ fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile>
     Ok(file)
 }
 
-/// Tells new tasks from existing and removed ones, and checks the links of the new ones.
+/// Separates new tasks from existing and removed ones, and checks the links of the new ones.
 fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<ImportPlan<'f>> {
     let (mut unchanged, mut differing) = (0, 0);
     let mut links = Links::default();
@@ -170,7 +170,7 @@ fn answer(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = fresh.iter().map(|one| one.task.id.to_string()).collect();
-    // A closed task waits for nothing: the ids that it lacks are one line.
+    // A closed task waits for nothing, so all missing dependencies of closed tasks share one note.
     let closed: BTreeSet<&str> =
         fresh.iter().filter(|one| one.task.state.status().is_closed()).map(|one| one.task.id.as_str()).collect();
     let (of_closed, of_open): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! Import the issues of a tracker as tasks: each issue once, with its address, and again when it changes.
+//! Imports the issues of a tracker as tasks: each issue once, by its address, and its changes later.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,10 +33,9 @@ use crate::{
     wire::import::{IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, parse_issues},
 };
 
-/// Followed by the issue's number.
+/// The beginning of a task's id; the issue's number follows.
 const ID_PREFIX: &str = "gh-";
 const DIGEST_CHARS: usize = 16;
-/// The longest label of a task, in bytes.
 /// When a file has exactly so many issues, `gh issue list` may have left others out.
 const GH_DEFAULT_LIMIT: usize = 30;
 
@@ -59,7 +58,7 @@ struct Issue {
     fields: TaskFields,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// What was changed or left out, for a note.
+    /// The parts of the issue that were changed or left out, for a note.
     altered: Vec<&'static str>,
 }
 
@@ -79,7 +78,7 @@ impl Digests {
     }
 }
 
-/// What one issue changes in the store.
+/// The change that one issue makes in the store.
 enum Change {
     Create(Box<Task>, Digests),
     Update(Box<Task>, Vec<&'static str>, Digests),
@@ -200,7 +199,7 @@ fn convert(record: &IssueRecord, options: &IssueImportOptions, now: Timestamp) -
 }
 
 fn parse_time(what: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
-    // gh writes the year 1 for a time that there is not.
+    // gh writes the year 1 for a missing time.
     let Some(text) = text.filter(|text| !text.is_empty() && !text.starts_with("0001-")) else { return Ok(None) };
     Timestamp::parse(text).map(Some).ok_or_else(|| {
         let shown = excerpt(text);
@@ -216,7 +215,7 @@ fn ignored_keys(records: &[IssueRecord]) -> Vec<IgnoredKeyView> {
     counts.into_iter().map(|(key, issues)| IgnoredKeyView { key: key.to_owned(), issues }).collect()
 }
 
-/// Whether a key repeats what other keys say.
+/// Whether a field of an issue repeats what other fields say.
 fn is_redundant(key: &str) -> bool {
     matches!(key, "closed" | "id" | "isPinned")
 }
@@ -336,7 +335,7 @@ fn merge(issue: &Issue, link: &IssueLink, task: &Task, result: &mut IssueResultV
         }
         outcome
     };
-    // A field that is kept goes on to differ from what was imported.
+    // A kept field still differs from the imported one.
     match follows("title", &link.title, &theirs.title, &ours.title) {
         FieldImport::Update => fields.title.clone_from(&issue.fields.title),
         FieldImport::Keep => stored.title = link.title.clone().unwrap_or_default(),

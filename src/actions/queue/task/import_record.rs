@@ -38,7 +38,7 @@ pub struct ImportedTask {
     pub ignored: Vec<IgnoredFieldView>,
 }
 
-/// Parses one record. `None` for a deleted beads issue, which is added to `ignored`.
+/// Parses one record. Returns `None` for a deleted beads issue, and adds it to `ignored`.
 ///
 /// # Errors
 /// [`Refusal::Line`] with the line and the reason.
@@ -71,36 +71,36 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     let updated_at = parse_time("updated_at", record.updated_at.as_deref())?.unwrap_or(created_at);
     let closed_at = parse_time("closed_at", record.closed_at.as_deref())?.unwrap_or(updated_at);
 
-    let mut words = TaskFields { body: compose_body(&record), ..TaskFields::with_title(title) };
-    words.role = record.role.as_deref().map(Role::parse).transpose()?;
-    words.lane = record.lane.as_deref().map(LaneName::parse).transpose()?;
-    words.parent = record.parent.as_deref().map(TaskId::parse).transpose()?;
-    words.priority = match record.priority {
+    let mut fields = TaskFields { body: compose_body(&record), ..TaskFields::with_title(title) };
+    fields.role = record.role.as_deref().map(Role::parse).transpose()?;
+    fields.lane = record.lane.as_deref().map(LaneName::parse).transpose()?;
+    fields.parent = record.parent.as_deref().map(TaskId::parse).transpose()?;
+    fields.priority = match record.priority {
         None => DEFAULT_PRIORITY,
         Some(priority) => u8::try_from(priority)
             .map_err(|_| Refusal::invalid("priority", format!("{priority} is not from 0 to 4")))?,
     };
-    words.labels = record.labels.unwrap_or_default();
-    words.paths = record.paths.unwrap_or_default();
-    words.depends_on = parse_ids(&record.depends_on.unwrap_or_default())?;
+    fields.labels = record.labels.unwrap_or_default();
+    fields.paths = record.paths.unwrap_or_default();
+    fields.depends_on = parse_ids(&record.depends_on.unwrap_or_default())?;
     for check in record.checks.unwrap_or_default() {
-        words.checks.push(Check { name: Label::parse(&check.name)?, command: check.command });
+        fields.checks.push(Check { name: Label::parse(&check.name)?, command: check.command });
     }
-    words.review_domains =
+    fields.review_domains =
         record.review_domains.unwrap_or_default().iter().map(|name| Label::parse(name)).collect::<Result<_, _>>()?;
     for link in record.dependencies.unwrap_or_default() {
-        if let Some((what, value)) = apply_link(&id, &link, &mut words)? {
+        if let Some((what, value)) = apply_link(&id, &link, &mut fields)? {
             ignore(&what, value);
         }
     }
     if let Some(kind) = &record.issue_type {
-        words.labels.push(format!("type:{kind}"));
+        fields.labels.push(format!("type:{kind}"));
     }
     let state = if beads {
         match was.as_str() {
             "closed" => TaskState::Done(closed_at),
             _ => {
-                words.labels.push(format!("beads:{was}"));
+                fields.labels.push(format!("beads:{was}"));
                 TaskState::Todo
             }
         }
@@ -132,13 +132,13 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
     {
         ignore(&name, value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }
-    let words = validate::normalize(words)?;
+    let fields = validate::normalize(fields)?;
     let task = Task {
         state,
         branch: record.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
         commit: record.commit.map(|commit| text_limits::check_line("commit", &commit)).transpose()?,
         updated_at,
-        ..new_task(id, words, created_at)
+        ..new_task(id, fields, created_at)
     };
     let close_reason = record.close_reason.filter(|reason| !reason.is_empty());
     let close_reason = close_reason.map(|reason| text_limits::check_body("close_reason", &reason)).transpose()?;
@@ -171,8 +171,8 @@ fn compose_body(record: &Record) -> String {
     body
 }
 
-/// Adds a link to the fields. Returns its kind and target when Fairway has no such link.
-fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut TaskFields) -> Result<Option<(String, String)>, Refusal> {
+/// Adds a link to the fields. Returns its kind and target when Fairway has no such kind of link.
+fn apply_link(id: &TaskId, link: &LinkRecord, fields: &mut TaskFields) -> Result<Option<(String, String)>, Refusal> {
     let on =
         link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "has a link without a target"))?;
     let kind = link.kind.as_deref().unwrap_or(BLOCKS);
@@ -181,9 +181,9 @@ fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut TaskFields) -> Result<
         return Ok(Some((kind.to_owned(), format!("{} → {on}", link.issue_id.as_deref().unwrap_or_default()))));
     }
     match kind {
-        BLOCKS => words.depends_on.push(TaskId::parse(on)?),
-        PARENT if words.parent.as_ref().is_none_or(|parent| parent.as_str() == on) => {
-            words.parent = Some(TaskId::parse(on)?);
+        BLOCKS => fields.depends_on.push(TaskId::parse(on)?),
+        PARENT if fields.parent.as_ref().is_none_or(|parent| parent.as_str() == on) => {
+            fields.parent = Some(TaskId::parse(on)?);
         }
         _ => return Ok(Some((kind.to_owned(), on.to_owned()))),
     }

@@ -1,6 +1,6 @@
-//! Writing an import. One write of a large file to a server would hold up every other host, so it is split into steps, each with its
-//! events. Everything is checked before the first step. What a step has written stays, and the same command imports the rest. Until
-//! then an intent shows that the import is incomplete.
+//! Writing an import. One write of a large file to a server would hold up every other host, so it is split into steps, each
+//! with its events. Everything is checked before the first step. Tasks that a step has written stay, and the same command imports
+//! the rest. Until then an intent shows that the import is incomplete.
 //!
 //! A task whose dependency comes in a later step is not ready: a missing dependency counts as open.
 
@@ -27,12 +27,12 @@ use crate::{
 /// Other writers wait for the end of a step, so its size is limited.
 const STEP_TASKS: usize = 2_000;
 const STEP_BYTES: usize = 4 << 20;
-/// The space keeps the id of an intent apart from every `--request-id`.
+/// The space makes the id of an intent different from every `--request-id`.
 const INTENT_PREFIX: &str = "import ";
-/// In characters, of the file's digest in an intent's id.
+/// How many characters of the file's digest are part of an intent's id.
 const DIGEST_CHARS: usize = 32;
 
-/// What is known of a running import. Stored as JSON in its intent.
+/// The data of a running import. Stored as JSON in its intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportIntent {
     /// How many tasks the import adds.
@@ -42,7 +42,7 @@ pub struct ImportIntent {
 }
 
 impl ImportIntent {
-    /// The import of an intent; `None` for other requests.
+    /// Parses the intent of an import; `None` for any other request id.
     pub fn parse(id: &str, text: &str) -> Option<Self> {
         id.strip_prefix(INTENT_PREFIX).and_then(|_| serde_json::from_str(text).ok())
     }
@@ -62,12 +62,12 @@ fn begin(tx: &WriteTx<'_>, intent: &str, tasks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Records that the import of a file is complete.
+/// Records that the import of a file is complete, by deleting its intent.
 pub(super) fn complete(tx: &WriteTx<'_>, intent: &str) -> Result<()> {
     Ok(requests::delete_open(tx, intent)?)
 }
 
-/// How many of the tasks fit into one step, at least one.
+/// How many of the tasks fit into one step; at least one.
 pub(super) fn step_len<'f>(tasks: impl IntoIterator<Item = &'f ImportedTask>) -> usize {
     let (mut len, mut bytes) = (0, 0);
     for one in tasks {
@@ -118,9 +118,9 @@ pub(super) struct Steps<'p, 'f> {
 }
 
 impl<'p, 'f> Steps<'p, 'f> {
-    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan, and `answer` gets the ids that
-    /// others have added since. When a step fails, what earlier steps have written stays. Errors: `cycle` and
-    /// `not_found`, when others have changed the store since the plan.
+    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan, and `answer` gets the ids that others
+    /// have added since. When a step fails, the tasks of earlier steps stay. Fails with `cycle` and `not_found` when others have
+    /// changed the store since the plan.
     pub(super) fn write(
         app: &App,
         path: &Path,
@@ -168,7 +168,7 @@ impl<'p, 'f> Steps<'p, 'f> {
         Ok(())
     }
 
-    /// Takes into account what others have changed since the plan or the previous step.
+    /// Takes into account the changes of others since the plan or the previous step.
     fn look(&mut self, tx: &ReadTx<'_>) -> Result<()> {
         let mut changed = BTreeSet::new();
         for event in events::subjects_since(tx, self.seen, i64::MAX)? {
@@ -180,7 +180,7 @@ impl<'p, 'f> Steps<'p, 'f> {
                 _ => {}
             }
         }
-        // An id that is taken now was free before.
+        // An id that exists now was unused when the plan was made.
         self.taken.extend(changed.iter().filter(|id| self.links.is_incoming(id)).cloned());
         self.links.check_cycles(tx, &changed, &changed)
     }
@@ -221,7 +221,7 @@ impl<'f> Links<'f> {
         Ok(())
     }
 
-    /// The links of an incoming task to unknown tasks.
+    /// The links of an incoming task to tasks that exist neither in the file nor in the store.
     pub(super) fn absent_of(&self, one: &ImportedTask) -> Vec<MissingDependencyView> {
         let missing = targets(one).filter(|(id, _)| self.absent.contains(*id));
         missing
@@ -233,8 +233,8 @@ impl<'f> Links<'f> {
             .collect()
     }
 
-    /// Refuses a cycle that can be reached from one of these tasks. Existing tasks may be part of it, because they may
-    /// depend on an incoming one. The links of `changed` are read from the store again. Error: `cycle`.
+    /// Refuses a cycle that can be reached from one of these tasks. Existing tasks may be part of it, because they may depend on
+    /// an incoming one. The links of `changed` are read from the store again. Fails with `cycle`.
     pub(super) fn check_cycles<'a>(
         &self,
         tx: &ReadTx<'_>,

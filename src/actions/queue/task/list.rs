@@ -1,4 +1,4 @@
-//! List, show and export tasks.
+//! Lists, shows and exports tasks.
 
 use anyhow::Result;
 
@@ -23,7 +23,7 @@ pub struct Filter {
     pub role: Option<Role>,
     pub lane: Option<LaneName>,
     pub label: Option<String>,
-    /// A text in the id, title, body or a label, in upper or lower case.
+    /// A text in the id, title, body or a label; upper and lower case are equal.
     pub text: Option<String>,
     pub held: bool,
     pub limit: Option<usize>,
@@ -50,7 +50,7 @@ impl Filter {
     }
 }
 
-/// Whether a text, given in lower case, is in the task's id, title, body or a label.
+/// Whether `text`, given in lower case, is in the task's id, title, body or a label.
 fn contains(task: &Task, text: &str) -> bool {
     let fields = &task.fields;
     [task.id.as_str(), &fields.title, &fields.body]

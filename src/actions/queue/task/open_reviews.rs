@@ -19,15 +19,15 @@ use crate::{
     },
 };
 
-/// Filled by the first task for which open reviews matter.
+/// Filled when the first task is judged for which open reviews matter.
 pub(super) type OpenReviewsCache = OnceCell<Vec<OpenReview>>;
 
 pub(super) fn capacity(app: &App) -> Capacity<'_> {
     Capacity { all: app.settings.review.capacity, per_role: &app.settings.review.per_role }
 }
 
-/// Refuses fresh work while too many reviews are open. Continued work and the rework of a reviewed task are always
-/// allowed. Error: `review_full`.
+/// Refuses fresh work while too many reviews are open. Continued work and the rework of a reviewed task are always allowed.
+/// Fails with `review_full`.
 pub(super) fn check(
     app: &App,
     tx: &ReadTx<'_>,
@@ -47,7 +47,7 @@ pub(super) fn check(
     }
 }
 
-/// The refusal of [`check`] for a ready task, if any.
+/// The refusal of [`check`] for a ready task; `None` when it may be claimed.
 pub(super) fn refusal(app: &App, tx: &ReadTx<'_>, task: &Task, cache: &OpenReviewsCache) -> Result<Option<Refusal>> {
     match check(app, tx, task, &Takeover::Fresh, cache) {
         Ok(()) => Ok(None),
@@ -59,8 +59,8 @@ fn is_reviewed(tx: &ReadTx<'_>, task: &Task) -> Result<bool> {
     Ok(reviews::of_task(tx, &task.id)?.iter().any(|review| review.verdict.is_some()))
 }
 
-/// The tasks whose review is not over. A task that was sent back is among them until it is done: otherwise its rework
-/// would come on top of fresh work.
+/// The tasks whose review is not finished. A task that was sent back is among them until it is done: otherwise its rework would
+/// be added to fresh work.
 fn open(tx: &ReadTx<'_>) -> Result<Vec<OpenReview>> {
     let mut claimed = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {

@@ -56,7 +56,7 @@ impl<T> Page<T> {
         Self { limit, tasks: Vec::new(), has_more: false }
     }
 
-    /// How many tasks to read: one beyond the limit shows that there are more.
+    /// How many tasks to read: one beyond the limit, to see whether there are more.
     fn expected(&self) -> usize {
         self.limit.map_or(usize::MAX, |limit| limit.saturating_add(1))
     }
@@ -82,7 +82,7 @@ pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec
     })
 }
 
-/// As [`ready`], but only summaries, for which the store reads less.
+/// Like [`ready`], but only summaries, for which the store reads less.
 pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskSummary>, bool)> {
     ready_here(app, limit, |tx, page| {
         let (role, lane) = whom.scope(app, tx)?;
@@ -93,8 +93,8 @@ pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> R
     })
 }
 
-/// At most `limit` of the tasks that `read` finds, without those that wait for the work of another host, and whether
-/// there are more.
+/// At most `limit` of the tasks that `read` passes on, without those that wait for work of another host, and whether there are
+/// more.
 fn ready_here<T>(
     app: &App,
     limit: Option<usize>,
@@ -122,8 +122,8 @@ fn ready_here<T>(
     }
 }
 
-/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. `None` when
-/// at least one can be claimed.
+/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. Returns `None` when at
+/// least one can be claimed.
 pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     if !open_reviews::capacity(app).is_limited() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Release claims: one, several, all of one's own, or those of dead sessions.
+//! Releases claims: one, several, all of one's own, or those of dead sessions.
 
 use anyhow::Result;
 
@@ -28,7 +28,8 @@ fn verb<'a>(reason: Option<&'a str>, force: Option<&'a ForceReason>) -> Transiti
     Transition { kind: EventKind::TaskReleased, intent: TaskWrite::Transition, past_tense: "released", reason, force }
 }
 
-/// in_progress, blocked, review → todo, by the claimant. A task that the claim had put into a lane leaves it.
+/// Releases a claim: the task becomes `todo`. Only its claimant may do so, any other actor only with `force`. When the claim had
+/// put the task into a lane, the task leaves that lane.
 pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     transition::perform(app, id, &verb(reason, force), |_, task, _| Ok(task.released()?))
 }
@@ -101,7 +102,7 @@ pub fn release_dead(
     })
 }
 
-/// Releases the claims of sessions for which `is_meant` is true. Work in review stays for its reviewer.
+/// Releases the claims of the sessions for which `is_meant` returns true. Work in review stays for its reviewer.
 pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reason: &str) -> Result<Released> {
     let mut released = Released::default();
     for task in claimed_in(tx, None)? {
@@ -121,8 +122,8 @@ pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reas
     Ok(released)
 }
 
-/// Releases the claim of a session whose start failed. A claim that continues an earlier one stays, and so does one
-/// under which the task was moved on.
+/// Releases the claim of a session whose start failed. The claim stays when it continues an earlier one, or when the task's
+/// status has changed under it.
 pub fn release_failed_start(tx: &WriteTx<'_>, session: &SessionId, claim: &StartClaim) -> Result<()> {
     let task = lookup::task(tx, &claim.task)?;
     let is_unchanged = matches!(&task.state, TaskState::InProgress(now)
@@ -177,7 +178,7 @@ pub struct Released {
 }
 
 impl Released {
-    /// Whether a task is in review and so stays claimed, which becomes a note.
+    /// Whether a task is in review and so stays claimed; then adds a note about it.
     fn keeps_in_review(&mut self, task: &Task, holder: &str) -> bool {
         let is_in_review = task.state.status() == TaskStatus::Review;
         if is_in_review {
@@ -198,12 +199,11 @@ impl Released {
         &self.ids
     }
 
-    /// Notes about claims that stay.
     pub fn into_notes(self) -> Vec<String> {
         self.notes
     }
 
-    /// The answer of a command. `none` is its text when nothing was released.
+    /// The answer of a command. Its text is `none` when no claim was released.
     pub fn answer(self, none: &str) -> Result<Answer> {
         let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
         let answer = Answer::new(&ReleasedView { tasks: self.tasks }, "", line)?;

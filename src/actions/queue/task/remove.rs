@@ -1,4 +1,4 @@
-//! Remove tasks that were added by mistake.
+//! Removes tasks that were added by mistake.
 
 use std::collections::BTreeSet;
 

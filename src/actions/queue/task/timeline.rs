@@ -66,13 +66,13 @@ const fn is_fate(kind: EventKind) -> bool {
     )
 }
 
-/// Whether an event is the checkpoint of a stale claimant, whose own event is listed already.
+/// Whether an event is the checkpoint of a claimant that became stale, for which the session's own event is listed already.
 fn is_repeated_by_session(event: &LoggedEvent, claimants: &[SessionId]) -> bool {
     event.data.get("origin").and_then(|origin| origin.as_str()) == Some("reconcile")
         && event.session.as_deref().is_some_and(|session| claimants.iter().any(|id| id.as_str() == session))
 }
 
-/// A transition and its circumstances in words, as in `: todo → in_progress, stolen from m1 (it sleeps)`.
+/// Describes a transition and its circumstances, as in `: todo → in_progress, stolen from m1 (it sleeps)`.
 pub(in crate::actions) fn transition_detail(data: &Value) -> String {
     let text = |key: &str| data.get(key).and_then(Value::as_str);
     let steps = match (text("from"), text("to")) {
@@ -119,7 +119,7 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
         )
 }
 
-/// The event as one entry of a task's history.
+/// Formats an event as one entry of a task's history.
 pub(super) fn entry(event: &LoggedEvent) -> String {
     let data = &event.data;
     let text = |key: &str| data.get(key).and_then(Value::as_str);

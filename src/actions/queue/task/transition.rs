@@ -6,7 +6,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{ForceReason, lookup},
-        queue::{review::memory, task_worktree},
+        queue::{review::seen_commits, task_worktree},
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId,
@@ -25,16 +25,16 @@ pub struct Transition<'a> {
     pub kind: EventKind,
     /// The permission that the transition needs.
     pub intent: TaskWrite,
-    /// For the answer, such as "released".
+    /// The verb of the answer, such as "released".
     pub past_tense: &'static str,
     /// The reason that belongs to the transition itself.
     pub reason: Option<&'a str>,
-    /// Overrides the claimant.
+    /// Lets another actor than the claimant make the transition.
     pub force: Option<&'a ForceReason>,
 }
 
 impl<'a> Transition<'a> {
-    /// A transition without a reason of its own, by the claimant.
+    /// A transition by the claimant, without a reason of its own.
     pub const fn new(kind: EventKind, intent: TaskWrite, past_tense: &'static str) -> Self {
         Self { kind, intent, past_tense, reason: None, force: None }
     }
@@ -43,7 +43,7 @@ impl<'a> Transition<'a> {
         Self { reason: Some(reason), ..self }
     }
 
-    /// With what overrides the claimant, if anything does.
+    /// This transition, which `force` allows to other actors than the claimant.
     #[must_use]
     pub const fn forced(self, force: Option<&'a ForceReason>) -> Self {
         Self { force, ..self }
@@ -63,7 +63,7 @@ pub fn perform(
     perform_and(app, id, verb, next, |_, answer| Ok(answer))
 }
 
-/// As [`perform`]. `also` completes the answer before it is stored under a `--request-id`.
+/// Like [`perform`]. `also` completes the answer before it is stored under a `--request-id`.
 pub fn perform_and(
     app: &App,
     id: &TaskId,
@@ -82,7 +82,7 @@ pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// As [`perform_and`], inside of a larger change.
+/// Like [`perform_and`], inside of a larger change.
 pub fn perform_in(
     app: &App,
     tx: &WriteTx<'_>,
@@ -124,7 +124,7 @@ pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition
     apply_with(tx, task, state, verb, |event| event)
 }
 
-/// As [`apply`]. `complete` adds to the event.
+/// Like [`apply`]. `complete` adds to the event.
 pub fn apply_with(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -171,27 +171,28 @@ fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
     Ok(assigned)
 }
 
-/// in_progress → blocked, by the claimant. The claim stays.
+/// Moves a task from `in_progress` to `blocked`, for its claimant or with `force`. The claim stays.
 pub fn block(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskBlocked, TaskWrite::Transition, "blocked").because(reason).forced(force);
     perform(app, id, &verb, |_, task, _| Ok(task.blocked(reason.to_owned())?))
 }
 
-/// blocked → in_progress, by the claimant.
+/// Moves a task from `blocked` to `in_progress`, for its claimant or with `force`.
 pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskUnblocked, TaskWrite::Transition, "unblocked").forced(force);
     perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
 }
 
-/// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
+/// Cancels an open task. A claimed task only its claimant may cancel, or any actor with `force`; an unclaimed one any actor.
 pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskCancelled, TaskWrite::Cancel, "cancelled").because(reason).forced(force);
     let answer = perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;
-    memory::forget_closed(app);
+    seen_commits::forget_closed(app);
     Ok(answer)
 }
 
-/// in_progress → review, by the claimant; the lease is cleared. Submitted work with another commit is submitted again.
+/// Moves a task from `in_progress` to `review`, for its claimant or with `force`, and clears the lease. Work in review that gets
+/// another commit is submitted again.
 pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskSubmitted, TaskWrite::Transition, "submitted").forced(force);
     let commit = task_worktree::resolve_commit_for(app, id, commit, &["task", "submit"])?;
@@ -217,7 +218,7 @@ pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force
     })
 }
 
-/// Records another commit for submitted work. For its reviewers that is a new submission.
+/// Records another commit for work in review. For its reviewers that is a new submission.
 fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &Transition<'_>) -> Result<Answer> {
     let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
     lookup::check_authority(tx, task, &app.actor, intent)?;
@@ -227,7 +228,7 @@ fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &T
     Answer::new(&lookup::task_view(tx, &task.id)?, &task.id, line)
 }
 
-/// done, cancelled → todo, by any actor, with a reason.
+/// Moves a task from `done` or `cancelled` to `todo`. Any actor may do so.
 pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskReopened, TaskWrite::Override, "reopened").because(reason);
     perform(app, id, &verb, |tx, task, _| {
@@ -236,16 +237,17 @@ pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
     })
 }
 
-/// review → in_progress, for work that is sent back to its author. In other states nothing happens.
+/// Moves a task from `review` to `in_progress`, because its work is sent back to its author. Does nothing in another state.
 pub fn send_back(tx: &WriteTx<'_>, task: &Task, reason: &str) -> Result<()> {
     let TaskState::Review(_) = &task.state else { return Ok(()) };
     let verb = Transition::new(EventKind::TaskResumed, TaskWrite::Override, "resumed").because(reason);
     apply(tx, task, &task.resumed()?, &verb)
 }
 
-/// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
+/// Moves a task from `review` to `in_progress`, for its claimant, for the last reviewer who asked for changes, or with `force`.
+/// The claim stays.
 pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
-    // Fenced like a new record; the closure decides about the permission.
+    // Checked like a new record; the closure decides about the permission.
     let verb = Transition::new(EventKind::TaskResumed, TaskWrite::AddRecord, "resumed").forced(force);
     perform(app, id, &verb, |tx, task, _| {
         let resumed = task.resumed()?;

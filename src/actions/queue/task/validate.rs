@@ -16,7 +16,7 @@ use crate::{
 /// The longest label, in bytes.
 pub(super) const MAX_LABEL_BYTES: usize = 128;
 
-/// Checks and tidies the fields as far as that needs no store: lists are sorted and without duplicates.
+/// Checks and normalizes the fields as far as that needs no store: lists are sorted and without duplicates.
 ///
 /// # Errors
 /// `invalid_value`, naming the field.

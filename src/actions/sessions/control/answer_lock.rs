@@ -1,4 +1,4 @@
-//! The lock of an answer that is on its way: a second one must see whether the first has settled the question.
+//! The lock that lets one answer at a time through: a second one must see whether the first has settled the question.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const LOCK: &str = "answer.lock";
 /// How long an answer waits for another one: longer than a call of a backend.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// `None` when another answer takes too long.
+/// Waits for the lock. Returns `None` when another answer holds it for more than 40 s.
 pub(in crate::actions) fn acquire(app: &App) -> Result<Option<FileLock>> {
     files::private_dir(&app.project.state).map_err(errors::internal)?;
     let runtime = app.project.runtime_dir();

@@ -18,15 +18,16 @@ pub struct Attachable {
     adapter: Adapter,
     name: String,
     session: SessionId,
-    /// Ends the long wait of a permission request: the person is at the agent's window.
+    /// Ends the long wait of a permission request, because the person is at the agent's window.
     _presence: Option<Presence>,
 }
 
 impl Attachable {
-    /// Runs until the user detaches or the session ends. Returns the script's exit code, or 0 when the session has ended.
+    /// Attaches the terminal until the user detaches or the session ends. Returns the script's exit code, or 0 when the session
+    /// has ended.
     ///
     /// # Errors
-    /// `adapter_failed` when the script cannot be run, `adapter_unsupported`.
+    /// `adapter_failed` when the script cannot be run; `adapter_unsupported`.
     pub fn run(&self) -> Result<u8> {
         let code = self.adapter.attach(&self.name).map_err(|error| refuse_unsupported(error, &self.session))?;
         // The client of zellij fails when its session ends.
@@ -35,10 +36,11 @@ impl Attachable {
     }
 }
 
-/// The session of this id, ready to attach to.
+/// Prepares to attach the caller's terminal to a session. Until the result is dropped, the session counts as attached.
 ///
 /// # Errors
-/// `session_final`, `session_gone`, `session_mismatch`; `usage` without a terminal, unless its script can follow without.
+/// `session_final`, `session_gone`, `session_mismatch`; `usage` when standard input is not a terminal, unless the backend
+/// script can follow a session without one.
 pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
     let live = RunningSession::find(app, id, &["session", "attach", id.as_str()])?;
     if !app.env.terminal.stdin && !live.adapter.capabilities().is_ok_and(|can| can.follows()) {
@@ -54,7 +56,7 @@ pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
     })
 }
 
-/// The error of a script that cannot attach, with what it can.
+/// Turns the error of a script that cannot attach into one that suggests `session peek`.
 fn refuse_unsupported(error: AdapterError, session: &SessionId) -> anyhow::Error {
     match error {
         AdapterError::Unsupported { script, operation } => Refusal::BackendCannot {
@@ -67,7 +69,7 @@ fn refuse_unsupported(error: AdapterError, session: &SessionId) -> anyhow::Error
     }
 }
 
-/// The error where there is no terminal to attach.
+/// The `usage` error for a caller without a terminal. It suggests `session peek`.
 pub fn no_terminal(id: &SessionId) -> anyhow::Error {
     let why = format!("no terminal to attach to; to read the session's screen: fairway session peek {id}");
     Refusal::Usage { why }.into()

@@ -1,4 +1,4 @@
-//! Taking a choice of a dialog on a session's screen: by its recorded shape, while exactly this dialog is shown.
+//! Selecting a choice of a dialog on a session's screen, with recorded keys, and only while exactly this dialog is shown.
 
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ use crate::{
     os::poll_until::poll_until,
 };
 
-/// How many lines are read where the script cannot tell the screen itself.
+/// How many lines are read when the script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;
-/// How long the program may take to close the dialog. On a busy machine it reads nothing for a while.
+/// How long the program may take to close the dialog. On a busy machine it may read no input for a while.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(60);
 
-/// The reason why nothing was typed, or why what was typed changed nothing.
+/// The reason why nothing was typed, or why the typed keys had no effect.
 pub(in crate::actions) type NotTaken = String;
 
-/// The recorded dialogs of a session's provider; those of a session that has a terminal here.
+/// The dialogs that the profile of a session's provider describes; none for a session without a terminal.
 #[derive(Debug)]
 pub(in crate::actions) struct RecordedDialogs {
-    /// That of a permission.
+    /// The dialog that asks for a permission.
     pub permission: Option<DialogProfile>,
-    /// That of a question with choices.
+    /// The dialog that asks a question with choices.
     pub choice: Option<DialogProfile>,
 }
 
@@ -46,11 +46,11 @@ impl RecordedDialogs {
     }
 }
 
-/// Takes the choice whose number `choose` names, and waits until the dialog is gone. `record` is called when nothing is left to do
-/// but to press the keys. The screen is looked at right before each key.
+/// Selects the choice whose number `choose` returns, and waits until the dialog is gone. Calls `record` right before the first
+/// key, and checks the screen before each key. The inner `Err` says why the choice was not made.
 ///
 /// # Errors
-/// As the backend fails, and those of `record`.
+/// Those of the backend and of `record`.
 pub(in crate::actions) fn take(
     live: &RunningSession,
     profile: &DialogProfile,
@@ -91,7 +91,7 @@ pub(in crate::actions) fn take(
     }
 }
 
-/// The recorded dialog at the end of the session's screen.
+/// The recorded dialog, when it is at the end of the session's screen.
 fn on_screen(live: &RunningSession, profile: &DialogProfile) -> Result<Option<Dialog>> {
     let Some(shape) = profile.shape() else { return Ok(None) };
     match live.adapter.visible_screen(live.backend_name(), SCREEN_LINES) {

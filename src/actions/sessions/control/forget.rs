@@ -1,5 +1,5 @@
-//! Giving up a session of another host or container that is gone. Nothing here can stop its program, or prove its end: that it is
-//! over is the caller's word, which counts once the host is silent.
+//! Giving up a session of a host or container that is gone. Fairway can neither stop its program nor prove that it has ended.
+//! It accepts the caller's word once the host has been silent for long enough.
 
 use anyhow::Result;
 
@@ -14,11 +14,11 @@ use crate::{
     wire::SessionView,
 };
 
-/// Records a session of another host or container as failed. Its claims stay; a note names them. The event has `why`.
+/// Records a session of another host or container as failed, for the reason `why`. Its claims stay; a note names them.
 ///
 /// # Errors
-/// `not_found`; `session_alive` for a session of this host, which can be stopped; `host_alive` without `force` while its host is heard of;
-/// `inside_session`, `not_confirmed`.
+/// `not_found`; `session_alive` for a session of this host, which can be stopped; `host_alive` without `force` while its host
+/// still reports; `inside_session`, `not_confirmed`.
 pub fn forget(app: &App, id: &SessionId, why: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     inside_session::refuse(app, "session forget")?;
     app.mutate(|tx| {

@@ -13,13 +13,13 @@ use crate::{
     wire::SessionView,
 };
 
-/// Interrupts what a session's program does: with the keys of its provider, else as Ctrl-C would. The program may ignore that.
-/// Without `force` it is refused while the program asks whether a directory or hooks are trusted, and nothing is pressed in an idle
-/// session.
+/// Interrupts the work of a session's program, with the keys of its provider or else as Ctrl-C would. The program may ignore
+/// that. Without `force`, an idle session is left alone, and the call is refused while the program asks whether a directory or
+/// hooks are trusted.
 ///
 /// # Errors
-/// `session_final`, `session_gone`, `session_mismatch`, `session_asks`; `invalid_value` for keys that are none; `adapter_failed`
-/// and its like.
+/// `session_final`, `session_gone`, `session_mismatch`, `session_asks`; `invalid_value` for configured keys that are not names
+/// of keys; the `adapter_` codes.
 pub fn interrupt(app: &App, id: &SessionId, force: bool) -> Result<Answer> {
     if !force && let Some(answer) = nothing_to_interrupt(app, id)? {
         return Ok(answer);
@@ -51,8 +51,8 @@ fn words(id: &SessionId) -> [&str; 3] {
     ["session", "interrupt", id.as_str()]
 }
 
-/// The answer for an idle session whose provider's keys are known. At an input line they do other things: pressed twice, they
-/// open the history of some programs, in which a typed text and its Enter go back in the conversation.
+/// The answer for an idle session, in which no key is pressed. At an input line the provider's keys do other things: pressed
+/// twice, they open the history of some programs, where a typed text and its Enter would go back in the conversation.
 fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if !session.status.is_final() {
@@ -72,8 +72,8 @@ fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
     Ok(Some(answer.note(format!("to press the keys all the same: fairway session interrupt {id} --force"))))
 }
 
-/// Presses what interrupts a turn. Ctrl-C ends the idle program of some providers, so where keys are known it is never pressed
-/// in their place. A program without a terminal gets the signal.
+/// Presses the provider's keys that interrupt a turn, or has the backend interrupt the program when none are configured. Ctrl-C
+/// ends the idle program of some providers, so it never replaces configured keys. A program without a terminal gets the signal.
 pub(in crate::actions) fn press(app: &App, live: &RunningSession) -> Result<()> {
     let name = live.backend_name();
     let keys = question::profile(app, &live.session).interrupt_keys.filter(|keys| !keys.is_empty());
@@ -87,7 +87,7 @@ pub(in crate::actions) fn press(app: &App, live: &RunningSession) -> Result<()> 
     }
 }
 
-/// Only keys that submit nothing: other words would be typed as text.
+/// Accepts only names of keys that submit nothing. Any other word would be typed as text.
 fn check_keys(keys: &[&str]) -> Result<(), Refusal> {
     let is_key = |key: &str| key != "Enter" && key.chars().count() > 1 && terminal_keys::parse(key, false).is_some();
     match keys.iter().find(|key| !is_key(key)) {

@@ -18,11 +18,12 @@ fn check_key(key: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The value of a key, exactly as the backend stores it, with its trailing newlines; empty when it is unset. The variables of
-/// the session's start environment are keys, too. A backend script without meta holds no value; a note says so.
+/// Returns the value of a key exactly as the backend stores it, with trailing newlines; empty when the key is unset. The
+/// variables of the session's start environment are keys, too. The second part is a note when the backend script does not
+/// support metadata; the value is then empty.
 ///
 /// # Errors
-/// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
+/// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; the `adapter_` codes.
 pub fn get(app: &App, id: &SessionId, key: &str) -> Result<(Vec<u8>, Option<String>)> {
     check_key(key)?;
     let live = RunningSession::find(app, id, &["session", "meta", "get", id.as_str(), key])?;
@@ -32,7 +33,6 @@ pub fn get(app: &App, id: &SessionId, key: &str) -> Result<(Vec<u8>, Option<Stri
     }
 }
 
-/// Stores a value.
 pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer> {
     check_key(key)?;
     if value.len() > MAX_BODY_BYTES {

@@ -10,8 +10,8 @@ use crate::{
 /// The socket that stands for the user's own server.
 const DEFAULT_SOCKET: &str = "default";
 
-/// The command line, as shell text, that attaches a terminal without Fairway. `None` for a session that has ended, that has no
-/// pane or whose backend is another program than tmux, screen and zellij.
+/// The shell command that attaches a terminal without Fairway. `None` for a session that has ended, that has no pane, or whose
+/// backend is not tmux, screen or zellij.
 pub fn attach_command(session: &Session) -> Option<String> {
     if session.status.is_final() {
         return None;
@@ -33,7 +33,7 @@ pub fn attach_command(session: &Session) -> Option<String> {
     })
 }
 
-/// The name of the zellij session, as the backend script made it: on a server that is not its own it has a prefix.
+/// The name that the backend script gave the zellij session. On a server that is not its own it has a prefix.
 fn zellij_name(session: &Session, socket: Option<&str>) -> Option<String> {
     let state = Path::new(session.adapter_state.as_deref()?);
     let own = ServerAddress::of(state, "zellij", session.name(), SocketDir::Private);

@@ -8,12 +8,12 @@ use crate::{
     domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
-/// Types a text verbatim and submits it. The log records its size, never the text. Without `force` it is refused while the
-/// session asks something.
+/// Types a text verbatim and submits it. The event log records its size, never the text. Without `force` it is refused while
+/// the session asks a question.
 ///
 /// # Errors
-/// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`, `session_asks`;
-/// `adapter_failed` and its like.
+/// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`, `session_asks`; the
+/// `adapter_` codes.
 pub fn nudge(app: &App, id: &SessionId, text: &[u8], force: bool) -> Result<Answer> {
     if text.is_empty() {
         return Err(Refusal::invalid("text", "must not be empty").into());

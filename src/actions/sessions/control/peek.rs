@@ -33,10 +33,11 @@ pub struct Peek {
     pub note: Option<String>,
 }
 
-/// The last `lines` of a session; 0 means all. `raw` leaves control sequences as they were printed.
+/// Reads the last `lines` lines of a session's screen, or of its transcript when it has ended; 0 means all. `raw` keeps control
+/// sequences as they were printed.
 ///
 /// # Errors
-/// `not_found`, `session_mismatch`; `adapter_failed` and its like.
+/// `not_found`, `session_mismatch`; the `adapter_` codes.
 pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     let peek = |source, text: &str| Peek { session_id: id.to_string(), source, text: secrets::mask(text), note: None };
@@ -67,7 +68,7 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
 /// The live sessions of a lane whose transcripts are on this host, oldest first, each with its screen to follow.
 ///
 /// # Errors
-/// `not_found`.
+/// `not_found` for an unknown lane.
 pub fn screens_of_lane(app: &App, lane: &LaneName) -> Result<Vec<(SessionId, LiveScreen)>> {
     let all = app.read(|tx| {
         lookup::lane(tx, lane)?;
@@ -86,10 +87,10 @@ fn words(id: &SessionId) -> [&str; 3] {
     ["session", "peek", id.as_str()]
 }
 
-/// The answer of a backend.
+/// The backend's answer to `peek`.
 enum BackendScreen {
     Shown(String),
-    /// It shows nothing, as for a session that has exited.
+    /// The backend shows nothing, as for a session that has exited.
     Empty,
     /// The script does not know `peek`.
     Unsupported(String),
@@ -108,7 +109,8 @@ fn from_backend(app: &App, session: &Session, lines: u32) -> Result<BackendScree
     }
 }
 
-/// The answer of a backend without control sequences. A backend without a screen answers with the end of the transcript.
+/// Removes control sequences from a backend's answer. A backend without a screen answers with the end of the transcript, which
+/// is replayed.
 fn screen(session: &Session, text: String, lines: u32) -> Result<String> {
     if !text.contains(['\u{1b}', '\r', '\u{8}']) {
         return Ok(text);

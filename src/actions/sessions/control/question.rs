@@ -1,5 +1,5 @@
-//! The question that a session's program asks. A text that is typed then is the answer, in the name of the person who did not
-//! see the question.
+//! The question that a session's program asks. A text that is typed at that moment becomes the answer, although its sender has
+//! not seen the question.
 
 use anyhow::Result;
 
@@ -16,19 +16,20 @@ use crate::{
     store::sessions,
 };
 
-/// How many lines are read where the script cannot tell the screen itself.
+/// How many lines are read when the script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;
 
-/// Types a text into a session and submits it, unless the session asks something: by its last report, or by its screen.
+/// Types a text into a session and submits it, unless the session asks a question, by its last report or on its screen.
 ///
 /// # Errors
-/// `session_asks`; as the backend fails, also when it cannot tell the screen of a provider whose questions are known.
+/// `session_asks`; those of the backend, also when it cannot show the screen of a provider whose questions are known.
 pub(in crate::actions) fn type_unless_asked(app: &App, live: &RunningSession, text: &[u8]) -> Result<()> {
     let signs = refuse_open_question(app, live)?;
     type_unless_shown(live, text, &signs)
 }
 
-/// Types a text into a session and submits it, unless one of these signs is on its screen.
+/// Types a text into a session and submits it, unless its screen shows one of `signs`, the texts by which questions are
+/// recognized.
 pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], signs: &[String]) -> Result<()> {
     let name = live.backend_name();
     if signs.is_empty() {
@@ -43,7 +44,8 @@ pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], 
     }
 }
 
-/// Refuses when the session asks something. Returns the signs of the questions that its provider's program may ask.
+/// Fails with `session_asks` when the session asks a question, by its last report or on its screen. Otherwise returns the texts
+/// by which questions of its provider's program are recognized.
 pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     // The activity of now, not of the time when the session was found.
     let now = app.read(|tx| Ok(sessions::find(tx, &live.session.id)?))?;
@@ -54,7 +56,8 @@ pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession)
     refuse_shown_question(app, live)
 }
 
-/// Refuses while the session's screen shows a question. Returns the signs of the questions that its provider's program may ask.
+/// Fails with `session_asks` while the session's screen shows a question. Otherwise returns the texts by which questions of its
+/// provider's program are recognized.
 pub(in crate::actions) fn refuse_shown_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     let signs = signs(app, &live.session);
     match on_screen(live, &signs)? {
@@ -63,25 +66,27 @@ pub(in crate::actions) fn refuse_shown_question(app: &App, live: &RunningSession
     }
 }
 
-/// Refuses while the program asks whether a directory or hooks are trusted: an interrupt would be an answer.
+/// Fails with `session_asks` while the program asks whether a directory or hooks are trusted, because an interrupt would be
+/// taken as the answer.
 pub(in crate::actions) fn refuse_trust_question(app: &App, live: &RunningSession) -> Result<()> {
     let signs = profile(app, &live.session).trust_question.unwrap_or_default();
     on_screen(live, &signs)?.map_or(Ok(()), |sign| Err(asks(live, &sign, false)))
 }
 
-/// The signs of the questions that the program of a session's provider may ask.
+/// The texts on a screen by which trust and permission questions of the session's provider are recognized.
 pub(in crate::actions) fn signs(app: &App, session: &Session) -> Vec<String> {
     let profile = profile(app, session);
     [profile.trust_question, profile.permission_question].into_iter().flatten().flatten().collect()
 }
 
-/// The profile of a session's provider; empty without one, and for a structured session, which has neither a screen nor keys.
+/// The profile of a session's provider; empty for a session without a provider, and for a structured session, which has neither
+/// a screen nor keys.
 pub(in crate::actions) fn profile(app: &App, session: &Session) -> ProviderProfile {
     let provider = session.provider.as_ref().filter(|_| !session.is_structured());
     provider.map(|label| app.settings.provider(label.as_str()).profile).unwrap_or_default()
 }
 
-/// The first of the signs that is on the session's screen. A backend without a screen shows none.
+/// The first of `signs` that is on the session's screen. `None` for a backend that shows no screen.
 fn on_screen(live: &RunningSession, signs: &[String]) -> Result<Option<String>> {
     if signs.is_empty() {
         return Ok(None);

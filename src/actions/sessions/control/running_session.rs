@@ -23,11 +23,12 @@ pub(in crate::actions) struct RunningSession {
 }
 
 impl RunningSession {
-    /// The session of this id, for a command of these words.
+    /// Finds a session on which its backend can act. `words` are the arguments of the Fairway command that the error suggests
+    /// when the session is on another host.
     ///
     /// # Errors
-    /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. A backend that does not
-    /// know whether the session runs is no error.
+    /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. It is no error when the backend does not
+    /// know whether the session runs.
     pub(in crate::actions) fn find(app: &App, id: &SessionId, words: &[&str]) -> Result<Self> {
         let session = app.read(|tx| lookup::session(tx, id))?;
         if session.status.is_final() {
@@ -47,19 +48,18 @@ impl RunningSession {
         Ok(Self { session, adapter })
     }
 
-    /// The session's name in the backend.
     pub(in crate::actions) fn backend_name(&self) -> &str {
         adapter_endpoint::backend_name(&self.session)
     }
 
-    /// An event about the session.
+    /// An event that names the session, its run and its lane.
     pub(in crate::actions) fn event(&self, kind: crate::domain::EventKind) -> Event {
         Event::new(kind).session(&self.session.id, &self.session.run_id).lane(self.session.lane.as_ref())
     }
 }
 
-/// The note about an operation that the backend script answered with exit code 2: by the protocol a success that did nothing.
-/// `None` for any other error.
+/// The note about an operation that the backend script does not support. By the protocol its exit code 2 means a success that
+/// did nothing. `None` for any other error.
 pub(in crate::actions) fn unsupported_note(error: &anyhow::Error, session: &SessionId) -> Option<String> {
     let error = error.downcast_ref::<AdapterError>()?;
     let AdapterError::Unsupported { operation, .. } = error else { return None };
@@ -67,9 +67,9 @@ pub(in crate::actions) fn unsupported_note(error: &anyhow::Error, session: &Sess
     Some(format!("nothing was done: {error}{instead}"))
 }
 
-/// Acts on a session, by a command of these words, once for each `--request-id`: records the intent before, and the event with
-/// the answer after. A failed act may be repeated. What the backend script does not know is a success that did nothing, with a
-/// note and without an event.
+/// Acts on a running session, once for each `--request-id`: records the intent before `act`, and the event and the answer after
+/// it. When `act` fails, the request may be repeated. An operation that the backend script does not support counts as a success
+/// that did nothing: the answer gets a note, and no event is recorded.
 ///
 /// # Errors
 /// Those of [`RunningSession::find`] and of `act`; `request_open` when an earlier try was interrupted.
@@ -94,8 +94,8 @@ pub(in crate::actions) fn run_idempotent(
     })
 }
 
-/// As [`run_idempotent`], with what is recorded and answered afterwards. `done` gets the note about an operation that the backend
-/// script does not know.
+/// Like [`run_idempotent`], but `done` records the result and makes the answer. `done` gets the note about an operation that
+/// the backend script does not support.
 ///
 /// # Errors
 /// Those of [`run_idempotent`] and of `done`.

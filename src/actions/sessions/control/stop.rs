@@ -1,4 +1,4 @@
-//! Stopping a session: its whole process tree has ended before the session is recorded as ended.
+//! Stopping a session. Its whole process tree has ended before the session is recorded as ended.
 
 use std::{io, time::Duration};
 
@@ -42,7 +42,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Stops a session, also from inside it. Its claims stay; a note names them.
 ///
 /// # Errors
-/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which the session counts as running.
+/// `not_found`, `session_mismatch`; the `adapter_` codes, after which the session counts as running.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -105,7 +105,6 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     })
 }
 
-/// The tasks that a session has claimed.
 pub(super) fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
     let mut claimed = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -117,8 +116,8 @@ pub(super) fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskI
     Ok(claimed)
 }
 
-/// Ends the program of a final session that still runs, certainly as the same session run: known to its backend, or by its
-/// environment alone, as after the death of the process that the backend knows. Answers whether there was one.
+/// Ends programs of a final session that still run and certainly belong to its session run: the backend knows them, or they
+/// have the run's environment tag, as after the death of the process that the backend knows. Returns whether there were any.
 fn end_remaining_program(app: &App, session: &Session) -> Result<bool> {
     let tag = format!("{}={}", vars::FAIRWAY_RUN_ID, session.run_id);
     let name = adapter_endpoint::backend_name(session);

@@ -20,7 +20,7 @@ use crate::{
 /// The environment tag of the helper. A stop ends only processes with the session's own tag.
 const OUTSIDE_TAG: &str = "outside";
 
-/// Whether this process is the helper.
+/// Whether this process is the helper that [`stop_through_helper`] starts.
 pub(crate) fn is_outside_helper(env: &Env) -> bool {
     env.var(vars::FAIRWAY_RUN_ID) == Some(OUTSIDE_TAG)
 }
@@ -35,7 +35,7 @@ pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
     }
 }
 
-/// Starts a helper that stops the session, and waits for it. Most often this process is ended before the helper is done.
+/// Starts a helper process that stops the session, and waits for it. Usually this process is ended before the helper is done.
 ///
 /// # Errors
 /// `adapter_failed` with the helper's error.

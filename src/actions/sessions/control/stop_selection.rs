@@ -22,10 +22,10 @@ pub struct StopSelection {
     pub notes: Vec<String>,
 }
 
-/// The live sessions of a lane, or of the project, that were launched on this host.
+/// Selects the live sessions of a lane, or of the whole project, that this host can stop. The others are named in notes.
 ///
 /// # Errors
-/// `not_found` for an unknown lane; as the store fails.
+/// `not_found` for an unknown lane.
 pub fn live(app: &App, lane: Option<&LaneName>) -> Result<StopSelection> {
     let here = host::identity();
     app.read(|tx| {

@@ -1,5 +1,5 @@
-//! The choice of a launch: for which work, which provider runs, in which backend and as which session; and its place: worktree,
-//! branch, sandbox, transcript and the backend's state.
+//! The decisions of a launch: its work, provider, backend and session id, and its place, which is the worktree, branch,
+//! sandbox, transcript and the backend's state.
 
 use std::{
     ffi::OsString,
@@ -36,9 +36,9 @@ pub(crate) struct Work {
     pub(crate) task: Option<Task>,
     pub(crate) lane: Option<Lane>,
     pub(crate) role: Role,
-    /// Whether task and lane may be planned only: the worktree need not be there.
+    /// Whether the task and the lane may be planned only, so that the worktree need not exist.
     pub(crate) is_planned: bool,
-    /// Whether the launch claims the task: the claim says itself what bars it.
+    /// Whether the launch claims the task. The claim then reports by itself what prevents it.
     pub(crate) is_claimed: bool,
 }
 
@@ -50,20 +50,19 @@ pub(super) struct Choice {
     pub provider: Label,
     /// The settings of the provider, with its built-in profile.
     pub entry: ProviderSettings,
-    /// The session's id.
     pub id: SessionId,
     pub backend: ResolvedBackend,
-    /// The launch without a terminal, when the backend is for that.
+    /// The launch without a terminal, when the backend is `acp`.
     pub structured: Option<StructuredLaunch>,
     pub setup: SetupSettings,
 }
 
 impl Choice {
-    /// The choice for this work.
+    /// Chooses the provider, session id, backend and setup for `work`.
     ///
     /// # Errors
-    /// `exists` for the id of a live session; `not_found` for a backend or its multiplexer; `usage` when the provider does not speak
-    /// the protocol that the backend needs.
+    /// `exists` for the id of a live session; `not_found` for a backend or its multiplexer; `usage` when the provider does not
+    /// speak the protocol that the backend needs.
     pub(super) fn of(app: &App, request: &LaunchRequest, work: Work) -> Result<Self> {
         let role = app.settings.role(&work.role);
         let provider = provider(app, request, &role, work.lane.as_ref())?;
@@ -76,8 +75,8 @@ impl Choice {
         Ok(Self { work, role, provider, entry, id, backend, structured, setup })
     }
 
-    /// The program settings of the role, with the provider's as fallback. A role's settings are made for the role's provider: they are
-    /// ignored for another one.
+    /// The program settings of the role, with the provider's as fallback. The role's settings are ignored when the launch uses
+    /// another provider than the role's, for which they were made.
     pub(super) fn program_settings(&self, request: &LaunchRequest) -> ProgramSettings {
         let is_roles = match &self.role.provider {
             Some(own) => *own == self.provider,
@@ -88,7 +87,11 @@ impl Choice {
     }
 }
 
-/// The task, the lane and the role: the requested role, else the lane's, else the task's.
+/// Finds the task, lane and role of a launch. The lane is the requested one, else the role's, else the task's; the role is the
+/// requested one, else the lane's, else the task's.
+///
+/// # Errors
+/// `not_found` for a task or lane; `usage` without a role.
 pub(super) fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<Work> {
     let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
     let of_role = || app.settings.role(request.role.as_ref()?).lane;
@@ -103,8 +106,7 @@ pub(super) fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) 
     }
 }
 
-/// The provider: the requested one, else the known one that the requested program is named like, else that of the role or the
-/// lane.
+/// The requested provider, else the known one whose name the requested program has, else that of the role or the lane.
 fn provider(app: &App, request: &LaunchRequest, role: &RoleSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let named = || {
         let name = program::name_of(request.command.as_ref()?)?;
@@ -157,22 +159,21 @@ fn check_multiplexer(app: &App, located: &ResolvedBackend) -> Result<(), Refusal
 /// Where a session will work.
 pub(super) struct Place {
     pub worktree: PathBuf,
-    /// Whether the worktree is there; else the launch makes it.
+    /// Whether the worktree exists; otherwise the launch makes it.
     pub is_there: bool,
     pub branch: Option<String>,
     pub sandbox: SandboxClass,
-    /// The transcript's file.
     pub transcript: PathBuf,
     /// The directory where backend scripts keep their state.
     pub backend_state: PathBuf,
 }
 
 impl Place {
-    /// The place for a choice.
+    /// Decides the worktree, branch, sandbox, transcript and backend state of a launch.
     ///
     /// # Errors
-    /// `other_host` for a lane with its worktree elsewhere; `not_found`, `worktree_missing` for a worktree that nothing makes;
-    /// `sandbox_required`; `invalid_value` for the transcript.
+    /// `lane_elsewhere` for a lane with its worktree on another host; `not_found` and `worktree_missing` for a worktree that
+    /// does not exist and that no `pre_start` command makes; `sandbox_required`; `invalid_value` for the transcript.
     pub(super) fn of(app: &App, request: &LaunchRequest, choice: &Choice) -> Result<Self> {
         let work = &choice.work;
         let lane = work.lane.as_ref();
@@ -209,7 +210,7 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
     Ok(dir)
 }
 
-/// Checks that the worktree is there; a launch without `pre_start` does not make one.
+/// Checks that the worktree exists. Called for a launch without `pre_start` commands, which would make one.
 fn check_worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
     if let (None, Some(lane)) = (&request.worktree, lane) {
         if let Presence::Missing(dir) = checkout::presence(app, lane) {
@@ -220,7 +221,7 @@ fn check_worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>, workt
     if worktree.is_dir() { Ok(()) } else { Err(Refusal::not_found("worktree", worktree.display().to_string())) }
 }
 
-/// The transcript's file, which must be writable as far as that is known without writing.
+/// The transcript's path. The file must be writable, as far as that is known without writing.
 fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
     let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
     let path = match &request.transcript {

@@ -1,4 +1,4 @@
-//! The environment of a launched session: what the configuration and the request set, and what Fairway sets.
+//! The environment of a launched session: the variables from the configuration and the request, and Fairway's own.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -19,10 +19,10 @@ use crate::{
     os::executable as files,
 };
 
-/// The beginning of the names of Fairway's own resource attributes.
+/// The prefix of Fairway's own resource attributes.
 const ATTRIBUTE_PREFIX: &str = "fairway.";
 
-/// Refuses names that are invalid or reserved.
+/// Refuses variable names that are invalid or reserved for Fairway, and values with a NUL byte.
 pub(super) fn check(env: &BTreeMap<String, String>) -> Result<(), Refusal> {
     env.iter().try_for_each(|(name, value)| check_variable(name, value))
 }
@@ -44,7 +44,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The variables that the agent's profile, the provider, the role and the request set; a later one overrides.
+/// Collects the variables that the agent's profile, the provider, the role and the request set; a later one overrides.
 ///
 /// # Errors
 /// `usage` for a name that is invalid or reserved.
@@ -59,8 +59,8 @@ pub(super) fn requested(request: &LaunchRequest, choice: &Choice) -> Result<BTre
     Ok(requested)
 }
 
-/// The session's environment: what is requested, and above it what Fairway sets. An empty value unsets a variable that must not be
-/// inherited.
+/// The session's environment: the requested variables, overridden by those that Fairway sets. An empty value unsets a variable
+/// that must not be inherited.
 pub(super) fn of_session(
     app: &App,
     session: &Session,
@@ -97,7 +97,7 @@ pub(super) fn of_session(
     Ok(all)
 }
 
-/// `OTEL_RESOURCE_ATTRIBUTES` for a session: what is there already, with our attributes.
+/// The value of `OTEL_RESOURCE_ATTRIBUTES`: the attributes that are set already, and the session's.
 fn resource_attributes(session: &Session, present: Option<&str>) -> String {
     // Those of a session around this one are not its own.
     let others =
@@ -113,7 +113,7 @@ fn resource_attributes(session: &Session, present: Option<&str>) -> String {
     others.map(str::to_owned).chain(own).collect::<Vec<_>>().join(",")
 }
 
-/// A value in which commas, spaces and the like are escaped, as the specification has it.
+/// Escapes commas, spaces and the like with `%`, as the OpenTelemetry specification requires.
 fn escape_attribute(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for byte in value.bytes() {

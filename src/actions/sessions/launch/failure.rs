@@ -1,4 +1,5 @@
-//! The end of a launch whose program does not run: the answer for one that has ended by itself, and the rollback of any other.
+//! The end of a launch whose program does not run: the answer when the program has ended by itself, and the rollback in any
+//! other case.
 
 use std::{path::Path, time::Duration};
 
@@ -20,7 +21,7 @@ use crate::{
 /// How long a supervisor may take to record that its program has ended.
 const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Start of the message about a program's end, as the plumbing commands print it and the supervisor records it.
+/// The start of the message about a program's end, as the plumbing commands print it and the supervisor records it.
 const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 
 /// How long the processes of a failed launch may take to end.
@@ -43,7 +44,8 @@ pub(super) enum NotRunning {
     Unrecorded(anyhow::Error),
 }
 
-/// Ends a launch whose program does not run. A program that ended successfully is a success.
+/// Ends a launch whose program is not known to run: rolls the launch back and returns its error. A program that has already
+/// ended successfully is a success instead. A start that the store did not record is not rolled back.
 pub(super) fn settle(
     app: &App,
     plan: &LaunchPlan,
@@ -71,8 +73,9 @@ pub(super) fn settle(
     Err(roll_back(app, plan, adapter, error))
 }
 
-/// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, releases
-/// the claim of a start, and deletes the intent so that the request may be repeated. Returns the error, with the steps of the rollback that failed.
+/// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, releases the claim of a
+/// start, and deletes the intent so that the request may be repeated. Returns the error, with the steps of the rollback that
+/// failed.
 pub(super) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
     let (id, name, run) = (&plan.session.id, plan.session.name(), &plan.session.run_id);
     let mut why = error.reason();
@@ -142,7 +145,7 @@ fn parse_exit_code(why: &str) -> Option<i32> {
     code.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The session once its supervisor has recorded its end.
+/// Waits until the supervisor has recorded the session's end. `None` when it has not in time.
 fn wait_recorded_exit(app: &App, plan: &LaunchPlan) -> Option<Session> {
     poll_until::poll_until(EXIT_RECORD_TIMEOUT, Duration::from_millis(50), || {
         let session = app.read(|tx| lookup::session(tx, &plan.session.id)).ok()?;
@@ -150,7 +153,7 @@ fn wait_recorded_exit(app: &App, plan: &LaunchPlan) -> Option<Session> {
     })
 }
 
-/// The error about a session whose program has ended as a failure.
+/// The error about a session whose program failed, with the recorded reason and the program's last output.
 pub(super) fn ended_error(plan: &LaunchPlan, adapter: &Adapter, session: &Session) -> AdapterError {
     program_ended(plan, adapter, session.reason.clone().unwrap_or_else(|| "it has failed".into()))
 }

@@ -1,5 +1,5 @@
-//! The delivery of a launch's first prompt: a report of the session proves that it arrived, or the screen shows that the
-//! program asks a person first.
+//! The delivery of a launch's first prompt. A report of the session proves that it arrived, or the screen shows that the
+//! program asks a person something first.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ use crate::{
     wire::FirstPromptView,
 };
 
-/// How long a launch waits for this without a flag.
+/// How long a launch waits for the delivery of its first prompt by default.
 pub const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 
 /// The pause between two looks at the screen: a question that a program shows changes nothing in the store.
@@ -56,12 +56,12 @@ pub struct FirstPrompt {
 }
 
 impl FirstPrompt {
-    /// Whether nothing shows that the program read it.
+    /// Whether there is no proof that the program received the prompt.
     pub const fn is_unread(&self) -> bool {
         !matches!(self.state, FirstPromptState::Arrived)
     }
 
-    /// The state as a line of the answer; `None` where nothing is known.
+    /// The state as a line of the answer; `None` when nothing is known.
     pub fn line(&self) -> Option<String> {
         match (self.state, &self.question) {
             (FirstPromptState::Arrived, _) => Some("first prompt: arrived".to_owned()),
@@ -74,7 +74,6 @@ impl FirstPrompt {
         }
     }
 
-    /// The state as a document.
     pub fn view(&self) -> FirstPromptView {
         FirstPromptView {
             state: self.state.as_str().to_owned(),
@@ -84,7 +83,8 @@ impl FirstPrompt {
     }
 }
 
-/// The refusal for a launch that was to wait until its first prompt arrived; `None` when it did, or when nothing can tell.
+/// The error of a launch that was told to wait for its first prompt, when the prompt has not arrived after `within`. `None`
+/// when it has arrived, or when that cannot be known.
 pub fn refusal(session: &str, view: &FirstPromptView, within: Duration) -> Option<Refusal> {
     let is_pending = [FirstPromptState::WaitingForPerson, FirstPromptState::NotSeen]
         .iter()
@@ -97,10 +97,9 @@ pub fn refusal(session: &str, view: &FirstPromptView, within: Duration) -> Optio
     })
 }
 
-/// Waits until the first prompt of a launched session has arrived, at most `limit`. Ends at the first question that a person
+/// Waits at most `limit` until the first prompt of a launched session has arrived. Returns at the first question that a person
 /// must answer, unless `through_questions`. `None` for a launch without a prompt.
-///
-/// A program that reports nothing is not waited for: nothing can tell more than that it was given the prompt.
+/// For a program that sends no reports it returns at once, because the arrival cannot be observed.
 pub(crate) fn watch(
     app: &App,
     plan: &LaunchPlan,
@@ -149,7 +148,7 @@ pub(crate) fn watch(
     }
 }
 
-/// Whether a receipt proves that the prompt arrived: of its message, or the report that a turn began.
+/// Whether the prompt is proven to have arrived: its message is acknowledged, or the session reported that a turn began.
 fn has_arrived(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     if let Some(id) = session.first_prompt {
         return Ok(messages::find(tx, id)?.is_some_and(|message| message.status == MessageStatus::Acknowledged));
@@ -163,7 +162,7 @@ fn has_arrived(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     Ok(events::newest_of_session_matching(tx, &session.id, kind, is_turn)?.is_some())
 }
 
-/// The question that the session's screen asks a person: of trust or of a permission.
+/// The trust or permission question on the session's screen that a person must answer.
 fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<String> {
     let texts = [&profile.trust_question, &profile.permission_question];
     let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();

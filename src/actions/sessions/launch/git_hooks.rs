@@ -1,4 +1,4 @@
-//! Hooks of git for a launched session: each push asks the guard, and every hook of the repository runs as before.
+//! Git hooks for a launched session: each push asks the guard, and every hook of the repository runs as before.
 
 use std::{
     collections::BTreeMap,
@@ -53,17 +53,16 @@ const HOOKS: &[&str] = &[
     "update",
 ];
 
-/// Hooks that git runs many times for one command, also for `git status`. They are there only for a repository that has them.
+/// Hooks that git runs many times for one command, also for `git status`. They are written only for a repository that has them.
 const FREQUENT_HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 
 /// How long git may take to name the directory of the hooks.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The mark of a directory whose hook asks about every push, also about one that only adds.
+/// The mark of a directory whose hook asks the guard about every push, also about one that only adds commits.
 const EVERY_PUSH: &str = "a";
 
-/// The directory of the hooks for a session in this role and worktree: where a rule denies pushes, by their effect or by the
-/// command and its flags.
+/// The directory of the git hooks for a session with this role and worktree. `None` when no rule denies the role any push.
 pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Option<PathBuf>> {
     let Some(rules) = app.settings.guard.as_ref() else { return Ok(None) };
     if PushKind::ALL.into_iter().all(|kind| rules.denied_push(kind, role).is_none()) {
@@ -83,7 +82,7 @@ pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Optio
     Ok(Some(base.join(format!("{}-{}", name.get(..12).unwrap_or_default(), marks.chain([every]).collect::<String>()))))
 }
 
-/// Where a repository has its own hooks.
+/// The directory of the repository's own hooks.
 fn own_directory(app: &App, directory: &Path) -> Option<PathBuf> {
     let program = git::find_program(app.env.var_os(vars::PATH).map(OsString::as_os_str), directory)?;
     let args = ["rev-parse", "--git-path", "hooks"].map(OsString::from);
@@ -93,8 +92,8 @@ fn own_directory(app: &App, directory: &Path) -> Option<PathBuf> {
     Some(directory.join(String::from_utf8_lossy(&done.stdout).trim_end_matches('\n')))
 }
 
-/// The variables that name the directory to git, behind the settings that the session has anyway, and the PATH in which the
-/// session's `git` comes first.
+/// The environment variables that point git to the hooks in `directory`, in addition to the git settings in `set`, and a `PATH`
+/// in which the session's own `git` comes first.
 pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let get = |name: &str| set.get(name).cloned().or_else(|| app.env.var(name).map(str::to_owned));
     let base = directory.parent().unwrap_or(directory);
@@ -108,7 +107,7 @@ pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, Stri
     git_hooks::variables(&settings).into_iter().chain([(vars::PATH.to_owned(), path)]).collect()
 }
 
-/// Writes the hooks and the session's `git`. They are the same for every session of this program.
+/// Writes the hooks and the session's own `git` into `directory`, which all sessions of this program with the same hooks share.
 pub(super) fn write(directory: &Path) -> Result<()> {
     write_all(directory).map_err(errors::internal)
 }
@@ -146,7 +145,8 @@ fn write_script(path: &Path, script: &str) -> io::Result<()> {
     files::write_atomic(path, script.as_bytes(), 0o700)
 }
 
-/// The session's `git`, with quoted paths. Without the program it is the next `git` in PATH, but no push.
+/// The script of the session's own `git`; its parameters are quoted paths. When the program is gone, it passes every command
+/// but a push to the next `git` in `PATH`.
 fn session_git(program: &str, directory: &str, base: &str) -> String {
     format!(
         r#"{SESSION_GIT_HEAD}[ -x {program} ] && exec {program} hook session-git {directory} "$@"

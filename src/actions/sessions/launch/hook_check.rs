@@ -1,4 +1,5 @@
-//! The hooks of a launch: writes their settings file, and asks the program beside its start whether it runs them.
+//! The hooks of a launch: writes their settings file, and asks the provider's program, while it is started, whether it runs
+//! them.
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path, thread::JoinHandle};
 
@@ -8,19 +9,20 @@ use super::{
 };
 use crate::{actions::App, domain::SessionId, env::Timestamp, os::files};
 
-/// The beginning of the file names of signs that the hooks of a launch run in a conversation.
+/// The prefix of the files that record that the hooks of a launch run in a conversation.
 pub const SIGN_PREFIX: &str = "runs-";
-/// How long a sign is kept, in seconds: 30 days.
+/// How long such a file is kept, in seconds: 30 days.
 const SIGN_SECS: i64 = 30 * 24 * 60 * 60;
 
-/// A question that is under way.
+/// A question to the provider's program that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct HookCheck {
     provider: String,
     answer: JoinHandle<HookVerdict>,
 }
 
-/// Writes the settings file, and starts to ask the program. `None` when there is nothing to ask.
+/// Writes the hooks' settings file, and asks the provider's program in a thread whether it runs the hooks. `None` when there is
+/// nothing to ask.
 pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck>> {
     if let Some((path, text)) = &plan.hooks.file {
         let directory = app.project.launch_hooks_dir();
@@ -39,7 +41,7 @@ pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck
     Ok(Some(HookCheck { provider, answer }))
 }
 
-/// Removes old signs. A hook of a launch leaves its sign again at its next event.
+/// Removes old files with [`SIGN_PREFIX`]. A hook of a launch writes its file again at its next event.
 fn prune_signs(directory: &Path, now: Timestamp) {
     let oldest = now.millis() / 1000 - SIGN_SECS;
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -51,7 +53,7 @@ fn prune_signs(directory: &Path, now: Timestamp) {
 }
 
 impl HookCheck {
-    /// Waits for the answer. A note when the hooks do not run, or that is unknown.
+    /// Waits for the answer. Returns a note when the program does not run the hooks, or when that is unknown.
     pub(crate) fn note(self, session: &SessionId) -> Option<String> {
         let provider = self.provider;
         match self.answer.join().unwrap_or_else(|_| HookVerdict::Unknown("the question failed".to_owned())) {

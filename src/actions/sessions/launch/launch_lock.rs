@@ -1,5 +1,5 @@
-//! The lock of a launch that is in progress. A launch that was killed leaves its file without a lock: so it is told from one
-//! that goes on.
+//! The lock of a launch that is in progress. A launch that was killed leaves its lock file behind, unlocked, so that it can be
+//! told from one that is in progress.
 
 use std::{fs, io, path::PathBuf};
 
@@ -9,26 +9,25 @@ use crate::{
     os::{files, lock::InheritableLock},
 };
 
-/// The lock, until it is dropped. The file goes with it.
+/// The lock, until it is dropped. Its file is removed with it.
 #[derive(Debug)]
 pub(crate) struct LaunchLock {
     path: PathBuf,
     _lock: InheritableLock,
 }
 
-/// The state of a launch, by its lock.
+/// The state of a launch, as its lock file shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaunchState {
-    /// It is in progress.
     InProgress,
-    /// It was interrupted.
+    /// The launching process has died.
     Interrupted,
-    /// It has ended, or it took no lock.
+    /// The launch has ended, or it took no lock.
     Unknown,
 }
 
 impl LaunchLock {
-    /// Takes the lock for the launch of a session.
+    /// Takes the lock for the launch of a session. Fails at once when another process has it.
     pub(crate) fn acquire(app: &App, session: &Session) -> io::Result<Self> {
         files::private_dir(&app.project.state)?;
         files::private_dir(&app.project.runtime_dir())?;
@@ -45,7 +44,7 @@ impl Drop for LaunchLock {
     }
 }
 
-/// The state of the launch of a session of this host.
+/// Reads from the lock file whether a launch is in progress. The session must be of this host.
 pub(crate) fn state(app: &App, session: &Session) -> LaunchState {
     let path = path(app, session);
     match InheritableLock::is_locked(&path) {

@@ -1,4 +1,4 @@
-//! The reasons for which the program of a launch would be refused its task, as notes: a launch claims nothing.
+//! The reasons why the program of a launch could not claim its task. They are only notes, because a launch claims nothing.
 
 use anyhow::Result;
 
@@ -15,7 +15,8 @@ use crate::{
     store::{ReadTx, sessions, tasks},
 };
 
-/// The notes for a session that is about to be launched.
+/// Notes for a session that is about to be launched: what would prevent a claim of `task`, a full lane, and other live sessions
+/// of the lane.
 pub(crate) fn collect(
     app: &App,
     tx: &ReadTx<'_>,
@@ -79,7 +80,8 @@ fn about_lane(
     Ok(())
 }
 
-/// The note about other live sessions of the lane.
+/// A note that names the other live sessions of the lane; `None` when there are none. Sessions that are known to be dead do not
+/// count.
 pub(crate) fn other_sessions(app: &App, tx: &ReadTx<'_>, session: &Session, lane: &Lane) -> Result<Option<String>> {
     let is_dead = |other: &Session| {
         session_process::aliveness(other).is_dead()

@@ -27,7 +27,8 @@ pub(crate) enum LaunchOutcome {
     Ended,
 }
 
-/// The answer of a launch with the session as it is now. `requested_id` is given where the session has another one.
+/// The answer of a launch, for the session in its present state. `requested_id` is set when the session got another id than the
+/// requested one.
 pub(crate) fn launch_answer(
     session: &Session,
     purpose: &Purpose,
@@ -94,7 +95,7 @@ pub(crate) fn answer_with_prompt(
     Ok(answer)
 }
 
-/// The first line about a start, and the lines about its place.
+/// The first line of the answer of a start, and the lines about lane and worktree.
 fn start_lines(session: &Session, start: &Start) -> (String, String) {
     let id = &session.id;
     let task = session.task.as_ref().map(|task| format!(" on {task}: {}", start.title)).unwrap_or_default();

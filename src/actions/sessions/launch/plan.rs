@@ -42,12 +42,12 @@ use crate::{
 /// The configured socket that stands for the user's own multiplexer server.
 const DEFAULT_SOCKET: &str = "default";
 
-/// A checked launch.
+/// A launch that is resolved and checked.
 #[derive(Debug, Clone)]
 pub struct LaunchPlan {
     /// The session as it will be recorded.
     pub session: Session,
-    /// The requested id, where the session has another one.
+    /// The requested id, when the session has another one.
     pub requested_id: Option<SessionId>,
     /// The backend's script.
     pub located: ResolvedBackend,
@@ -59,26 +59,24 @@ pub struct LaunchPlan {
     pub command: String,
     /// The environment variables that are set.
     pub environment: BTreeMap<String, String>,
-    /// The multiplexer's socket, when it is configured.
+    /// The multiplexer's socket, when one is configured.
     pub socket: Option<String>,
-    /// Whether the script or this call runs the session's setup.
+    /// Whether the backend script or this process runs the session's setup.
     pub setup: Setup,
-    /// The timeout of the start.
     pub timeout: Duration,
-    /// The prompt that goes as the session's first message.
+    /// The prompt that is queued as the session's first message.
     pub first_prompt: Option<String>,
-    /// The hooks that the launch brings.
+    /// The hooks that the launch adds to the program.
     pub hooks: LaunchHooks,
     pub known_hooks: &'static dyn ProviderHooks,
     /// The directory of the git hooks that ask the guard, when a rule needs them.
     pub git_hooks: Option<PathBuf>,
     /// Whether the program is given a first prompt.
     pub has_prompt: bool,
-    /// Notes for the answer.
     pub notes: Vec<String>,
-    /// The command that launches.
+    /// The command for which the session is launched.
     pub purpose: Purpose,
-    /// The network of its sandbox; `None` without one.
+    /// The network of the session's sandbox; `None` without a sandbox.
     pub network: Option<SandboxNetwork>,
     /// The parts of the request that are not stored.
     pub own: OwnParts,
@@ -87,13 +85,13 @@ pub struct LaunchPlan {
 /// Resolves and checks a launch. Writes nothing and starts nothing.
 ///
 /// # Errors
-/// `not_found` for a task, lane, worktree that `pre_start` does not make, backend, multiplexer or program; `untrusted`; `exists`;
-/// `invalid_value`.
+/// `not_found` for a task, a lane, a worktree that `pre_start` does not make, a backend, a multiplexer or a program;
+/// `untrusted`; `exists`; `invalid_value`.
 pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     plan_for(app, request, || app.read(|tx| resolve_work(app, tx, request)))
 }
 
-/// As [`plan`], for this work.
+/// Like [`plan`], but `work` finds the task, the lane and the role.
 pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -> Result<Work>) -> Result<LaunchPlan> {
     environment::check(&request.env)?;
     trust::refuse_tracked_store(app)?;
@@ -131,7 +129,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     })
 }
 
-/// A launch while it is planned: what was asked for, and what is decided.
+/// A launch while it is planned: the request and the decisions so far.
 struct Launch<'a> {
     app: &'a App,
     request: &'a LaunchRequest,
@@ -149,7 +147,7 @@ struct LaunchedProgram {
     command: String,
     settings: ProgramSettings,
     prepared: PreparedProgram,
-    /// The prompt that goes as the session's first message.
+    /// The prompt that is queued as the session's first message.
     first_prompt: Option<String>,
     hooks: LaunchHooks,
 }
@@ -166,7 +164,7 @@ impl<'a> Launch<'a> {
         Ok(Self { app, request, choice, place, session, env })
     }
 
-    /// The requested id, where the session has another one.
+    /// The requested id, when the session has another one.
     fn replaced_id(&self) -> Option<&SessionId> {
         self.request.id.as_ref().filter(|requested| **requested != self.session.id)
     }
@@ -187,7 +185,7 @@ impl<'a> Launch<'a> {
         Ok(notes)
     }
 
-    /// The program with its profile, and the way of its first prompt.
+    /// The program with its provider's profile and its first prompt.
     fn program(&self, notes: &mut Vec<String>) -> Result<LaunchedProgram> {
         let (app, request, provider) = (self.app, self.request, &self.choice.provider);
         let (settings, chosen) = match &self.choice.structured {
@@ -236,8 +234,8 @@ impl<'a> Launch<'a> {
         profile::apply(&input, program, notes)
     }
 
-    /// The program in the session's sandbox, and the network that it has there; `None` without a sandbox, and for a class whose
-    /// program alone knows it.
+    /// Wraps the program in the session's sandbox. The network is `None` without a sandbox, and for a class whose network only
+    /// its program knows.
     fn sandboxed(&self, program: &Program) -> Result<(Program, Option<SandboxNetwork>)> {
         let (app, class) = (self.app, self.place.sandbox);
         if class == SandboxClass::Off {
@@ -251,7 +249,7 @@ impl<'a> Launch<'a> {
         Ok((wrapped, (class == SandboxClass::Namespace).then_some(network)))
     }
 
-    /// The session's environment, with what its hooks and its prompt need.
+    /// The session's environment, with the variables that its hooks and its prompt need.
     fn environment(&self, program: &LaunchedProgram, git_hooks: Option<&Path>) -> Result<BTreeMap<String, String>> {
         let mut all = environment::of_session(self.app, &self.session, &self.env)?;
         if let Some((path, _)) = &program.hooks.file {
@@ -322,7 +320,7 @@ fn session(app: &App, request: &LaunchRequest, choice: &Choice, place: &Place) -
     })
 }
 
-/// The time that a start may take beyond `launch_timeout`: 30 s for each readiness check and each setup command.
+/// How much longer than `launch_timeout` a start may take: 30 s for each readiness check and each setup command.
 fn additional_timeout(start: &StartConfig) -> Duration {
     const EACH: Duration = Duration::from_secs(30);
     let commands = [&start.pre_start, &start.session_setup, &start.session_live];
@@ -335,7 +333,7 @@ fn additional_timeout(start: &StartConfig) -> Duration {
     EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
 }
 
-/// The setup script's file, which must exist and be writable by this user only.
+/// The path of the setup script, which must exist and be writable by this user only.
 fn setup_script(app: &App, configured: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(configured) = configured else { return Ok(None) };
     let path = normalize(&app.project.root.join(&configured));
@@ -346,7 +344,7 @@ fn setup_script(app: &App, configured: Option<String>) -> Result<Option<String>,
     path_text("session_setup_script", &path).map(Some)
 }
 
-/// A socket as scripts receive it: `default`, or an absolute path.
+/// The configured socket in the form that scripts receive: `default`, or an absolute path.
 fn socket_path(app: &App, configured: &str) -> Result<String, Refusal> {
     if configured == DEFAULT_SOCKET {
         return Ok(configured.to_owned());

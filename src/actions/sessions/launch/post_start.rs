@@ -1,5 +1,5 @@
-//! The steps of a launch that the script does not do itself: wait until the program takes input, set the session up, type
-//! the first prompt.
+//! The steps of a launch that the backend script does not do itself: waiting until the program accepts input, setting the
+//! session up, and typing the first prompt.
 
 use std::{cell::OnceCell, path::Path, time::Duration};
 
@@ -19,10 +19,10 @@ use crate::{
     os::process::{ProcessKey, ProcessStatus},
 };
 
-/// The time in which an early exit of the program is noticed, where the script does not wait for it.
+/// How long this process watches for an early exit of the program when the script does not wait for it.
 const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);
 
-/// The steps after the start.
+/// The steps that follow the start of the program.
 pub(crate) struct PostStart<'a> {
     adapter: &'a Adapter,
     plan: &'a LaunchPlan,
@@ -34,8 +34,8 @@ pub(crate) struct PostStart<'a> {
 }
 
 impl<'a> PostStart<'a> {
-    /// Removes from the script's configuration the steps that this call does. A program whose questions are known is typed to from
-    /// here, because the scripts do not know them.
+    /// Removes from the script's configuration the steps that this process does itself. This process types the first prompt of
+    /// a program whose questions are known, because the scripts do not know them.
     pub(crate) fn new(app: &App, adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
         let mut steps =
             Self { adapter, plan, start: plan.start.clone(), capabilities: OnceCell::new(), prompt_to_type: None };
@@ -56,7 +56,7 @@ impl<'a> PostStart<'a> {
         steps
     }
 
-    /// Runs `pre_start` where the script does not. It may create the worktree, which must be there afterwards.
+    /// Runs the `pre_start` commands, unless the script runs them. They may create the worktree, which must exist afterwards.
     pub(crate) fn prepare(&self, app: &App, notes: &mut Vec<String>) -> Result<(), AdapterError> {
         if self.plan.setup != Setup::Caller {
             return Ok(());
@@ -90,7 +90,7 @@ impl<'a> PostStart<'a> {
         &self.start
     }
 
-    /// Waits until the program is ready, unless the script has waited. A timeout becomes a note.
+    /// Waits until the program is ready, unless the script has waited for that. A timeout becomes a note.
     pub(crate) fn wait_ready(&self, outcome: &LaunchOutcome, notes: &mut Vec<String>) -> Readiness {
         let root = match outcome {
             // The built-in scripts always wait for an early exit.
@@ -126,7 +126,7 @@ impl<'a> PostStart<'a> {
         readiness
     }
 
-    /// The step that remains once the session is recorded, as a clause for a message.
+    /// The step that is left when the session has been recorded, as a clause for a message.
     pub(crate) const fn remaining(&self) -> Option<&'static str> {
         match (&self.prompt_to_type, self.plan.setup) {
             (Some(_), _) => Some("the prompt was typed"),
@@ -135,7 +135,7 @@ impl<'a> PostStart<'a> {
         }
     }
 
-    /// Sets the session up and types the first prompt, where the script does not.
+    /// Sets the session up and types the first prompt, unless the script does that. Failures become notes.
     pub(crate) fn run(&self, app: &App, notes: &mut Vec<String>) {
         if self.plan.setup == Setup::Caller {
             self.run_setup(app, notes);
@@ -171,7 +171,7 @@ const fn has_readiness_check(start: &StartConfig) -> bool {
     start.process_names.is_some() || start.ready_prompt_prefix.is_some() || start.ready_delay_ms.is_some()
 }
 
-/// A session as its script reports it.
+/// The state of a session as its backend script reports it.
 struct ScriptProbe<'a> {
     adapter: &'a Adapter,
     name: &'a str,

@@ -1,5 +1,5 @@
-//! The effects of a provider's profile on one launch: the program with its arguments, the hooks that it brings, and how the first
-//! prompt gets there.
+//! The effects of a provider's profile on one launch: the program with its arguments, the hooks that are added, and the
+//! delivery of the first prompt.
 
 use std::{
     collections::BTreeMap,
@@ -30,11 +30,11 @@ const DIGEST_DIGITS: usize = 16;
 /// The hooks of a launch.
 #[derive(Debug, Clone, Default)]
 pub struct LaunchHooks {
-    /// The settings file that the program is given, with its text.
+    /// The settings file for the program, with its text.
     pub file: Option<(PathBuf, String)>,
-    /// The question to the program, whether it runs the hooks; `None` when it has none.
+    /// The question to the program whether it runs the hooks; `None` when it cannot be asked.
     pub question: Option<HookQuestion>,
-    /// Whether the profile has judged if the program runs hooks; the launch's notes then say so.
+    /// Whether it is already decided if the program runs hooks; the launch's notes then say so.
     pub are_judged: bool,
 }
 
@@ -43,11 +43,11 @@ pub struct LaunchHooks {
 pub(crate) struct ProfiledProgram {
     pub program: Program,
     pub hooks: LaunchHooks,
-    /// Whether the first prompt goes as the session's first message.
+    /// Whether the first prompt is queued as the session's first message.
     pub prompt_by_hook: bool,
 }
 
-/// A launch, as far as its profile needs it.
+/// The parts of a launch that its provider's profile needs.
 pub(crate) struct ProfileInput<'a> {
     pub app: &'a App,
     pub request: &'a LaunchRequest,
@@ -61,21 +61,21 @@ pub(crate) struct ProfileInput<'a> {
     pub worktree: &'a Path,
     /// Whether the backend starts the program on this machine.
     pub is_local: bool,
-    /// Whether it starts in a sandbox of Fairway's.
+    /// Whether it starts in a sandbox made by Fairway.
     pub is_sandboxed: bool,
 }
 
-/// Where the hooks of a launch come from.
+/// The source of the hooks in a launch.
 enum Hooks {
-    /// Neither brought nor installed.
+    /// Neither added by the launch nor installed.
     Off,
-    /// The provider's own settings.
+    /// Installed in the provider's own settings.
     Installed,
-    /// These arguments.
+    /// Added by these arguments, with an optional settings file.
     Brought(Vec<String>, Option<(PathBuf, String)>),
 }
 
-/// The program with what its provider's profile adds. Writes nothing and starts nothing.
+/// Adds the arguments, hooks and prompt delivery of the provider's profile to the program. Writes nothing and starts nothing.
 ///
 /// # Errors
 /// `usage` when a conversation is to be resumed and cannot be.
@@ -127,7 +127,8 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
     Ok(ProfiledProgram { program, hooks: LaunchHooks { file, question, are_judged: true }, prompt_by_hook })
 }
 
-/// Whether the program is the provider's: it has its name, or it is the command that the provider's section configures.
+/// Whether the program is the provider's: it has the provider's name, or it is the command that the provider's section
+/// configures.
 fn is_providers_program(input: &ProfileInput<'_>, chosen: &Program) -> bool {
     let name = match &chosen.argv {
         Some(argv) => program::name_of(&program::CommandSpec::Argv(argv.clone())),
@@ -151,7 +152,7 @@ fn environment(input: &ProfileInput<'_>) -> BTreeMap<OsString, OsString> {
     all
 }
 
-/// A note about a version for which the profile is not proven.
+/// A note when the program's version is not the one with which the profile was tested.
 fn unproven(input: &ProfileInput<'_>, program: &Path) -> Option<String> {
     let proven = input.entry.profile.proven_with.as_deref()?;
     let version = packages::recorded_version(program).filter(|version| version != proven)?;
@@ -218,8 +219,8 @@ fn place<'a>(input: &'a ProfileInput<'_>, environment: &'a BTreeMap<OsString, Os
     }
 }
 
-/// The arguments for the provider's own sandbox. In one of Fairway's, where it cannot start, they set it off; else they open the store
-/// and git's directories to it.
+/// The arguments for the provider's own sandbox. Inside a sandbox of Fairway's, where it cannot start, they turn it off.
+/// Otherwise they let it write the store and git's directories.
 fn own_sandbox_args(
     input: &ProfileInput<'_>,
     words: &[String],
@@ -239,7 +240,7 @@ fn own_sandbox_args(
     Ok(args)
 }
 
-/// The arguments that open the store and git's directories to the provider's own sandbox.
+/// The arguments that let the provider's own sandbox write the store and git's directories.
 fn writable_args(
     input: &ProfileInput<'_>,
     words: &[String],
@@ -282,7 +283,7 @@ fn writable_args(
     })
 }
 
-/// Whether the arguments set one key to a list, which a second one would replace.
+/// Whether the arguments set a key to a list, which a second setting of the key would replace.
 fn list_is_replaced(args: &[String]) -> bool {
     args.iter().any(|arg| arg.contains('='))
 }

@@ -1,5 +1,5 @@
 //! The arguments that a provider's profile adds to the program of a launch: hooks, directories and a conversation directly
-//! behind the program's name, the first prompt at the end.
+//! after the program's name, the first prompt at the end.
 
 use crate::{
     config::ProviderProfile,
@@ -10,20 +10,21 @@ use crate::{
     },
 };
 
-/// The sentence that starts an agent's first turn. The prompt itself comes by hook, so that no command line contains it.
+/// The sentence that starts an agent's first turn. A hook delivers the prompt itself, so that no command line contains it.
 pub const FIRST_SENTENCE: &str = "Run `fairway prime` and begin.";
 
-/// The word behind which all words are operands.
+/// The word after which all words are operands.
 const END_OF_OPTIONS: &str = "--";
 
-/// The words of a program to which arguments can be added: its exact arguments, or text that no shell would change.
+/// The words of a program to which arguments can be added: its exact arguments, or shell text that consists of plain words.
+/// `None` for other shell text.
 pub(crate) fn words_of(program: &Program) -> Option<Vec<String>> {
     let words = program.argv.clone().or_else(|| plain_words(&program.shell_text));
     words.filter(|words| !words.is_empty())
 }
 
-/// The program with arguments directly behind its name, and others at its end. An end of options that is there already is not
-/// added again.
+/// The program with arguments directly after its name, and others at its end. A `--` in `at_end` is left out when `words` has
+/// one.
 pub(crate) fn with_args(mut words: Vec<String>, behind_name: Vec<String>, at_end: Vec<String>) -> Program {
     let has_end = words.iter().any(|word| word == END_OF_OPTIONS);
     words.splice(1..1, behind_name);
@@ -31,12 +32,12 @@ pub(crate) fn with_args(mut words: Vec<String>, behind_name: Vec<String>, at_end
     Program { shell_text: shell_words::join(&words), argv: Some(words) }
 }
 
-/// `args` with the place filled by a value.
+/// Replaces the placeholder `place` in each of `args` by `value`.
 pub(crate) fn fill(args: &[String], place: &str, value: &str) -> Vec<String> {
     args.iter().map(|arg| arg.replace(place, value)).collect()
 }
 
-/// `args` for each of the values.
+/// Repeats `args` for each of `values`, with the placeholder `place` replaced by it.
 pub(crate) fn fill_each(args: &[String], place: &str, values: &[String]) -> Vec<String> {
     values.iter().flat_map(|value| fill(args, place, value)).collect()
 }
@@ -56,8 +57,8 @@ pub(crate) fn resume(profile: &ProviderProfile, provider: &Label, conversation: 
     Ok(fill(args, "{conversation}", conversation))
 }
 
-/// The user's word that says the same as one of these arguments: the same option, or for an option of the form `KEY=VALUE` the
-/// same key or a part of it.
+/// The first of the user's words that sets the same option as one of `args`. For options of the form `KEY=VALUE` it is the
+/// first that sets the same key, a key below it or a key above it.
 pub(crate) fn conflict<'a>(words: &'a [String], args: &[String]) -> Option<&'a str> {
     let own = words.iter().skip(1).take_while(|word| *word != END_OF_OPTIONS).map(String::as_str);
     let keys: Vec<&str> = args.iter().filter_map(|arg| key_of(arg)).collect();
@@ -76,14 +77,14 @@ pub(crate) fn conflict<'a>(words: &'a [String], args: &[String]) -> Option<&'a s
     })
 }
 
-/// Whether one of two dotted keys is the other one or lies below it.
+/// Whether two dotted keys are equal, or one lies below the other.
 fn is_same_or_part(one: &str, other: &str) -> bool {
     let below =
         |key: &str, parent: &str| key.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     below(one, other) || below(other, one)
 }
 
-/// The dotted key of `KEY=VALUE`.
+/// The dotted key of `KEY=VALUE`; `None` for any other text.
 fn key_of(arg: &str) -> Option<&str> {
     let (key, _) = arg.split_once('=')?;
     let is_key = |character: char| character.is_ascii_alphanumeric() || "._".contains(character);

@@ -40,13 +40,13 @@ pub struct PreparedProgram {
     pub program: Program,
     /// The value of the prompt variable.
     pub prompt_var: Option<String>,
-    /// Whether the program reads the prompt from the variable also when it is started by its argv.
+    /// Whether the program reads the prompt from the variable even when it is started by its argv.
     pub reads_prompt_var: bool,
     /// The text to type once the program is ready.
     pub typed_prompt: Option<String>,
 }
 
-/// The name of a requested program, without its directory. `None` for shell text whose program is unresolved.
+/// The name of a requested program, without its directory. `None` for shell text whose program cannot be determined.
 pub(crate) fn name_of(requested: &CommandSpec) -> Option<String> {
     let program = match requested {
         CommandSpec::Argv(argv) => argv.first()?.clone(),
@@ -77,8 +77,8 @@ pub(crate) fn choose(
     }
 }
 
-/// The settings without the provider's signs of readiness, and a note about that, where the launch names a program of its own
-/// that does not mention the provider's: the signs would be awaited in vain. They stay for a provider that the caller named.
+/// Removes the provider's signs of readiness from the settings when the launch has its own command and that does not mention
+/// the provider's program: waiting for the signs would be in vain. Returns a note about that.
 pub(crate) fn drop_unmeant_readiness(
     settings: ProgramSettings,
     has_own_command: bool,
@@ -98,7 +98,7 @@ pub(crate) fn drop_unmeant_readiness(
     (ProgramSettings { process_names: None, ready_prompt_prefix: None, ..settings }, Some(note))
 }
 
-/// Checks that the program exists. Shell text whose program is unresolved is not checked; a note says so.
+/// Checks that the program exists. Shell text whose program cannot be determined is not checked; a note says so.
 ///
 /// # Errors
 /// `not_found`, `invalid_value`.
@@ -141,7 +141,7 @@ pub(crate) fn check(
     }
 }
 
-/// The prompt, when it is valid.
+/// Checks a first prompt and returns it.
 ///
 /// # Errors
 /// `invalid_value` for one that is blank, too long or contains control characters.
@@ -152,7 +152,7 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     text_limits::check_body("prompt", prompt)
 }
 
-/// The program with its prompt, delivered the way the program expects it.
+/// Adds the first prompt to the program, by the delivery that the program expects.
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for that delivery; `usage` when the command has no place for it.

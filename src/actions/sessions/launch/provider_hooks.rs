@@ -1,4 +1,4 @@
-//! The facts about a provider's hooks that a launch needs. The layer above knows the providers and answers.
+//! The facts about a provider's hooks that a launch needs. The layer above knows the providers and implements the trait.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Fairway's hooks of one provider, in the form that its arguments take.
+/// Fairway's hooks of one provider, in the form that the provider's arguments expect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookSettings {
     /// The text of a settings file.
@@ -23,7 +23,6 @@ pub struct HookPlace<'a> {
     pub provider: &'a str,
     /// The complete environment of the program.
     pub env: &'a BTreeMap<OsString, OsString>,
-    /// The home directory.
     pub home: Option<&'a Path>,
     /// Its working directory.
     pub worktree: &'a Path,
@@ -33,7 +32,6 @@ pub struct HookPlace<'a> {
 #[derive(Debug, Clone)]
 pub struct HookQuestion {
     pub provider: String,
-    /// The program's path.
     pub program: PathBuf,
     /// The arguments that bring the hooks; empty when they are installed.
     pub args: Vec<String>,
@@ -50,25 +48,28 @@ pub struct HookQuestion {
 pub enum HookVerdict {
     /// They run, or the provider has no such question.
     Runs,
-    /// The provider skips them: its own word for the reason.
+    /// The provider skips them, for this reason in its own words.
     Skipped(String),
-    /// The program did not say; the reason.
+    /// It is unknown, for this reason.
     Unknown(String),
 }
 
 /// The facts about the providers' hooks.
 pub trait ProviderHooks: fmt::Debug + Sync {
-    /// The hooks of a provider for one launch; `None` for a provider without known hooks. `fairway` is this program.
+    /// Fairway's hooks of a provider for one launch; `None` for a provider without known hooks. `fairway` is the path of this
+    /// program.
     fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings>;
 
     /// Whether the provider's own settings hold Fairway's hooks for a worktree.
     fn are_installed(&self, place: HookPlace<'_>, fairway: &Path) -> bool;
 
-    /// The directories that the user's own configuration lets the provider's sandbox write. An argument may replace them.
+    /// The directories that the user's own configuration lets the provider's sandbox write. A launch repeats them, because an
+    /// argument may replace them.
     fn own_writable_dirs(&self, place: HookPlace<'_>) -> Vec<PathBuf>;
 
-    /// More arguments for the provider's sandbox, by which the protected paths below the writable ones cannot be written; `None`
-    /// where it has no such arguments, or the user's settings or the command's words say what it allows.
+    /// More arguments for the provider's sandbox, which protect the `protected` paths below the `writable` ones. `None` when
+    /// the provider has no such arguments, or when the user's settings or the words of the command already define what the
+    /// sandbox allows.
     fn sandbox_args(
         &self,
         place: HookPlace<'_>,
@@ -77,11 +78,11 @@ pub trait ProviderHooks: fmt::Debug + Sync {
         protected: &[PathBuf],
     ) -> Option<Vec<String>>;
 
-    /// Whether a launch brings the settings also where the hooks are installed: those are then silent.
+    /// Whether a launch adds its hooks even when they are installed. The installed ones then do nothing.
     fn run_beside_installed(&self, settings: &HookSettings) -> bool {
         matches!(settings, HookSettings::File(_))
     }
 
-    /// Asks the program whether it will run the hooks. Takes a fraction of a second; at most a few.
+    /// Asks the program whether it will run the hooks. That takes a fraction of a second, a few seconds at most.
     fn ask(&self, question: &HookQuestion) -> HookVerdict;
 }

@@ -1,4 +1,4 @@
-//! The command that launches a session, and what it adds to the launch.
+//! The command for which a session is launched, and its additions to the launch.
 
 use anyhow::Result;
 
@@ -12,29 +12,25 @@ use crate::{
     store::{ReadTx, StoreError, WriteTx, claims, sessions},
 };
 
-/// The command that launches.
+/// The command for which a session is launched.
 #[derive(Debug, Clone)]
 pub enum Purpose {
     /// `session launch`: claims nothing.
     Launch,
     /// `start`: claims the task, unless it is told not to.
     Start(Start),
-    /// `session relaunch`: takes the place of a session that is over.
+    /// `session relaunch`: replaces a session that is over.
     Relaunch(Relaunch),
     /// `session structured` and `session terminal`: replaces the program of a live session.
     Switch(Box<Switch>),
 }
 
-/// A start, for its answer.
+/// The facts about a start that its answer needs.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The task's title.
     pub title: String,
-    /// Whether it added the task.
     pub added_task: bool,
-    /// Whether it added the lane.
     pub added_lane: bool,
-    /// Whether it claims the task.
     pub claims: bool,
     /// The claim, once it is made.
     pub claim: Option<StartClaim>,
@@ -42,18 +38,18 @@ pub struct Start {
 
 #[derive(Debug, Clone)]
 pub struct Relaunch {
-    /// The session whose place is taken.
+    /// The session that is replaced.
     pub of: SessionId,
-    /// The sessions that end with it: `of`, if its end is not recorded, and earlier relaunches that are dead.
+    /// The sessions whose end the relaunch records: `of`, when its end is not recorded, and earlier relaunches that are dead.
     pub dead: Vec<DeadSession>,
     /// The conversation that is resumed.
     pub conversation: Option<String>,
-    /// The tasks whose claims go on, once they do.
+    /// The tasks whose claims the new session continues, once it does.
     pub continued: Vec<TaskId>,
 }
 
 impl Relaunch {
-    /// Ends the sessions whose place is taken, as far as their ends are not recorded. Returns those with claims.
+    /// Records the ends of the dead sessions that are replaced. Returns the sessions whose claims the relaunch continues.
     ///
     /// # Errors
     /// `session_alive` when one of them is not dead any more, or was relaunched meanwhile.
@@ -74,7 +70,7 @@ impl Relaunch {
     }
 }
 
-/// A session and those whose place it took, the newest first.
+/// The session, the session that it replaced, and so on; newest first.
 pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, StoreError> {
     let mut chain = vec![session.clone()];
     while let Some(of) = chain.last().and_then(|last| last.relaunch_of.as_ref())
@@ -86,7 +82,8 @@ pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, 
     Ok(chain)
 }
 
-/// The sessions with claims that go on in a relaunch of `of`: itself, those whose place it took, and relaunches of it that failed.
+/// The sessions whose claims a relaunch of `of` continues: `of` itself, the sessions that it replaced, and failed relaunches of
+/// it.
 pub(crate) fn predecessors(tx: &ReadTx<'_>, of: &Session) -> Result<Vec<Session>, StoreError> {
     let earlier = chain(tx, of)?;
     let mut found = Vec::new();
@@ -100,7 +97,7 @@ pub(crate) fn predecessors(tx: &ReadTx<'_>, of: &Session) -> Result<Vec<Session>
     Ok(found)
 }
 
-/// The open sessions that took the place of another one, or of one of its relaunches.
+/// The live sessions that replaced `of`, directly or through other relaunches.
 pub(crate) fn successors(tx: &ReadTx<'_>, of: &SessionId) -> Result<Vec<Session>, StoreError> {
     let mut found = Vec::new();
     for session in sessions::live(tx)? {
@@ -111,14 +108,14 @@ pub(crate) fn successors(tx: &ReadTx<'_>, of: &SessionId) -> Result<Vec<Session>
     Ok(found)
 }
 
-/// The refusal to relaunch `of` while this session, `of` or its successor, may be alive.
+/// The error of a relaunch of `of` when `session`, which is `of` or a relaunch of it, may be alive.
 pub(crate) fn not_over(session: &Session, of: &SessionId, why: &str) -> Refusal {
     let why = if session.id == *of { why.to_owned() } else { format!("it is the relaunch of {of}; {why}") };
     Refusal::SessionAlive { session: session.id.clone(), why }
 }
 
 impl Purpose {
-    /// The claim that the launch has made.
+    /// The claim that a start has made; `None` before that, and for the other commands.
     pub fn claim(&self) -> Option<&StartClaim> {
         match self {
             Self::Start(start) => start.claim.as_ref(),

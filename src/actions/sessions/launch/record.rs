@@ -1,5 +1,5 @@
-//! What a launch records in the store: its intent before the start, the outcome of the start, and the answer for a repeat of the
-//! request.
+//! The records of a launch in the store: its intent before the start, the outcome of the start, and the answer for a repeat of
+//! the request.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ use crate::{
     wire::SessionView,
 };
 
-/// The line of a stored answer until the launch is complete.
+/// The line of a stored answer while the launch is not complete.
 const INTENT_LINE: &str = "intended";
 
 /// The answer of an earlier launch with the same `--request-id`; `None` when there was none.
@@ -85,23 +85,23 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer, purpose: &Purpose) -> 
     }
 }
 
-/// Whether a stored answer is an intent only.
+/// Whether a stored answer is only the intent of a launch that is not complete.
 pub(crate) fn is_unfinished(answer: &Answer) -> bool {
     answer.line == INTENT_LINE
 }
 
-/// The session that the unfinished intent of an earlier request with the same `--request-id` names.
+/// The session of an earlier request with the same `--request-id` whose launch is not complete.
 ///
 /// # Errors
-/// `request_reused`; as the store fails.
+/// `request_reused`.
 fn unfinished(app: &App) -> Result<Option<Session>> {
     let Some(answer) = app.stored_response()?.filter(|answer| answer.line == INTENT_LINE) else { return Ok(None) };
     let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
     app.read(|tx| Ok(sessions::find(tx, &id)?))
 }
 
-/// Records the ends of dead sessions with claims in the lane, unless the launch itself continues a claim. From its sandbox an agent
-/// cannot see that they are dead, and goes by what this host has recorded.
+/// Records the ends of dead sessions with claims in the lane, unless the launch itself continues a claim. An agent cannot see
+/// from its sandbox that they are dead, so it relies on the records of this host.
 pub(super) fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
     let continues = match &plan.purpose {
         Purpose::Launch => false,
@@ -120,13 +120,13 @@ pub(super) fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
 
 /// The result of recording an intent.
 pub(crate) enum Recorded {
-    /// Nothing: the same request has this answer already.
+    /// Nothing was recorded, because an earlier request with the same key has this answer.
     Earlier(Answer),
     /// The session is starting.
     Starting,
-    /// It is, with this claim.
+    /// The session is starting and has this claim.
     Claimed(StartClaim),
-    /// It is, with the claims on these tasks of the sessions whose place it takes.
+    /// The session is starting and has continued the claims on these tasks.
     Continued(Vec<TaskId>),
 }
 
@@ -136,7 +136,7 @@ pub(super) fn record(app: &App, plan: &LaunchPlan) -> Result<Recorded> {
     with_dead(app, look, |dead| app.transaction(|tx| record_intent(app, tx, plan, dead)))
 }
 
-/// The dead sessions whose claim a start may continue, and the one whose unfinished request is repeated.
+/// The dead sessions whose claims a start may continue, and the dead session whose unfinished request is repeated.
 fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
     let (lane, task) = (plan.session.lane.as_ref(), plan.session.task.as_ref());
     let mut dead = match plan.purpose {
@@ -152,8 +152,8 @@ fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
     Ok(dead)
 }
 
-/// Records the session as starting, with the request's intent and the claim of a start. `dead` are dead sessions whose claims a
-/// start may continue, and whose unfinished request it may take over.
+/// Records the session as starting, with the request's intent and the claim of a start. `dead` are the dead sessions whose
+/// claims a start may continue, and whose unfinished request it may take over.
 fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSession]) -> Result<Recorded> {
     if let Some(request) = &app.idempotency_key
         && let Some(earlier) = request.stored_response(tx)?
@@ -237,7 +237,7 @@ fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSes
     Ok(recorded)
 }
 
-/// Records the outcome of the start. A session that its supervisor has ended meanwhile stays unchanged.
+/// Records the outcome of the start. A session whose end the supervisor has recorded meanwhile stays unchanged.
 pub(crate) fn confirm(
     app: &App,
     tx: &WriteTx<'_>,
@@ -290,7 +290,7 @@ pub(crate) fn confirm(
     Ok(session)
 }
 
-/// Whether the transcript is there. A script that is not ours need not write one.
+/// Whether the transcript exists. An external backend script need not write one.
 fn is_written(plan: &LaunchPlan, transcript: &str) -> bool {
     plan.located.built_in.is_some() || Path::new(transcript).exists()
 }
@@ -312,7 +312,6 @@ fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// The event with the session's task, if it has one.
 fn with_task(session: &Session, event: Event) -> Event {
     match &session.task {
         Some(task) => event.task(task),

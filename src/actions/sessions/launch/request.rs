@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::{program::CommandSpec, provider_hooks::ProviderHooks};
 use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass};
 
-/// A request to launch a session.
 #[derive(Debug, Clone)]
 pub struct LaunchRequest {
     /// The role; by default that of the lane, else that of the task.
@@ -16,22 +15,18 @@ pub struct LaunchRequest {
     pub structured: bool,
     pub provider: Option<Label>,
     pub task: Option<TaskId>,
-    /// The session's id.
     pub id: Option<SessionId>,
-    /// Whether that is a live session, whose program the launch replaces.
+    /// Whether `id` is that of a live session, whose program the launch replaces.
     pub keeps_id: bool,
-    /// Without `id`: the id that the session's is made from. The first free one of `web`, `web-2`, `web-3` and so on is used.
+    /// Without `id`: the base of the session's id. The first free one of `web`, `web-2`, `web-3` and so on is used.
     pub id_base: Option<SessionId>,
-    /// The worktree's directory.
     pub worktree: Option<PathBuf>,
     pub branch: Option<String>,
-    /// The transcript's file.
     pub transcript: Option<PathBuf>,
     /// Additional environment variables; an empty value unsets.
     pub env: BTreeMap<String, String>,
-    /// The program.
     pub command: Option<CommandSpec>,
-    /// The program's first prompt.
+    /// The first prompt.
     pub prompt: Option<String>,
     /// The provider's id of the conversation to resume.
     pub resume: Option<String>,
@@ -43,7 +38,7 @@ pub struct LaunchRequest {
 }
 
 impl LaunchRequest {
-    /// A request that names nothing.
+    /// A request that sets nothing but the hooks.
     pub const fn new(hooks: &'static dyn ProviderHooks) -> Self {
         Self {
             role: None,

@@ -1,4 +1,4 @@
-//! The sandbox of a launch: which class, and the program around the session's own.
+//! The sandbox of a launch: its class, and the program that wraps the session's own.
 
 use std::collections::BTreeMap;
 
@@ -33,10 +33,10 @@ pub(super) struct SandboxedWork<'a> {
     pub network: SandboxNetwork,
 }
 
-/// The class of a launch: at least that of its lane.
+/// The sandbox class of a launch: the requested one, else the role's, else the configured one, and at least that of the lane.
 ///
 /// # Errors
-/// `sandbox_required` when the request names a class that is less.
+/// `sandbox_required` when the requested class is weaker than the lane's.
 pub(super) fn class(
     app: &App,
     request: &LaunchRequest,
@@ -56,12 +56,13 @@ fn chosen(app: &App, request: &LaunchRequest, role: &RoleSettings) -> SandboxCla
     request.sandbox.or(role.sandbox).unwrap_or(app.settings.sandbox.class)
 }
 
-/// The class of a launch that goes on with a session: that of the session, and at least that of its lane now.
+/// The sandbox class when a launch continues a session: the session's class, raised to that of its lane when the lane's is
+/// stricter now. `None` when the session has no recorded class.
 pub(crate) fn of_session(session: &Session, lane: Option<&Lane>) -> Option<SandboxClass> {
     session.sandbox.map(|class| class.at_least(lane.map(|lane| lane.sandbox).unwrap_or_default()))
 }
 
-/// Checks that the sandbox can be made here, for this lane. There is no launch without it.
+/// Checks that this host can make the sandbox for the lane. Without it there is no launch.
 ///
 /// # Errors
 /// `sandbox_unavailable`; `no_worktree` without a lane; `usage` for another worktree than the lane's.
@@ -82,7 +83,8 @@ pub(super) fn check(app: &App, request: &LaunchRequest, work: &SandboxedWork<'_>
     Ok(())
 }
 
-/// The program in its sandbox. `env` are the variables that the configuration and the request set for it.
+/// Wraps the program in a call of `fairway sandbox run`. `env` are the variables that the configuration and the request set;
+/// the sandbox lets them through.
 pub(super) fn wrap(
     app: &App,
     program: Program,

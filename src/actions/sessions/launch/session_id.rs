@@ -12,15 +12,15 @@ use crate::{
     store::{ReadTx, claims, events, sessions},
 };
 
-/// The highest number that is tried behind a requested id.
+/// The highest number that is appended to a requested id.
 const MAX_NUMBER: u32 = 9_999;
 
-/// The id for a session that is launched as `requested`. The id of an ended session is history: the new session gets the next
-/// free number, `web-1-2` for `web-1`. Without a requested id it is `base` or `base` with the first free number; without both
-/// it is a new one.
+/// Chooses the id of a new session. The id of an ended session is not used again: the new session gets the next free number,
+/// `web-1-2` for `web-1`. Without a requested id it is `base`, or `base` with the first free number; without both it is a
+/// random one.
 ///
 /// # Errors
-/// `exists` when a live session has the id, or when no number is free; as the store fails.
+/// `exists` when a live session has the id, or when no number is free.
 pub(crate) fn choose(
     app: &App,
     tx: &ReadTx<'_>,
@@ -43,7 +43,7 @@ pub(crate) fn choose(
     Ok(first_free(tx, requested)?.ok_or_else(exists)?)
 }
 
-/// The id, or the id with the first number from 2 on that is free; `None` when there is none.
+/// The id, or the id with the first number from 2 on that is free; `None` when no number is free.
 fn first_free(tx: &ReadTx<'_>, base: &SessionId) -> Result<Option<SessionId>> {
     for number in 1..=MAX_NUMBER {
         let text = if number == 1 { base.to_string() } else { format!("{base}-{number}") };
@@ -58,8 +58,7 @@ fn first_free(tx: &ReadTx<'_>, base: &SessionId) -> Result<Option<SessionId>> {
     Ok(None)
 }
 
-/// Whether a session is nothing but a launch that failed: its last session run never ran and has no claim, so that its id is
-/// free.
+/// Whether a session is nothing but a failed launch: its program never ran, and it has no claim. Its id is then free.
 pub(crate) fn is_failed_launch(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     if session.status != SessionStatus::Failed || session.adapter_script.is_none() {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! A launch: record the intent, start, confirm. Only a start claims its task. A failed launch leaves no running session and no
-//! process, and the claim of a start is released.
+//! A launch: record the intent, start the program, confirm. Only a start claims its task. A failed launch leaves no running
+//! session and no process, and the claim of a start is released.
 
 use std::{path::Path, time::Duration};
 
@@ -33,11 +33,11 @@ use crate::{
     store::session_reports,
 };
 
-/// How long a launch tries to record that its program runs while the store's server is away.
+/// How long a launch tries to record that its program runs while the store's server cannot be reached.
 const CONFIRM_LIMIT: Duration = Duration::from_secs(10);
 
-/// Launches a planned session. The first prompt is typed once: by the script where it can, else by this call once the
-/// program is ready. When typing fails, a note says so.
+/// Launches a planned session. The first prompt is typed once, by the script if it can do that, otherwise by this process when
+/// the program is ready. When typing fails, a note says so.
 ///
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
@@ -127,7 +127,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
 struct Started {
     session: Session,
     outcome: LaunchOutcome,
-    /// The notes that a repeat of the request would get.
+    /// The notes that a repeat of the request would return.
     stored_notes: Vec<String>,
 }
 
@@ -171,26 +171,26 @@ fn start(
     Ok(Started { session, outcome, stored_notes })
 }
 
-/// The error of a launch whose program was started: a repetition without a request id would start a second one.
+/// The error of a launch whose program was started: repeating it without a request id would start a second one.
 fn partly_done(app: &App, id: &SessionId, error: anyhow::Error) -> anyhow::Error {
     server_outage::partly_done(app, &format!("the program of {id} was started"), error)
 }
 
-/// The note about a structured session whose agent may run a tool without asking.
+/// A note about a structured session whose agent may run tools without asking.
 fn guard_note(app: &App, session: &Session) -> Option<String> {
     let reports = app.read(|tx| Ok(session_reports::find(tx, &session.id)?)).ok()?;
     let why = reports.protocol.filter(|_| session.is_structured())?.unguarded?;
     Some(format!("{} is not guarded: {why}", session.id))
 }
 
-/// How long a launch waits for what becomes of its first prompt.
+/// How long a launch waits for the delivery of its first prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptWatch {
-    /// It does not: the caller sees the program itself.
+    /// Not at all, because the caller sees the program itself.
     Skip,
-    /// Ten seconds, or until a person is asked something.
+    /// For ten seconds, or until a person is asked something.
     Briefly,
-    /// So long, also while a person is asked something.
+    /// For this long, also while a person is asked something.
     For(Duration),
 }
 

@@ -1,4 +1,4 @@
-//! A launch in the backend `acp`: the agent's program for the Agent Client Protocol, and how its session begins.
+//! A launch in the backend `acp`: the agent's program for the Agent Client Protocol, and the beginning of its session.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
@@ -21,12 +21,13 @@ pub(super) use crate::acp::state_machine::SETUP_TIMEOUT;
 pub(super) struct StructuredLaunch {
     pub program: Program,
     pub start: StructuredStart,
-    /// The environment below that of the provider.
+    /// The profile's variables, which the provider's configuration overrides.
     pub env: BTreeMap<String, String>,
 }
 
 impl StructuredLaunch {
-    /// With what a canary has proven of this program in this environment.
+    /// Adds the name and version of the agent, when a test run (canary) has proven that this program, in this environment, asks
+    /// before it runs tools.
     pub(super) fn with_proof(
         mut self,
         app: &App,
@@ -44,15 +45,15 @@ impl StructuredLaunch {
     }
 }
 
-/// Whether a backend is that of structured sessions.
+/// Whether the backend is `acp`, which runs sessions without a terminal.
 pub(super) fn is_structured(located: &ResolvedBackend) -> bool {
     located.built_in.is_some_and(|built_in| built_in.name == builtin_scripts::STRUCTURED)
 }
 
-/// The program and the beginning of a structured session. `None` for any other backend.
+/// Plans the program and the first requests of a structured session. `None` for any other backend.
 ///
 /// # Errors
-/// `usage` when nothing says how the provider speaks the protocol.
+/// `usage` when neither the profile nor the request has a program that speaks the protocol.
 pub(super) fn plan(
     app: &App,
     request: &LaunchRequest,

@@ -1,4 +1,4 @@
-//! A live session that goes on in another way: its program is replaced, and all else of it stays.
+//! The switch of a live session to another program of the same conversation. The rest of the session stays.
 
 use anyhow::Result;
 
@@ -17,12 +17,13 @@ use crate::{
 pub struct Switch {
     /// The session as it was.
     pub from: Session,
-    /// Whether it goes back to its earlier program, because the other one failed.
+    /// Whether the session returns to its earlier program, because the other one failed.
     pub is_return: bool,
 }
 
 impl Switch {
-    /// Makes the row that of the new program.
+    /// Replaces the session's row by that of the new program. The conversation, the start time and the context usage of the
+    /// earlier row stay.
     ///
     /// # Errors
     /// `session_mismatch` when the session has changed since the switch was planned.
@@ -47,10 +48,10 @@ impl Switch {
         )
     }
 
-    /// Ends the earlier program. When that fails, the session is again what it was.
+    /// Ends the earlier program, unless the switch is a return. When that fails, the session's row is restored.
     ///
     /// # Errors
-    /// `adapter_failed` and its like.
+    /// The `adapter_` codes.
     pub(super) fn end_previous(&self, app: &App) -> Result<()> {
         if self.is_return {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Writing a liveness judgement: a session that is gone becomes stale, a stale one that is alive is revived.
+//! Recording a liveness judgement: a session that is gone becomes stale, a stale one that is alive is revived.
 
 use anyhow::Result;
 
@@ -22,12 +22,12 @@ pub(in crate::actions) const fn should_revive(session: &Session, verdict: &Liven
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Liveness::Live(_)))
 }
 
-/// Whether the session is to be marked because its exit was observed. A missing heartbeat alone does not count.
+/// Whether the session is to be marked as stale because its exit was observed. A missing heartbeat alone does not count.
 pub(in crate::actions) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
     matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
 }
 
-/// Writes a judgement, unless the session has changed since it was read. Returns whether it was written.
+/// Records a judgement, unless the session has changed since it was read. Returns whether anything was recorded.
 pub(in crate::actions) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
     match verdict {
         Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {

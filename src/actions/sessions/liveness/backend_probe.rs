@@ -37,7 +37,7 @@ struct Endpoint {
     reports_activity: bool,
 }
 
-/// The names that run behind an endpoint.
+/// The sessions that run behind an endpoint, by name.
 enum RunningList {
     /// These names. A session that is not listed may have exited.
     Names(BTreeSet<String>),
@@ -61,13 +61,12 @@ impl Default for BackendProber {
 }
 
 impl BackendProber {
-    /// A prober that has queried nothing yet.
     pub fn new() -> Self {
         Self { endpoints: BTreeMap::new(), panes: PaneProber::default(), local_host: host::identity() }
     }
 
-    /// The backend's answer for a session. Sessions of other hosts and sessions without a backend are not queried. Writes
-    /// nothing.
+    /// Asks the backend whether a session runs. Sessions of other hosts, sessions without a backend and sessions whose process
+    /// has exited are not queried. Writes nothing.
     pub fn probe(
         &mut self,
         app: &App,
@@ -82,7 +81,8 @@ impl BackendProber {
         self.probe_anyway(app, session, process, now)
     }
 
-    /// As [`Self::probe`], also when the process has exited: the backend may still run something of the session.
+    /// Like [`Self::probe`], but also queries a session whose process has exited, because the backend may still run something
+    /// of it.
     pub fn probe_anyway(
         &mut self,
         app: &App,
@@ -109,8 +109,8 @@ impl BackendProber {
         self.panes.probe(&app.env, session).unwrap_or_else(|| facts::unprobed_backend(session))
     }
 
-    /// When the backend of a session that was probed and runs last saw output of it. `None` where it cannot tell. A backend
-    /// that does not know the question is asked once; a built-in one would answer with the time of the transcript.
+    /// When the backend last saw output of a running session that was probed before. `None` when it cannot tell; a script that
+    /// fails to answer is not asked again. For a built-in backend it is the time of the transcript's last change.
     pub fn last_output(&mut self, app: &App, session: &Session) -> Option<Timestamp> {
         let script = session.adapter_script.as_deref()?;
         if builtin_scripts::at_path(Path::new(script), &app.env).is_some() {
@@ -123,7 +123,7 @@ impl BackendProber {
 }
 
 impl Endpoint {
-    /// Lists the running sessions, once. `Err` is the reason why the script cannot be called.
+    /// Lists the running sessions. `Err` is the reason why the script cannot be called.
     fn open(app: &App, session: &Session, key: &EndpointKey) -> Result<Self, String> {
         // The call would create them again.
         if let Some(gone) = [&key.script, &key.state].into_iter().find(|path| !Path::new(path).exists()) {

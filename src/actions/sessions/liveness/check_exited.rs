@@ -15,17 +15,16 @@ use crate::{
     os::poll_until,
 };
 
-/// The time for the exit to become visible: the pane closes, and the supervisor records the end.
+/// How long the exit may take to become visible: the pane closes, and the supervisor records the end.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Marks a session as stale when its exit is observed, and records a checkpoint on its task. Returns whether the session is
-/// then stale or final. When the observation is not certain, the session stays unchanged.
-///
+/// then stale or final. When the exit is not certain, the session stays unchanged.
 /// Calls the session's adapter: never inside a transaction.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
+/// `not_found`.
 pub fn mark_if_exited(app: &App, id: &SessionId) -> Result<bool> {
     poll_until::poll_until(EXIT_TIMEOUT, POLL_INTERVAL, || {
         check_once(app, id).map(|is_over| is_over.then_some(true)).transpose()

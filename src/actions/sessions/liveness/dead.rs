@@ -19,8 +19,8 @@ use crate::{
     store::{claims, sessions},
 };
 
-/// Proves that a session is dead, or returns the reason why it may not be. Its status does not count where its processes can be
-/// seen: an ended session may have left some. Calls its backend: never inside a transaction.
+/// Proves that a session is dead, or returns the reason why it may be alive. The recorded status does not count where the
+/// processes can be seen, because an ended session may have left some. Calls the backend: never inside a transaction.
 ///
 /// # Errors
 /// The reason, as a sentence without a period.
@@ -74,8 +74,7 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
     Ok(DeadSession::new(session, why))
 }
 
-/// The sessions that are dead and whose claims the acting session may continue: those made in its own lane, on one task or
-/// on any.
+/// The dead sessions whose claims the acting session may continue: claims made in its own lane, on `task` or on any task.
 pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     let Some(id) = &app.actor.session else { return Ok(Vec::new()) };
     let Some(lane) = app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.lane) else {
@@ -84,7 +83,7 @@ pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>
     dead_claimants(app, Some(&lane), task)
 }
 
-/// The sessions that are dead and have claims: made in a lane, on one task or on any. None without a lane.
+/// The dead sessions with claims made in `lane`, on `task` or on any task. Empty without a lane.
 pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     if lane.is_none() {
         return Ok(Vec::new());
@@ -93,8 +92,8 @@ pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>)
     Ok(judged.into_iter().filter_map(|(_, judged)| judged.ok()).collect())
 }
 
-/// Judges the other sessions with live claims: made in a lane or anywhere, on one task or on any. Each comes with its proof, or
-/// with the reason why it may be alive.
+/// Judges every session with claims, except the acting one: claims made in `lane` or anywhere, on `task` or on any task. Each
+/// session comes with the proof that it is dead, or with the reason why it may be alive.
 pub fn judge_claimants(
     app: &App,
     lane: Option<&LaneName>,

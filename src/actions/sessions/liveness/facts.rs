@@ -15,7 +15,8 @@ use crate::{
     os::host,
 };
 
-/// Judges the liveness of a session by the state of its process and the answer of its backend.
+/// Judges the liveness of a session by its process and the answer of its backend. For a session of another host both are
+/// ignored.
 pub fn assess(
     app: &App,
     session: &Session,
@@ -40,7 +41,7 @@ pub fn assess(
     liveness::assess(&facts, now)
 }
 
-/// The time without a heartbeat after which a session is stale. Its backend's setting takes precedence.
+/// After how long without a heartbeat a session is stale; `None` means never. The setting of its backend takes precedence.
 pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
     match own.unwrap_or(app.settings.sessions.stale_after) {
@@ -49,7 +50,8 @@ pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     }
 }
 
-/// The backend's state when it was not queried. A pane that this host cannot query counts as not recorded.
+/// The observation for a backend that was not queried: unknown, or not recorded for a session that no backend of this host
+/// could answer for.
 pub fn unprobed_backend(session: &Session) -> BackendObservation {
     let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux_panes::BACKEND);
     if !is_tmux_pane && session.adapter_script.is_none() {

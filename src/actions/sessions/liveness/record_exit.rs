@@ -24,8 +24,8 @@ use crate::{
 /// How long a write to a locked or full store is retried.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Records the end of the program that this configuration started. Does nothing without a Fairway session, and for a session
-/// that is final or has started another run since.
+/// Records the end of the program that this configuration started, with its exit code. Does nothing without a Fairway session,
+/// and for a session that is final or that another run has started since. Retries while the store is locked or full.
 pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
     let (Some(root), Some(id), Some(run)) =
         (start.var(vars::FAIRWAY_ROOT), start.var(vars::FAIRWAY_SESSION_ID), start.var(vars::FAIRWAY_RUN_ID))

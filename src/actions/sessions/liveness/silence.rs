@@ -1,5 +1,5 @@
-//! Silence, judged when it is read: a session is stale for a reader as soon as `session reconcile` would mark it. No backend is
-//! asked.
+//! Silence, judged when sessions are read: a session is stale for a reader as soon as `session reconcile` would mark it. No
+//! backend is queried.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -15,8 +15,9 @@ use crate::{
     env::Timestamp,
 };
 
-/// Judges the silence of sessions, and who of them the reader has stopped. `sessions` are all that live, so that many silent ones
-/// tell of a wrong clock; those of `silent_hosts` do not count for that. Says whether none was judged for that reason.
+/// Marks the sessions that have been silent for too long, and those that the reader has stopped. When many of `sessions` are
+/// silent at once, the clock is probably wrong, and none is marked as silent; sessions of `silent_hosts` do not count for that.
+/// Returns whether the marks were withheld for that reason.
 pub fn judge(app: &App, sessions: &mut [SessionOverview], now: Timestamp, silent_hosts: &BTreeSet<String>) -> bool {
     let mut verdicts: Vec<Liveness> = sessions.iter().map(|one| assess(app, one, now)).collect();
     let is_counted = |one: &SessionOverview| one.session.host_id.as_ref().is_none_or(|id| !silent_hosts.contains(id));
@@ -32,7 +33,7 @@ pub fn judge(app: &App, sessions: &mut [SessionOverview], now: Timestamp, silent
     is_suppressed
 }
 
-/// When a session becomes stale if nothing more is heard of it; `None` when time alone changes nothing.
+/// When a session becomes stale if it sends nothing more; `None` when time alone does not change its state.
 pub fn deadline(app: &App, one: &SessionOverview) -> Option<Timestamp> {
     if one.is_over() || one.is_stale() || !is_open(one) || one.alive.alive == Some(true) {
         return None;
@@ -57,7 +58,7 @@ fn assess(app: &App, one: &SessionOverview, now: Timestamp) -> Liveness {
     facts::assess(app, session, &facts::process_state(session), &facts::unprobed_backend(session), now)
 }
 
-/// The reason without an age, so that it stays the same while the session is silent.
+/// The reason without a duration, so that it stays the same while the session is silent.
 fn reason(app: &App, one: &SessionOverview, cause: StaleCause, why: String) -> String {
     match (cause, facts::stale_after(app, &one.session)) {
         (StaleCause::NoHeartbeat, Some(limit)) => format!("no heartbeat for more than {}", age::rough(limit)),

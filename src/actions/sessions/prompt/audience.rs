@@ -18,7 +18,7 @@ use crate::{
     wire::PromptView,
 };
 
-/// The recipients that a text is for.
+/// The audience of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
     Session(SessionId),
@@ -34,7 +34,7 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Reads `session:ID`, `lane:NAME`, `role:NAME`, `person:NAME` or a session's id.
+    /// Reads `session:ID`, `lane:NAME`, `role:NAME`, `person:NAME`, or a text without a prefix as [`Self::Name`].
     ///
     /// # Errors
     /// `invalid_value`.
@@ -58,7 +58,6 @@ pub enum TextRecipient {
 }
 
 impl TextRecipient {
-    /// The session, when it is one.
     pub const fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Session(session) => Some(session),
@@ -76,10 +75,11 @@ impl fmt::Display for TextRecipient {
     }
 }
 
-/// The recipients of a text to an audience. The acting session is in no lane, role or `All` of its own.
+/// Resolves an audience to its recipients. For a lane, a role or all sessions these are the live sessions, without the acting
+/// one.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`.
+/// `not_found`, also when there is no such live session; `ambiguous` for the name of a session that a lane or role has, too.
 pub fn recipients_of(app: &App, audience: &Audience) -> Result<Vec<TextRecipient>> {
     if let Audience::Person(person) = audience {
         return Ok(vec![TextRecipient::Person(person.clone())]);
@@ -91,17 +91,16 @@ pub fn recipients_of(app: &App, audience: &Audience) -> Result<Vec<TextRecipient
 /// A text for several recipients.
 #[derive(Debug, Clone)]
 pub struct NewText {
-    /// The text.
     pub content: String,
     pub priority: Priority,
     /// The time to live.
     pub ttl: Option<Duration>,
-    /// Whether it goes although a session's state is unknown.
+    /// Whether a prompt is delivered although the session's state is unknown.
     pub now: bool,
 }
 
-/// Sends a text to one recipient: to a session as a prompt, to a person as a message. To have a prompt delivered at once, call
-/// [`super::try_deliver`] afterwards. The answer's document is the same for both.
+/// Sends a text to one recipient: to a session as a prompt, to a person as a message. To deliver a prompt at once, call
+/// [`super::try_deliver`] afterwards. The answer's document has the same form for both.
 ///
 /// # Errors
 /// `session_final`, `invalid_value`.
@@ -151,7 +150,7 @@ fn recipients(tx: &ReadTx<'_>, audience: &Audience, sender: Option<&SessionId>) 
     }
 }
 
-/// The session of a name that no lane or role has too.
+/// The session with this name, provided that no lane or role has the name, too.
 fn named(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     let mut others = Vec::new();
     if let Ok(lane) = LaneName::parse(id.as_str())

@@ -1,4 +1,4 @@
-//! The fallback channel to a session: messages are typed into its terminal when no other channel delivers them.
+//! The fallback delivery channel: messages are typed into a session's terminal when no other channel delivers them.
 
 use std::time::Duration;
 
@@ -46,13 +46,12 @@ use crate::{
 const TYPING_OFFER_DURATION: Duration = LONGEST_OFFER;
 
 /// Types the queued messages of a session into its terminal when no other channel delivers them: the session has no listener,
-/// and its hooks are not called soon. Typed text stays offered until the session's next event. Returns the channel; `None`
+/// and its hooks will not be called soon. Typed text stays offered until the session's next event. Returns the channel; `None`
 /// when nothing was typed.
-///
 /// Calls the session's adapter: never inside a transaction.
 ///
 /// # Errors
-/// As the backend call fails: the messages stay queued. `untrusted`, `session_gone`, `session_mismatch`.
+/// Those of the backend call, after which the messages stay queued; `untrusted`, `session_gone`, `session_mismatch`.
 pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     // In this order: most sessions have no queued messages, and the check for listeners opens a socket.
     let has_typable = |tx: &ReadTx<'_>| has_typable(tx, session, app.env.now(), TypingScope::Due);
@@ -62,8 +61,8 @@ pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     type_pending(app, session, false)
 }
 
-/// Types the queued messages without a check for listeners, for a listener that has no other channel. With `when_unknown` it
-/// types although the session's state is unknown.
+/// Like [`deliver`], but without the check for listeners, for a listener that can only deliver by typing. With `when_unknown`
+/// it also types while the session's state is unknown.
 pub fn type_pending(app: &App, session: &SessionId, when_unknown: bool) -> Result<Option<Channel>> {
     let scope = if when_unknown { TypingScope::DueOrUnknown } else { TypingScope::Due };
     if !app.read(|tx| has_typable(tx, session, app.env.now(), scope))? {
@@ -74,10 +73,11 @@ pub fn type_pending(app: &App, session: &SessionId, when_unknown: bool) -> Resul
     Ok((typed > 0).then_some(Channel::Nudge))
 }
 
-/// Types all queued messages of a session now, whatever it does. Without `force` that is refused while it asks something.
+/// Types all queued messages of a session now, even while it is busy. Without `force` that is refused while it asks a question.
 ///
 /// # Errors
-/// `session_asks`, `session_final`, `session_gone`, `session_mismatch`; as the backend call fails, and the messages stay queued.
+/// `session_asks`, `session_final`, `session_gone`, `session_mismatch`; those of the backend call, after which the messages
+/// stay queued.
 pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -95,7 +95,7 @@ pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer
     app.mutate(|tx| Answer::new(&SessionView::from(&lookup::session(tx, session)?), session, line.clone()))
 }
 
-/// The error of a script that cannot type: the agent reads its messages itself.
+/// Turns the error of a script that cannot type into one that says that the agent reads its messages itself.
 fn refuse_unsupported(error: anyhow::Error, session: &SessionId) -> anyhow::Error {
     match error.downcast_ref() {
         Some(AdapterError::Unsupported { script, operation }) => Refusal::BackendCannot {
@@ -108,7 +108,8 @@ fn refuse_unsupported(error: anyhow::Error, session: &SessionId) -> anyhow::Erro
     }
 }
 
-/// Types the queued messages, one batch per round; messages that arrive meanwhile get a round, too. Returns their number.
+/// Types the queued messages, one batch per round. Messages that arrive meanwhile are typed in a later round. Returns their
+/// number.
 fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<usize> {
     let mut typed = 0;
     for _ in 0..MAX_READ {
@@ -131,15 +132,15 @@ fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<
 enum TypingScope {
     /// Messages that may be typed in the session's present state.
     Due,
-    /// Due messages, and all of a session whose state is unknown.
+    /// Due messages, and every message of a session whose state is unknown.
     DueOrUnknown,
     All,
-    /// All, even as the answer to a question.
+    /// All, even if the session takes the text as the answer to a question.
     AllByForce,
 }
 
-/// Delivers the queued messages after a change; to a busy session when its screen shows that it is idle. Returns a note when
-/// that failed.
+/// Delivers the queued messages of a session. Before that, it looks at the screen of a busy session, which may be idle by now.
+/// Returns a note when the delivery failed.
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
     // Without an answer, the session counts as it was reported.
@@ -158,15 +159,15 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     })
 }
 
-/// Delivers the queued messages after `sent` was queued for a session, and says in its notes when that failed, or why the
-/// message waits.
+/// Delivers the queued messages of a session, of which the last one was just sent with the answer `sent`. Adds notes to that
+/// answer: why the delivery failed, why the message waits, and which question it leaves open.
 pub fn deliver_sent(app: &App, session: &SessionId, sent: Answer) -> Answer {
     let note = try_deliver(app, session).or_else(|| waiting_note(app, &sent).unwrap_or_default());
     let unanswered = open_question_note(app, session, &sent).unwrap_or_default();
     note.into_iter().chain(unanswered).fold(sent, Answer::note)
 }
 
-/// The question by checkpoint that a message leaves open: only an answer that names it settles it.
+/// A note about a question by checkpoint that a message leaves open, because only an answer that names the question settles it.
 fn open_question_note(app: &App, session: &SessionId, sent: &Answer) -> Result<Option<String>> {
     let Some(id) = sent.document.get("message_id").and_then(serde_json::Value::as_i64) else { return Ok(None) };
     app.read(|tx| {
@@ -188,7 +189,7 @@ fn open_question_note(app: &App, session: &SessionId, sent: &Answer) -> Result<O
     })
 }
 
-/// Why a message that was sent waits.
+/// A note that says why a sent message waits.
 fn waiting_note(app: &App, sent: &Answer) -> Result<Option<String>> {
     let Some(id) = sent.document.get("message_id").and_then(serde_json::Value::as_i64) else { return Ok(None) };
     app.read(|tx| {
@@ -199,7 +200,8 @@ fn waiting_note(app: &App, sent: &Answer) -> Result<Option<String>> {
     })
 }
 
-/// Delivers the queued messages to the answer's session when it was reported idle. A failure becomes a note.
+/// Delivers the queued messages of the session that `answer` describes, provided that it was just reported idle. A failure
+/// becomes a note.
 pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
     match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {
@@ -208,10 +210,11 @@ pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity
     }
 }
 
-/// The messages that are typed together.
+/// Messages that are typed together.
 #[derive(Debug)]
 struct TypedBatch {
-    /// The session's version at the offer, if its hooks were called before: a newer version then is a reaction to this text.
+    /// The session's version at the offer, if its hooks had been called before. A newer version is then a reaction to this
+    /// text.
     version: Option<i64>,
     text: String,
     messages: Vec<Message>,
@@ -219,7 +222,7 @@ struct TypedBatch {
     interrupts: bool,
 }
 
-/// The messages that may be typed into a session now, in order. Messages to its lane or role are not typed: the first
+/// The messages that may be typed into a session now, in order. Messages to its lane or role are not typed, because the first
 /// session that reads them gets them.
 fn typable(
     tx: &ReadTx<'_>,
@@ -247,7 +250,7 @@ fn typable(
     Ok(typings.filter(|(how, _)| *how != TypingPolicy::Wait).map(|(how, message)| (message, how)).collect())
 }
 
-/// How an urgent message comes into the session's running turn.
+/// How an urgent message can reach the session during its turn.
 fn turn_access(session: &Session, reports: &SessionReports) -> TurnAccess {
     let can_steer = session.is_structured() && reports.protocol.as_ref().is_some_and(|protocol| protocol.can_steer);
     match (can_steer, reports.last_hook_at) {
@@ -257,7 +260,8 @@ fn turn_access(session: &Session, reports: &SessionReports) -> TurnAccess {
     }
 }
 
-/// Whether the session has a backend, and its launch is complete: that types the first prompt itself.
+/// Whether messages may be typed: the session has a backend, and its launch is complete. Until then the launch types the first
+/// prompt itself.
 fn accepts_typing(session: &Session) -> bool {
     session.adapter_script.is_some() && matches!(session.status, SessionStatus::Running | SessionStatus::Stale)
 }
@@ -266,7 +270,7 @@ fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp, scope: TypingSco
     Ok(typable(tx, id, now, scope)?.iter().any(|(message, _)| needs_typing(message, id)))
 }
 
-/// Whether a message needs typing: a message that is too long is announced once.
+/// Whether a message needs typing. A message that is too long is only announced, once.
 fn needs_typing(message: &Message, id: &SessionId) -> bool {
     let is_short = || mail::format_messages(&[MessageView::from(message)]).len() <= MAX_BODY_BYTES;
     !message.is_announced_to(id) || is_short()

@@ -25,16 +25,14 @@ use crate::{
 /// A batch of messages to show to a session. Its offer lasts 60 s; a batch that is shown later may be shown twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryBatch {
-    /// The text, as [`mail::format_messages`] formats it.
     pub text: String,
-    /// The ids of the messages.
     pub ids: Vec<i64>,
     /// The ids of messages that are too long, and only announced.
     pub announced: Vec<i64>,
 }
 
-/// The messages that may be shown to a session now over this channel, in at most `limit` bytes of text. They are offered to
-/// the session, so that concurrent callers get different messages. `None` when there are none.
+/// Takes the messages that may be shown to a session now over this channel, in at most `limit` bytes of text. They are offered
+/// to the session, so that concurrent callers get different messages. `None` when there are none.
 pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: usize) -> Result<Option<DeliveryBatch>> {
     let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<BatchBuilder> {
         // The activity of now, not of the time when the session was read.
@@ -61,7 +59,7 @@ pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: u
     Ok((!builder.is_empty()).then(|| builder.into_batch()))
 }
 
-/// Leaves the first prompt of a session to the hook of its first turn.
+/// Removes the session's first prompt from `open` while it is left to the hook of the first turn.
 pub(super) fn without_first_prompt(open: &mut Vec<Message>, session: &Session, now: Timestamp) {
     if let Some(first) = session.first_prompt
         && delivery::is_left_to_first_turn(session.activity, session.activity_at, now)
@@ -70,7 +68,7 @@ pub(super) fn without_first_prompt(open: &mut Vec<Message>, session: &Session, n
     }
 }
 
-/// Confirms that the session was shown the whole batch: messages that are still offered to it are acknowledged. Withdrawn
+/// Confirms that the session was shown the whole batch. Messages that are still offered to it are acknowledged; withdrawn
 /// messages stay withdrawn.
 pub fn confirm_delivered(app: &App, session: &Session, batch: &DeliveryBatch) -> Result<()> {
     app.transaction(|tx| {
@@ -89,7 +87,7 @@ pub fn confirm_delivered(app: &App, session: &Session, batch: &DeliveryBatch) ->
     })
 }
 
-/// The open messages to a session, its lane and its role.
+/// The open messages to a session, to its lane and to its role.
 pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Message>> {
     let mut all = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
     if let Some(lane) = &session.lane {
@@ -108,7 +106,7 @@ pub(super) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// A batch of these messages in order, up to `limit` bytes. A message that would not fit into an empty text is only
+    /// Packs messages in their order into a text of at most `limit` bytes. A message that would not even fit alone is only
     /// announced, once to each session.
     pub(super) fn pack(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
         let mut builder = Self::default();

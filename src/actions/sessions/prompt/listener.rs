@@ -1,5 +1,5 @@
-//! Listeners for a session's messages: its runtime's stream, a wake hook, a sidecar. A process listens as long as it lives.
-//! There is one listener of each kind; a new one supersedes the previous one, which is notified.
+//! Listeners for a session's messages: the stream of its runtime, a wake hook, a sidecar. A process listens as long as it
+//! lives. There is one listener of each kind; a new one supersedes the previous one, which notices it.
 
 use std::{
     os::fd::{AsFd, BorrowedFd},
@@ -27,15 +27,14 @@ pub enum ListenerKind {
     Sidecar,
 }
 
-/// A listener, until it is dropped. Its descriptor becomes readable when another one of its kind supersedes it. Read the
-/// messages once after its creation, and after each wake of a waiter that was bound before.
+/// A listener, until it is dropped. Its descriptor becomes readable when another one of its kind supersedes it. Its owner must
+/// read the messages once after creating it, and again each time that a waiter wakes it which was bound before.
 #[derive(Debug)]
 pub struct Listener {
     listener: NamedListener,
 }
 
 impl Listener {
-    /// Whether another listener of its kind has superseded it.
     pub fn is_superseded(&self) -> bool {
         self.listener.is_superseded()
     }
@@ -47,21 +46,20 @@ impl AsFd for Listener {
     }
 }
 
-/// Starts to listen for a session's messages.
+/// Starts to listen for a session's messages. An earlier listener of this kind is superseded.
 pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
     let listener = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
         .context("cannot listen for messages")?;
     Ok(Listener { listener })
 }
 
-/// Whether a session has a listener of any kind.
+/// Whether a process listens for the session's messages, so that typing is left to it.
 pub fn has_any(app: &App, session: &SessionId) -> bool {
     [ListenerKind::Stream, ListenerKind::WakeHook, ListenerKind::Sidecar]
         .into_iter()
         .any(|kind| has_kind(app, session, kind))
 }
 
-/// Whether a session has a listener of this kind.
 pub fn has_kind(app: &App, session: &SessionId, kind: ListenerKind) -> bool {
     named_listener::is_listening(&socket_dir(app), &socket_name(session, kind))
 }
@@ -70,7 +68,7 @@ fn socket_dir(app: &App) -> PathBuf {
     app.project.runtime_dir().join("listen")
 }
 
-/// A digest, because a session's id may be as long as a socket's whole address.
+/// The socket's file name. It contains a digest, because a session's id may be as long as a socket's whole address.
 fn socket_name(session: &SessionId, kind: ListenerKind) -> String {
     let kind = match kind {
         ListenerKind::Stream => "stream",

@@ -35,7 +35,6 @@ pub(super) const DEFAULT_SOURCE: &str = "nudge";
 pub struct NewPrompt {
     /// The recipient, a registered session.
     pub to: SessionId,
-    /// The text.
     pub content: String,
     pub priority: Priority,
     /// Its source, for example `nudge` or `mail`.
@@ -49,8 +48,9 @@ pub struct NewPrompt {
     pub ttl: Option<Duration>,
 }
 
-/// Queues a prompt. One that is acknowledged under its dedup key is not sent again; a queued one is counted; one that was
-/// typed without an acknowledgement is queued again. To have it delivered at once, call [`super::deliver_by_typing`] afterwards.
+/// Queues a prompt. A prompt with a known dedup key is not queued a second time: an acknowledged one stays as it is, a queued
+/// one counts the repeat, and one that was typed without an acknowledgement is queued again. To deliver the prompt at once,
+/// call [`super::try_deliver`] afterwards.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
@@ -62,8 +62,8 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
     })
 }
 
-/// The document of a sent prompt, for a caller that asks whether the agent gets it now. Nothing is queued for an agent that a
-/// listener brings its prompts, unless the prompt waits for the agent.
+/// Adapts the document of a sent prompt for a caller that asks whether the agent gets it now. While a listener delivers the
+/// agent's prompts, the document says that nothing is queued, unless the prompt has to wait for the agent.
 pub fn as_delivered(app: &App, session: &SessionId, mut document: Value) -> Value {
     let goes_now = document["queued"] == true && document["reason"].is_null();
     if goes_now && listener::has_any(app, session) {
@@ -73,10 +73,10 @@ pub fn as_delivered(app: &App, session: &SessionId, mut document: Value) -> Valu
     document
 }
 
-/// Queues the first prompt of a session that is about to start, and records it as such. Returns its id.
+/// Queues the first prompt of a session that is about to start, and records it as such. Returns the message's id.
 ///
 /// # Errors
-/// `invalid_value`; as the store fails.
+/// `invalid_value`.
 pub(in crate::actions::sessions) fn queue_first(
     app: &App,
     tx: &WriteTx<'_>,
@@ -92,10 +92,11 @@ pub(in crate::actions::sessions) fn queue_first(
     Ok(message.id)
 }
 
-/// Queues an answer to a question of a session: a message that its next reader gets, also in the middle of a turn. Returns its id.
+/// Queues an answer to a question of a session as an urgent message, which is delivered even in the middle of a turn. Returns
+/// the message's id.
 ///
 /// # Errors
-/// `session_final`, `invalid_value`; as the store fails.
+/// `session_final`, `invalid_value`.
 pub(in crate::actions::sessions) fn queue_answer(
     app: &App,
     tx: &WriteTx<'_>,
@@ -133,10 +134,11 @@ impl PreparedPrompt {
         })
     }
 
-    /// A prompt with the default source, and without metadata or a dedup key.
+    /// Checks a text and makes a prompt of it with the default source, without a dedup key, and with the sender as its only
+    /// metadata.
     ///
     /// # Errors
-    /// `invalid_value`.
+    /// `invalid_value` for a text that is empty or too long.
     pub fn of_text(app: &App, content: &str, priority: Priority, ttl: Option<Duration>) -> Result<Self> {
         let content = text_limits::check_body("prompt", content)?;
         if content.trim().is_empty() {
@@ -146,10 +148,10 @@ impl PreparedPrompt {
         Ok(Self { content, priority, source: DEFAULT_SOURCE.into(), metadata, dedup: None, ttl })
     }
 
-    /// Queues the prompt for a session.
+    /// Queues the prompt for a session, or counts it as a repeat when the session has one with its dedup key.
     ///
     /// # Errors
-    /// `session_final`; as the store fails.
+    /// `session_final`.
     pub fn queue(&self, tx: &WriteTx<'_>, session: &Session) -> Result<Answer> {
         session.check_open()?;
         let expires_at = self.ttl.map(|ttl| tx.now().plus(ttl));
@@ -168,7 +170,7 @@ impl PreparedPrompt {
         answer(tx, &message, false, line)
     }
 
-    /// Queues the prompt as a new message.
+    /// Queues the prompt as a new message, whatever its dedup key.
     fn queue_message(&self, tx: &WriteTx<'_>, session: &Session) -> Result<Message> {
         let message = Message {
             id: 0,
@@ -195,7 +197,7 @@ impl PreparedPrompt {
     }
 }
 
-/// The API's answer for a prompt that was not accepted, with the reason. `None` for other errors.
+/// The API's answer for a prompt that was refused because its session has ended. `None` for any other error.
 pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     match error.downcast_ref::<Refusal>() {
         Some(refusal @ Refusal::SessionFinal { .. }) => Some(PromptView::declined(refusal.to_string())),
@@ -203,7 +205,7 @@ pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     }
 }
 
-/// The metadata with the sender, which a caller cannot set: one that it gives becomes [`SAYS_FROM`].
+/// The metadata with the actor as its sender. A sender that the caller gives becomes [`SAYS_FROM`].
 fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
     let mut all = match given {
         None | Some(Value::Null) => Map::new(),
@@ -218,7 +220,7 @@ fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
     Ok(text_limits::check_body("metadata", &Value::Object(all).to_string())?)
 }
 
-/// Repeats a prompt whose dedup key has an unacknowledged one.
+/// Counts a repeat of a prompt that is not acknowledged yet.
 fn repeat_pending(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -260,7 +262,7 @@ fn answer(tx: &WriteTx<'_>, message: &Message, deduplicated: bool, line: String)
     Answer::new(&view, message.id, line)
 }
 
-/// A prompt with its position in the queue.
+/// Describes a prompt with its position in the queue and, while it waits, the reason.
 pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, now: Timestamp) -> Result<PromptView> {
     let is_queued = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
     let position = if is_queued {

@@ -25,10 +25,10 @@ use crate::{
     wire::MessageView,
 };
 
-/// The next messages for a session's stream, each offered to the session for 60 s: deliverable ones, and sent ones whose offer
-/// has expired without an acknowledgement. A new connection passes `since_connected`, the ids that it was sent itself, and
-/// gets at once the unacknowledged messages of the previous connection. `after` is the last id that the previous connection
-/// received: messages sent up to it are left out, unless it is acknowledged.
+/// Offers the next messages to a session over its stream, each for 60 s: messages that can be delivered, and those whose
+/// earlier offer has expired without an acknowledgement. A new connection passes `since_connected`, the ids that it was sent
+/// itself, and also gets the messages that the previous connection has not acknowledged. `after` is the last id that the
+/// previous connection received: messages sent up to it are left out, unless it is acknowledged.
 pub fn next_batch(
     app: &App,
     session: &Session,
@@ -80,7 +80,7 @@ fn offer_order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
     (message.offered_until, queue_order(message))
 }
 
-/// The time at which the next offer to this session's stream expires and is sent again; `None` without an offer.
+/// When the next offer to this session's stream expires, so that its message is sent again; `None` without an offer.
 pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
     app.read(|tx| {
         let all = for_session(tx, session)?;
@@ -90,7 +90,7 @@ pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp
     })
 }
 
-/// Acknowledges messages that the runtime of a session run has received, as far as they were offered to its session. The
+/// Acknowledges messages that the runtime of a session run has received, provided that they were offered to its session. The
 /// answer is `{acknowledged[], unknown[]}`; a repeat is harmless.
 ///
 /// # Errors

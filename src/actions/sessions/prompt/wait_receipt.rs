@@ -26,16 +26,16 @@ use crate::{
 /// The least time between two looks at a session's screen.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 
-/// How far a prompt has to come.
+/// The proof of delivery that a sender waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
-    /// The agent has it.
+    /// The agent has received the prompt.
     Acknowledged,
-    /// The turn that has taken it is over.
+    /// The turn that took the prompt has ended.
     Answered,
 }
 
-/// A receipt that is waited for. Created before the prompt is sent, so that no change is missed.
+/// A receipt that is waited for. Create it before the prompt is sent, so that no change is missed.
 #[derive(Debug)]
 pub struct AwaitedReceipt {
     receipt: Receipt,
@@ -45,10 +45,11 @@ pub struct AwaitedReceipt {
 }
 
 impl AwaitedReceipt {
-    /// A receipt of prompts to these sessions. Its timeout starts now.
+    /// Prepares to wait for the receipt of prompts to these sessions. The time limit starts now.
     ///
     /// # Errors
-    /// `usage` for the answer of a session that does not report the end of its turns; `not_found`.
+    /// `usage` when an answer is awaited from a session that is not structured, because the end of its turns is unknown;
+    /// `not_found`.
     pub fn of(app: &App, receipt: Receipt, sessions: &[SessionId], limit: Duration) -> Result<Self> {
         if receipt == Receipt::Answered {
             app.read(|tx| sessions.iter().try_for_each(|id| refuse_without_answers(&lookup::session(tx, id)?)))?;
@@ -67,11 +68,12 @@ fn refuse_without_answers(session: &Session) -> Result<()> {
     Err(Refusal::ArgumentMissing { why, hint }.into())
 }
 
-/// Waits until a prompt has come as far as wanted, and answers with its state. Reads the store after each change, without polling.
+/// Waits until the prompt with this id has the receipt, and returns the prompt's state. It reads the store after each change,
+/// and looks at the session's screen from time to time while the prompt is queued.
 ///
 /// # Errors
-/// `not_acknowledged` at the timeout, and when the prompt has expired or was withdrawn; `not_answered` at the timeout, and when the
-/// turn has failed or the session has ended before.
+/// `not_acknowledged` at the timeout, and when the prompt has expired or was withdrawn; `not_answered` at the timeout, and when
+/// the turn failed or the session ended before it.
 pub fn wait_receipt(app: &App, awaited: &AwaitedReceipt, id: i64) -> Result<Answer> {
     let mut next_look: Option<Instant> = None;
     loop {

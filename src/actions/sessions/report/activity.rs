@@ -1,4 +1,4 @@
-//! The activity of a session, written within a transaction.
+//! The activity of a session, recorded within a transaction.
 
 use anyhow::Result;
 
@@ -14,11 +14,11 @@ use crate::{
     store::{WriteTx, tasks},
 };
 
-/// Records a heartbeat with an activity: a starting or stale session becomes running, and its leases are renewed. The same
+/// Records a heartbeat with an activity: a starting or stale session becomes running, and its leases are renewed. An unchanged
 /// activity without a text keeps the recorded text. A session that is being stopped keeps its activity.
 ///
 /// # Errors
-/// `session_final`; as the store fails.
+/// `session_final`.
 pub fn set_activity(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -40,11 +40,11 @@ pub fn set_activity(
     Ok(Session { version: after.version + 1, ..after })
 }
 
-/// Records an activity that `source` reports, as [`set_activity`] does, with an event when something is new. The report also
-/// proves that text typed into the session arrived. Returns the session as it is then.
+/// Records an activity that `source` reports, as [`set_activity`] does. The report also proves that text typed into the session
+/// arrived. Returns the session as it is afterwards.
 ///
 /// # Errors
-/// `session_final`; as the store fails.
+/// `session_final`.
 pub fn report_activity(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -57,7 +57,7 @@ pub fn report_activity(
     set_activity(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
 }
 
-/// Records an event when activity, its text or the context usage has changed. Returns whether one was recorded.
+/// Records an event when the activity, its text or the context usage has changed. Returns whether one was recorded.
 pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
     let same = before.activity == after.activity
         && before.waiting_for == after.waiting_for

@@ -18,14 +18,14 @@ use crate::{
     store::{ReadTx, WriteTx, messages, session_reports, tasks},
 };
 
-/// The source of these prompts.
+/// The source of the prompts that ask for a handover.
 pub const SOURCE: &str = "context";
 
-/// Records a session's context usage. Above the threshold, one system prompt asks the session to record a checkpoint and to
-/// hand over; the next prompt needs a drop below the threshold first. Returns whether a prompt was queued.
+/// Records a session's context usage. When it reaches the threshold, one system prompt asks the session to record a checkpoint
+/// and to hand over; before another prompt the usage must drop below the threshold. Returns whether a prompt was queued.
 ///
 /// # Errors
-/// `session_final`; as the store fails.
+/// `session_final`.
 pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     session.check_open()?;
     let now = lookup::session(tx, &session.id)?;
@@ -37,7 +37,7 @@ pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, shar
     check(app, tx, &after, share)
 }
 
-/// Queues one system prompt when the usage crosses the threshold, and resets the state when it drops below. Returns whether a
+/// Queues one system prompt when the usage reaches the threshold, and notes when it has dropped below again. Returns whether a
 /// prompt was queued.
 pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     let known = session_reports::find(tx, &session.id)?.context_full_since;

@@ -16,18 +16,16 @@ use crate::{
     wire::SessionView,
 };
 
-/// The end of a session, as far as the caller knows it.
+/// The facts about a session's end that the caller knows.
 #[derive(Debug, Clone, Default)]
 pub struct EndRequest {
-    /// ended or failed; by default the exit code decides.
+    /// Ended or failed; by default the exit code decides.
     pub status: Option<SessionStatus>,
-    /// The program's exit code.
     pub exit_code: Option<i64>,
-    /// Why.
     pub reason: Option<String>,
 }
 
-/// Moves a starting, running or stale session to ended or failed. A session with that status already stays unchanged.
+/// Moves a starting, running or stale session to ended or failed. A session that already has that status stays unchanged.
 ///
 /// # Errors
 /// `not_found`; `session_final` when it has the other final status.

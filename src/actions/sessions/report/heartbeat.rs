@@ -22,10 +22,8 @@ use crate::{
     wire::SessionView,
 };
 
-/// The content of a heartbeat.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat {
-    /// The session's activity.
     pub activity: Option<Activity>,
     /// The text of the pending question, when the session requires action.
     pub waiting_for: Option<String>,

@@ -1,5 +1,5 @@
-//! Idle by the screen: a turn that a person has ended fires no hook of some providers. Only commands that write look at
-//! screens, and any hook overrules what they say.
+//! Idle sessions, recognized by their screen: some providers call no hook when a person ends a turn. Only commands that write
+//! look at screens, and any hook overrules the result.
 
 use std::time::Duration;
 
@@ -26,21 +26,22 @@ use crate::{
     },
 };
 
-/// How many lines of a screen are looked at.
+/// How many lines of a screen are read.
 pub(in crate::actions) const LINES: u32 = 60;
 
 /// The result of a look at a session's screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScreenVerdict {
-    /// The session is idle, which is recorded now.
+    /// The session is idle; that was recorded just now.
     Idle,
-    /// The turn may be over: another look after this time can tell.
+    /// The turn may be over. Another look after this time can show that.
     LookAgain(Duration),
-    /// The screen says nothing about this session now.
+    /// The screen shows nothing about the session's state now.
     Nothing,
 }
 
-/// Those sessions whose screen may say that their turn is over.
+/// Selects the sessions whose screen is worth a look: it may show that their turn is over, or that a dialog seen before is
+/// gone.
 pub fn candidates<'a>(tx: &ReadTx<'_>, sessions: &'a [Session]) -> Result<Vec<&'a Session>> {
     let mut found = Vec::new();
     for session in sessions {
@@ -51,11 +52,8 @@ pub fn candidates<'a>(tx: &ReadTx<'_>, sessions: &'a [Session]) -> Result<Vec<&'
     Ok(found)
 }
 
-/// Looks at the screen of a session whose turn may be over, and records that it is idle. Calls the session's adapter: never
-/// inside a transaction.
-///
-/// # Errors
-/// As the store fails. A backend that cannot show the screen is no error.
+/// Looks at the screen of a session whose turn may be over, and records when that is so, or when a dialog seen before is gone.
+/// A backend that cannot show the screen is no error. Calls the session's adapter: never inside a transaction.
 pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     if let Some(asked) = app.read(|tx| Ok(sessions::find(tx, id)?))?.filter(screen_dialog::is_known) {
         return look_for_dialog(app, &asked);
@@ -88,7 +86,7 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     record(app, &session, is_interrupted, &sha256_hex(screen.as_bytes()), last_output)
 }
 
-/// Looks whether the dialog that a launch saw on the screen of a session is still there.
+/// Checks whether the dialog that a launch saw on the session's screen is still there.
 fn look_for_dialog(app: &App, asked: &Session) -> Result<ScreenVerdict> {
     let words = ["session", "peek", asked.id.as_str()];
     let Ok(adapter) = adapter_endpoint::adapter(app, asked, &words) else { return Ok(ScreenVerdict::Nothing) };
@@ -102,14 +100,15 @@ fn look_for_dialog(app: &App, asked: &Session) -> Result<ScreenVerdict> {
     Ok(ScreenVerdict::Nothing)
 }
 
-/// The session, with the time from which its screen may say that its turn is over. `None` when the screen says nothing.
+/// The session, with the time from which its screen can show that its turn is over. `None` when the screen cannot.
 fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Option<(Session, Timestamp)>> {
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let from = judged_from(tx, &session, is_interrupted)?;
     Ok(from.map(|from| (session, from)))
 }
 
-/// The time from which the screen of a session may say that its turn is over; with `is_interrupted` in the middle of a tool call.
+/// The time from which the screen of a session can show that its turn is over; `None` when it cannot. `is_interrupted` is for a
+/// screen that shows an interrupted turn: tool calls that have not ended then do not count.
 pub(super) fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bool) -> Result<Option<Timestamp>> {
     if session.adapter_script.is_none() || session.is_structured() {
         return Ok(None);
@@ -131,7 +130,7 @@ pub(super) fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bo
     Ok(facts.judged_from(is_interrupted))
 }
 
-/// The screen of a session, with the time of its last output where the backend knows it. `None` when it cannot be read.
+/// The screen of a session, with the time of its last output if the backend knows it. `None` when it cannot be read.
 fn read_screen(app: &App, session: &Session) -> Option<(String, Option<Timestamp>)> {
     let adapter = adapter_endpoint::adapter(app, session, &["session", "peek", session.id.as_str()]).ok()?;
     if adapter_endpoint::belongs_to_other(&adapter, session) {
@@ -145,8 +144,8 @@ fn read_screen(app: &App, session: &Session) -> Option<(String, Option<Timestamp
     Some((screen, last_output.filter(|_| unchanged)))
 }
 
-/// Records a screen without a sign of work, and the session as idle once the screen has stood still long enough. A hook that
-/// came meanwhile has the last word.
+/// Records a screen without a sign of work, and marks the session as idle once the screen has not changed for long enough. A
+/// hook that was called meanwhile takes precedence.
 fn record(
     app: &App,
     seen: &Session,

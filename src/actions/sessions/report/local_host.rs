@@ -1,4 +1,4 @@
-//! The local host, as the records of sessions name it.
+//! The local host in the form in which the records of sessions name it.
 
 use crate::os::{
     host::{self, HostIdentity},
@@ -18,12 +18,13 @@ pub(in crate::actions) struct LocalHost {
 }
 
 impl LocalHost {
-    /// Reads host and boot id, for a row that is written. `process` is the session's root process.
+    /// Reads the host and the boot id for a row that will be written; a machine without an id is given one. `process` is the
+    /// session's root process.
     pub(in crate::actions) fn read(process: Option<ProcessKey>) -> Self {
         Self::of(host::identity_to_record(), process)
     }
 
-    /// As [`Self::read`], for a dry run, which gives the machine no id.
+    /// Like [`Self::read`], for a dry run: it gives the machine no id.
     pub(in crate::actions) fn preview() -> Self {
         Self::of(host::identity(), None)
     }

@@ -1,4 +1,4 @@
-//! Whether an agent's shell finds `fairway`: an agent that cannot call it does no work that counts.
+//! Whether an agent's shell finds `fairway`. An agent that cannot call it cannot report its work.
 
 use anyhow::Result;
 
@@ -8,7 +8,8 @@ use crate::{
     store::{WriteTx, session_reports},
 };
 
-/// Records what a call has shown; `None` shows nothing. The time of the first failure stays. Returns whether that is the first one.
+/// Records whether a call showed that the agent's shell finds `fairway`; `None` when it showed neither. The time of the first
+/// failure is kept until a call succeeds. Returns whether this is the first failure.
 pub(in crate::actions) fn record(tx: &WriteTx<'_>, session: &SessionId, is_found: Option<bool>) -> Result<bool> {
     let Some(is_found) = is_found else { return Ok(false) };
     let is_known = session_reports::find(tx, session)?.program_missing_since.is_some();
@@ -18,7 +19,7 @@ pub(in crate::actions) fn record(tx: &WriteTx<'_>, session: &SessionId, is_found
     Ok(!is_found && !is_known)
 }
 
-/// What the agent is told: the way that works in its shell. `None` when this program's own path is not known.
+/// The advice for an agent whose shell does not find `fairway`: to call it by its full path. `None` when that path is unknown.
 pub(in crate::actions) fn way_out() -> Option<String> {
     let own = executable::current_executable().ok()?;
     let path = shell_words::quote(own.to_str()?).into_owned();

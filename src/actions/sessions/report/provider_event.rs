@@ -37,10 +37,8 @@ use crate::{
 /// The source of activities that a provider reports.
 const SOURCE: &str = "provider";
 
-/// An event of a provider.
 #[derive(Debug, Clone)]
 pub struct ProviderReport {
-    /// The session's state.
     pub state: ProviderState,
     /// The session and its reported fields; provider and external id are required.
     pub patch: SessionPatch,
@@ -54,13 +52,13 @@ pub struct ProviderReport {
     pub event_id: Option<String>,
 }
 
-/// Records one event of a provider: upserts the session, and adds the checkpoint, evidence or handoff of the state to its
-/// task. With `dry_run` everything is checked and nothing is written.
+/// Records one event of a provider: upserts the session, and adds the checkpoint, evidence or handoff that belongs to the state
+/// to its task. With `dry_run` everything is checked and nothing is written.
 ///
 /// # Errors
-/// `session_final`, also for a session that has ended under its external id; `session_mismatch` for a session of another task, role
-/// or run; `stale_claim` when the session has lost the task; `wrong_state` for a handoff of a closed task; `not_found`;
-/// `event_reused` for an event id with other content; `usage` for a new session without a role; `invalid_value`.
+/// `session_final`, also for a session that has ended under its external id; `session_mismatch` for a session of another task,
+/// role or run; `stale_claim` when the session has lost the task; `wrong_state` for a handoff of a closed task; `not_found`;
+/// `request_reused` for an event id with other content; `usage` for a new session without a role; `invalid_value`.
 pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Answer> {
     // A program's text may quote secrets.
     let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::mask), ..reported.clone() };
@@ -169,13 +167,11 @@ fn previous_answer(
 
 /// The checked effects of an event.
 struct EventPlan {
-    /// The session as it was found, or as it begins.
+    /// The session as it was found, or as it starts.
     before: Session,
-    /// Whether the session is new.
     is_new: bool,
     /// The session with the reported fields; status and activity are unchanged.
     after: Session,
-    /// The effects of the state.
     effect: Effect,
     /// The task that gets the records.
     task: Option<Task>,
@@ -222,7 +218,7 @@ fn plan(app: &App, tx: &ReadTx<'_>, reported: &ProviderReport, local: &LocalHost
     Ok(EventPlan { before, is_new, after, effect, task, summary: text })
 }
 
-/// The session as the actor: its own claims fence the write, independent of the reporter.
+/// The session as the actor of the event, so that its own claims fence the write, independently of the reporter.
 fn session_actor(app: &App, session: &Session) -> Actor {
     Actor { epoch: app.actor.epoch, ..actor::of_session(session) }
 }
@@ -244,7 +240,7 @@ fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> 
     if long.len() > text_limits::MAX_LINE_BYTES { text } else { long }
 }
 
-/// A report about another session is a heartbeat of the acting session.
+/// Records a heartbeat of the acting session when it reports about another session.
 fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Result<()> {
     let Some(actor) = app.actor.session.as_ref().filter(|actor| *actor != about) else { return Ok(()) };
     keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
@@ -342,7 +338,6 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
     Ok(())
 }
 
-/// The `waiting_for` text of the session.
 fn waiting_for_text(reported: &ProviderReport, effect: &Effect) -> Option<String> {
     let what = effect.waiting_for?;
     Some(reported.summary.as_ref().map_or_else(|| what.to_owned(), |text| format!("{what}: {text}")))

@@ -9,14 +9,14 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// The session of an event: by its id, by the provider's own id, else the acting session when it matches the whole patch.
-/// `None` means a new session. An ended session is found, too, so that it can be refused; only `started` begins a new one.
-///
+/// Finds the session of an event: by its id, by the provider's own id, else the acting session when it matches the whole patch.
+/// `None` means a new session. Only the state `started` begins a new session in the place of an ended one.
 /// A watcher may run inside another agent's session. The acting session therefore comes last: an event about another session
 /// must not end the watcher's.
 ///
 /// # Errors
-/// `not_found` when the acting session is unknown; `session_mismatch` for a session of another task or role.
+/// `session_final` for an ended session; `not_found` when the acting session is unknown; `session_mismatch` for a session of
+/// another task or role.
 pub(crate) fn resolve(
     app: &App,
     tx: &ReadTx<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn resolve(
     Ok(found)
 }
 
-/// Whether a session can be the one of a patch: it has no external id yet, and no field contradicts.
+/// Whether a patch can be about this session: the session has no external id yet, and no field contradicts.
 fn matches_patch(session: &Session, patch: &SessionPatch) -> bool {
     session.external_session_id.is_none()
         && session.provider.is_some()
@@ -53,7 +53,7 @@ fn matches_patch(session: &Session, patch: &SessionPatch) -> bool {
         && agrees(session.lane.as_ref(), patch.lane.as_ref())
 }
 
-/// An event that names another task or role is not this session's.
+/// Refuses an event that names another task or role than the session's.
 fn check_belongs(session: &Session, patch: &SessionPatch) -> Result<(), Refusal> {
     session.check_open()?;
     let why = match (&session.task, &patch.task, &patch.role) {

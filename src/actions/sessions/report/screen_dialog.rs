@@ -1,5 +1,5 @@
-//! The dialog of a provider's program that a launch saw on its screen: the session waits for a person, before any hook of it can
-//! say so.
+//! The dialog of a provider's program that a launch saw on the screen: the session waits for a person before any hook can
+//! report it.
 
 use anyhow::Result;
 
@@ -12,8 +12,8 @@ use crate::{
     domain::session::{Activity, SCREEN_SOURCE, Session},
 };
 
-/// Records the question that a look at a session's screen has found, or that it is there no more. Only of a session that has
-/// reported nothing: its own reports say more.
+/// Records the question that was found on a session's screen, or with `None` that it is gone. A session that has reported its
+/// activity itself stays unchanged, because its reports are more exact.
 pub(in crate::actions) fn record(app: &App, seen: &Session, question: Option<&str>) -> Result<()> {
     let (activity, question) = match question {
         Some(question) => (Activity::RequiresAction, Some(question)),
@@ -38,7 +38,7 @@ pub(in crate::actions) fn record(app: &App, seen: &Session, question: Option<&st
     })
 }
 
-/// Whether a session waits for a person by a look at its screen alone.
+/// Whether a session counts as waiting for a person only because of a look at its screen.
 pub(in crate::actions) fn is_known(session: &Session) -> bool {
     session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SCREEN_SOURCE)
 }

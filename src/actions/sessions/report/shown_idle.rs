@@ -1,5 +1,6 @@
-//! Interrupted sessions, for readers. A provider without a hook for that leaves its session busy until a command that writes looks at
-//! the screen ([`super::idle_screen`]). Readers write nothing and call no backend: they see the same in the transcript.
+//! Interrupted sessions, for readers. When a provider has no hook for an interrupt, its session stays busy until a command that
+//! writes looks at the screen ([`super::idle_screen`]). Readers write nothing and call no backend, so they look at the
+//! transcript instead.
 
 use std::{fs, path::Path};
 
@@ -22,11 +23,12 @@ use crate::{
     store::ReadTx,
 };
 
-/// How much of a transcript is looked at, in bytes: more than a program prints to draw a screen.
+/// How much of a transcript's end is read, in bytes: more than a program prints to draw a screen.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// Shows the sessions as idle whose turn a person has interrupted, by the end of their transcript, once it has stood still. Returns when
-/// another one can be judged. The cost of any other session is a look at the time of its transcript.
+/// Marks sessions as idle, in `sessions` only, when the end of their transcript shows that a person interrupted the turn and
+/// nothing was printed for a while. Returns the earliest time at which a session can be judged that cannot be yet. For all
+/// other sessions only the time of the last output is read.
 pub(in crate::actions) fn judge(
     app: &App,
     tx: &ReadTx<'_>,
@@ -55,7 +57,7 @@ pub(in crate::actions) fn judge(
     Ok(next)
 }
 
-/// The profile of a session whose transcript can show that it was interrupted, and when that was last written.
+/// The profile of a session whose transcript can show an interrupt, and when the transcript was last written.
 fn candidate(app: &App, one: &SessionOverview) -> Option<(ProviderProfile, Timestamp)> {
     let session = &one.session;
     if !matches!(one.current_activity(), Some(Activity::Busy | Activity::RequiresAction))
@@ -71,7 +73,7 @@ fn candidate(app: &App, one: &SessionOverview) -> Option<(ProviderProfile, Times
     Some((profile, Timestamp::from_system_time(printed)?))
 }
 
-/// Whether the end of a session's transcript shows that its turn was interrupted, and no work and no question since.
+/// Whether the end of a session's transcript shows that its turn was interrupted, and no work or question after that.
 fn is_interrupted(session: &Session, profile: &ProviderProfile) -> bool {
     let Some(path) = session.transcript.as_deref().map(Path::new) else { return false };
     let Ok((bytes, _)) = transcript::end(path, MAX_BYTES) else { return false };

@@ -17,11 +17,11 @@ use crate::{
 
 pub use crate::domain::usage::{ToolUse, Turn, Usage};
 
-/// Stores the usage of turns: all of them, or none when a value is invalid. Turns that the session run has already reported
-/// are not counted again. A report after the session's end still counts.
+/// Stores the usage of turns: all of them, or none when a value is invalid. Turns that the session run has already reported are
+/// not counted again. A report after the session's end still counts.
 ///
 /// # Errors
-/// `not_found`, `invalid_value` naming the field.
+/// `not_found`; `invalid_value`, which names the field.
 pub fn report(app: &App, run_id: &RunId, turns: &[Turn]) -> Result<Answer> {
     if turns.len() > MAX_REPORTED_ITEMS {
         let why = format!("has {} turns; the maximum per report is {MAX_REPORTED_ITEMS}", turns.len());
@@ -41,11 +41,11 @@ pub fn report(app: &App, run_id: &RunId, turns: &[Turn]) -> Result<Answer> {
     })
 }
 
-/// Writes turns of a session within a transaction, with one event for the new ones. A report with tool calls only records no
-/// event, because their rows are the record.
+/// Stores turns of a session within a transaction, and records one event for the new ones. A report that has only tool calls
+/// records no event, because their rows are the record.
 ///
 /// # Errors
-/// `invalid_value` naming the field; as the store fails.
+/// `invalid_value`, which names the field.
 pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Result<TelemetryView> {
     for (place, turn) in turns.iter().enumerate() {
         turn.check(place)?;

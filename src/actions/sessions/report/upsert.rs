@@ -60,9 +60,7 @@ pub struct SessionPatch {
     pub activity: Option<Activity>,
     /// Its status: starting, running or stale.
     pub status: Option<SessionStatus>,
-    /// When it was started.
     pub started_at: Option<Timestamp>,
-    /// Its session run.
     pub run_id: Option<RunId>,
 }
 
@@ -97,7 +95,7 @@ pub fn upsert(app: &App, patch: &SessionPatch) -> Result<Answer> {
     Ok(prompt::deliver_when_idle(app, patch.activity, answer))
 }
 
-/// The tmux server of the reported pane. It distinguishes the pane from one with the same id in a later server. `None` where
+/// The tmux server of the reported pane, which distinguishes the pane from one with the same id in a later server. `None` when
 /// the server does not answer, and for other backends.
 fn pane_server(app: &App, patch: &SessionPatch) -> Result<Option<ProcessKey>> {
     let Some(pane) = &patch.pane else { return Ok(None) };
@@ -156,7 +154,7 @@ pub(in crate::actions) fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch
     Ok(())
 }
 
-/// The session of a patch: by its id, by the acting session, by the provider's id, by its endpoint.
+/// Finds the session of a patch: by its id, by the acting session, by the provider's id, or by its endpoint.
 fn find_target(app: &App, tx: &ReadTx<'_>, patch: &SessionPatch, host: &HostIdentity) -> Result<Option<Session>> {
     if let Some(id) = patch.id.as_ref().or(app.actor.session.as_ref()) {
         return Ok(sessions::find(tx, id)?);
@@ -189,7 +187,7 @@ fn is_same_conversation(session: &Session, patch: &SessionPatch) -> bool {
         && agrees(Some(&session.run_id), patch.run_id.as_ref())
 }
 
-/// Whether a recorded value and a reported one may belong to one session: a missing value agrees with any.
+/// Whether a recorded value and a reported one may belong to one session. A missing value agrees with any other.
 pub(super) fn agrees<T: PartialEq>(recorded: Option<&T>, reported: Option<&T>) -> bool {
     recorded.is_none() || reported.is_none() || recorded == reported
 }
@@ -202,8 +200,8 @@ fn create(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, is_own: bool, local
     Answer::new(&SessionView::from(&session), &session.id, line)
 }
 
-/// A new session from a patch. `given` is its id, if any. `is_own` says whether it is the acting session, whose role and run
-/// are in the environment.
+/// Makes a new session from a patch without storing it. `given` is its id, if any. `is_own` says whether it is the acting
+/// session, whose role and run the environment names.
 ///
 /// # Errors
 /// `usage` without a role; `session_mismatch` when its run or external id belongs to another live session.
@@ -247,7 +245,7 @@ pub(in crate::actions) fn new_session(
     Ok(session)
 }
 
-/// Adds a session, with its event.
+/// Stores a new session and records an event that says that it was created.
 pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     sessions::insert(tx, session)?;
     tx.record(
@@ -322,7 +320,7 @@ pub(in crate::actions) fn record_changes(tx: &WriteTx<'_>, after: &Session, fiel
     Ok(())
 }
 
-/// The session with the reported fields. The caller decides on its status.
+/// Returns the session with the reported fields. Its status is left to the caller.
 pub(in crate::actions) fn apply_patch(
     app: &App,
     patch: &SessionPatch,
@@ -376,7 +374,8 @@ pub(in crate::actions) fn apply_patch(
     after
 }
 
-/// Two live sessions cannot be one conversation of a provider.
+/// Fails with `session_mismatch` when another live session has the same provider and external id: both cannot be one
+/// conversation.
 pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Session) -> Result<()> {
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
@@ -389,7 +388,7 @@ pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Se
     }
 }
 
-/// The names of the fields in which two states of a session differ, except heartbeat times.
+/// The names of the fields in which two states of a session differ. Status and heartbeat times do not count.
 pub(in crate::actions) fn changed_fields(before: &Session, after: &Session) -> Vec<&'static str> {
     let pairs = [
         ("role", before.role != after.role),

@@ -1,4 +1,5 @@
-//! The process outside answers the programs in its sandbox: a few verbs, as the session, by the same program without the sandbox.
+//! Answers to the programs in a sandbox. The process outside runs some verbs of Fairway for them, outside of the sandbox and as
+//! their session.
 
 use std::{
     collections::BTreeMap,
@@ -25,31 +26,31 @@ use crate::{
 
 /// The name of the socket in the sandbox's directory.
 pub const SOCKET: &str = "socket";
-/// Where it is inside.
+/// The socket's path inside the sandbox.
 pub const INSIDE: &str = "/run/fairway.sock";
 /// The largest request, in bytes.
 const MAX_REQUEST_BYTES: u64 = 16 << 20;
-/// The time limit of a verb that waits for something.
+/// The time limit of a verb, which may have to wait for something.
 const LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many verbs run at once.
 const MAX_CALLS: usize = 16;
 
-/// What the answering process knows.
+/// The session, lane and repository for whose sandbox calls are answered.
 #[derive(Debug)]
 pub struct Answering {
     pub program: PathBuf,
-    /// The environment of the session.
     pub env: BTreeMap<OsString, OsString>,
     pub worktree: PathBuf,
     pub lane: String,
-    /// The directory for files that are needed for a moment.
+    /// The directory for temporary files.
     pub scratch: PathBuf,
     pub clone: LaneClone,
-    /// Held while commits are taken back.
+    /// Locked while commits of the sandbox are brought into the lane's branch.
     pub taking: Mutex<()>,
 }
 
-/// Begins to answer. The threads end with this process.
+/// Answers calls from the sandbox on a socket in `dir`, in threads that end with this process. A socket that is there already
+/// is replaced.
 pub fn listen(dir: &Path, answering: Arc<Answering>) -> io::Result<()> {
     let _ = std::fs::remove_file(dir.join(SOCKET));
     let listener = socket::listen(dir, SOCKET)?;
@@ -130,7 +131,7 @@ impl Answering {
         }
     }
 
-    /// Brings the lane's branch up to date, so that the verb sees what was committed.
+    /// Brings the commits of the sandbox into the lane's branch, so that the verb sees them.
     fn take_back(&self) -> Result<(), String> {
         let Ok(_one) = self.taking.lock() else { return Err("an earlier attempt failed".to_owned()) };
         let git = Git::new(&self.env, &self.worktree);

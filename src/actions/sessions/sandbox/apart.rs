@@ -1,5 +1,5 @@
-//! A program that Fairway starts and observes, in a sandbox apart from that of the lane's session: it has a repository of its own,
-//! whose commits go with it, and no way to Fairway.
+//! A program that Fairway starts and observes, in a sandbox apart from that of the lane's session. It has its own repository,
+//! whose commits are removed with it, and no connection to Fairway.
 
 use std::{
     ffi::OsString,
@@ -31,28 +31,27 @@ use crate::{
     },
 };
 
-/// The beginning of the name of such a sandbox's directory. No lane has such a name.
+/// The prefix of the name of such a sandbox's directory. No lane's name begins with it.
 const PREFIX: &str = "@";
-/// The age of a directory whose process was killed.
+/// The age from which a directory is removed if its process was killed.
 const ABANDONED_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// What is to run where.
+/// The program to run, and its sandbox and directory.
 #[derive(Debug)]
 pub struct ApartRequest {
     pub class: SandboxClass,
     pub lane: Option<LaneName>,
-    /// A checkout of a landing, instead of the worktree of a lane.
+    /// The checkout of a landing to run in, instead of the worktree of a lane.
     pub checkout: Option<PathBuf>,
-    /// The names of variables that reach the program, beside those of the configuration.
+    /// The names of variables that are passed to the program, in addition to the configured ones.
     pub env: Vec<String>,
-    /// The program and its arguments.
     pub argv: Vec<OsString>,
 }
 
-/// Runs the program to its end.
+/// Runs the program in the foreground until it ends. Its commits are lost; a note says so.
 ///
 /// # Errors
-/// `sandbox_unavailable`; `untrusted`; as for [`lane::find`]; as git fails.
+/// `sandbox_unavailable`; `untrusted`; those of [`lane::find`]; `invalid_value` for a checkout that is not one of a landing.
 pub fn run(app: &App, request: &ApartRequest) -> Result<Finished> {
     trust::require(app)?;
     // The repository goes also when the program is ended by a signal.
@@ -91,7 +90,7 @@ pub fn run(app: &App, request: &ApartRequest) -> Result<Finished> {
     Ok(ended)
 }
 
-/// A checkout of a landing, which no other program works in.
+/// Checks that a directory is the checkout of a landing, in which no other program works.
 fn checkout(app: &App, dir: &Path) -> Result<PathBuf> {
     let of_landings = app.project.land_dir().canonicalize().ok();
     let real = dir.canonicalize().ok().filter(|real| of_landings.is_some() && real.parent() == of_landings.as_deref());
@@ -99,7 +98,7 @@ fn checkout(app: &App, dir: &Path) -> Result<PathBuf> {
     Ok(found.ok_or_else(|| Refusal::invalid("checkout", format!("{} is none of a landing", dir.display())))?)
 }
 
-/// A directory for the repository, which goes with this value.
+/// A directory for the repository. It is removed when this value is dropped.
 #[derive(Debug)]
 struct Scratch {
     dir: PathBuf,
@@ -124,7 +123,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the directories of processes that were killed.
+/// Removes the old directories of processes that were killed.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let dir = entry.path();

@@ -1,5 +1,5 @@
-//! The variables of the programs inside: those that every program needs, those that tell a session who it is, and those that are
-//! named. A credential in the person's environment stays outside.
+//! The environment of the programs in a sandbox: variables that every program needs, those that identify the session, and those
+//! that the configuration names. Credentials in the person's environment stay outside.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{domain::sandbox::SandboxClass, env::vars};
 
-/// Variables of the terminal, the language and the user.
+/// Variables of the terminal, the language, the user and the toolchains.
 const USUAL: &[&str] = &[
     vars::PATH,
     vars::HOME,
@@ -38,11 +38,11 @@ const USUAL: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Variables of a session that lead nowhere inside, or that are for its backend.
+/// Variables of a session that mean nothing inside, or that are for its backend.
 const OUTSIDE: &[&str] =
     &[vars::FAIRWAY_SOCKET, vars::FAIRWAY_PORT_FILE, vars::FAIRWAY_TOKEN_FILE, vars::FAIRWAY_TRANSCRIPT];
 
-/// The environment inside. `named` are the names that the configuration opens.
+/// The environment inside the sandbox. `named` are the variables that the configuration lets through.
 pub fn inside(
     vars: &BTreeMap<OsString, OsString>,
     named: &[String],

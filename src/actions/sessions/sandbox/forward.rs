@@ -1,4 +1,5 @@
-//! The end of the proxy inside: programs there know the protocol on a port of the loopback, and the proxy has a socket at a path.
+//! The inner end of the proxy. Programs in the sandbox expect a proxy on a loopback port, and the proxy outside has a socket at
+//! a path.
 
 use std::{
     collections::BTreeMap,
@@ -26,25 +27,26 @@ use crate::{
     os::{exit_reason::ExitReason, foreground, signals},
 };
 
-/// The variables that name a proxy. Programs read one or the other spelling.
+/// The variables that name a proxy. Programs read one spelling or the other.
 const NAMES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-/// Those that name the hosts of the sandbox's own.
+/// The variables that name the hosts to reach without the proxy.
 const EXCEPT: [&str; 2] = ["NO_PROXY", "no_proxy"];
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-/// With it Node.js obeys the others.
+/// The variable that makes Node.js obey the others.
 const NODE: &str = "NODE_USE_ENV_PROXY";
-/// How many connections there are at once; the proxy outside has a limit of its own.
+/// The largest number of connections at a time. The proxy outside has its own limit.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// The variables that are known outside already: what is asked for without the proxy. A loopback address that is open in the
-/// proxy is that of the machine.
+/// The variables that name the loopback addresses, which programs inside reach without the proxy. An address that the
+/// configuration opens is left out, because the proxy connects it to the machine outside.
 pub fn exceptions(settings: &SandboxSettings) -> Vec<(&'static str, String)> {
     let is_own = |name: &&str| !settings.hosts.iter().any(|open| open.is_named(name));
     let own: Vec<&str> = LOOPBACK.into_iter().filter(is_own).collect();
     EXCEPT.into_iter().map(|name| (name, own.join(","))).collect()
 }
 
-/// Runs a program to its end, with a proxy on the loopback.
+/// Runs a program in the foreground until it ends. Its environment names a loopback port as the proxy, from which a thread
+/// forwards connections to the proxy outside.
 pub fn run(words: &[OsString], vars: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<ExitReason> {
     let (name, args) = words.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Signals are for the thread that passes them on.

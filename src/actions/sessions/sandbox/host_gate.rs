@@ -1,4 +1,5 @@
-//! Which hosts are open for a sandbox of the project, and the record of each that was asked for and is closed: once for a host.
+//! The hosts that are open to a sandbox of the project, and the record of each closed host that a program asks for, once for
+//! each host.
 
 use std::{
     collections::BTreeMap,
@@ -18,12 +19,12 @@ use crate::{
     store::{event_facts, sessions},
 };
 
-/// How many hosts of one sandbox are recorded.
+/// How many refused hosts of one sandbox are recorded.
 const MAX_RECORDED: usize = 64;
-/// The configuration is read no more often.
+/// The shortest time between two readings of the configuration.
 const READ_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The gate of a sandbox.
+/// The gate of a sandbox, by the project's configuration.
 #[derive(Debug)]
 pub struct ProjectGate {
     env: Mutex<Env>,
@@ -46,7 +47,7 @@ impl ProjectGate {
         }
     }
 
-    /// The notes about what was refused.
+    /// One note for each refused host, with the configuration entry that would open it.
     pub fn notes(&self) -> Vec<String> {
         let all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let note = |one: &RefusedHost| {
@@ -86,7 +87,7 @@ impl HostGate for ProjectGate {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
-    /// A person who opens a host need not start the session again.
+    /// Reads the configuration again, so that a session need not be restarted when a person opens a host.
     fn open_anew(&self) -> Vec<OpenHost> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.1.is_none_or(|at| at.elapsed() > READ_INTERVAL) {

@@ -1,4 +1,4 @@
-//! The lane of a sandbox: which one it is, and the repository of its own that it has while programs work there.
+//! The lane of a sandbox, and the sandbox's own repository while programs work in the lane.
 
 use std::path::PathBuf;
 
@@ -24,22 +24,23 @@ use crate::{
 pub struct SandboxLane {
     pub lane: LaneName,
     pub worktree: PathBuf,
-    /// What the sandbox has of its own.
+    /// The directory with the sandbox's own files.
     pub dir: PathBuf,
     branch: String,
 }
 
-/// The repository of a sandbox. While this is held no other sandbox works on the lane.
+/// The repository of a sandbox. Until it is dropped, no other sandbox works on the lane.
 #[derive(Debug)]
 pub struct OpenRepository {
     pub clone: LaneClone,
     _lock: FileLock,
 }
 
-/// The lane of this name, else that of the session, else the one around the working directory.
+/// Finds the lane with this name, else that of the session, else the one whose worktree contains the working directory.
 ///
 /// # Errors
-/// `not_found`; `no_worktree` outside of every lane; `wrong_branch` for a worktree without a branch.
+/// `not_found`; `no_worktree` outside of every lane; `wrong_branch` for a worktree that is not a linked one or has no branch
+/// checked out.
 pub fn find(app: &App, name: Option<&LaneName>) -> Result<SandboxLane> {
     let found = match name.or(app.actor.lane.as_ref()) {
         Some(name) => app.read(|tx| lookup::lane(tx, name))?,
@@ -67,10 +68,11 @@ fn around(app: &App) -> Result<Lane> {
 }
 
 impl SandboxLane {
-    /// A new repository for the sandbox. What an earlier one has left is taken back before.
+    /// Makes a new repository for the sandbox. Before that, the commits of an earlier one that was left behind are brought into
+    /// the lane's branch; when that fails they are kept aside, and a note says where.
     ///
     /// # Errors
-    /// `in_use` while another sandbox works on the lane; as git fails.
+    /// `in_use` while another sandbox works on the lane.
     pub fn open(&self, app: &App, notes: &mut Vec<String>) -> Result<OpenRepository> {
         for dir in self.dir.parent().into_iter().chain([&*self.dir]) {
             files::private_dir(dir).map_err(errors::internal)?;
@@ -97,7 +99,7 @@ impl SandboxLane {
         Ok(OpenRepository { clone, _lock: lock })
     }
 
-    /// Brings the commits of the sandbox into the lane's branch; answers with a note about them.
+    /// Brings the commits of the sandbox into the lane's branch. Returns a note about them; `None` when there are none.
     pub fn take_back(&self, app: &App, clone: &LaneClone) -> Result<Option<String>> {
         let git = Git::new(app.env.vars(), &self.worktree);
         let short = |commit: &str| commit.chars().take(10).collect::<String>();

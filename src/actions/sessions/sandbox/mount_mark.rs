@@ -1,5 +1,5 @@
-//! The mark of the sandboxes that work on a lane now. Where bubblewrap closes a name that is not there, it makes an empty directory in
-//! the lane; to remove that would open the name in every other sandbox of the lane.
+//! The mark of the sandboxes that work on a lane now. When bubblewrap closes a name that does not exist, it creates an empty
+//! directory in the lane. Removing that directory would open the name in every other sandbox of the lane.
 
 use std::{
     io,
@@ -13,10 +13,10 @@ use crate::os::{
     lock::{FileLock, SharedLock},
 };
 
-/// How long another process marks or removes.
+/// How long to wait for another process that marks the lane or removes directories.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A sandbox works on the lane, until this is released.
+/// Marks a sandbox as working on the lane until it is released.
 #[derive(Debug)]
 pub struct MountMark {
     dir: PathBuf,
@@ -24,7 +24,7 @@ pub struct MountMark {
 }
 
 impl MountMark {
-    /// Marks that one works; `dir` is what the sandboxes of the lane have of their own.
+    /// Marks a sandbox as working on the lane. `dir` is the directory in which the sandboxes of the lane keep their own files.
     pub fn hold(dir: &Path) -> io::Result<Self> {
         for dir in dir.parent().into_iter().chain([dir]) {
             files::private_dir(dir)?;
@@ -33,7 +33,7 @@ impl MountMark {
         Ok(Self { dir: dir.to_path_buf(), _shared: SharedLock::acquire(&shared(dir))? })
     }
 
-    /// Removes the empty directories in the lane, unless another sandbox works there.
+    /// Removes the empty directories from the lane, unless another sandbox works there.
     pub fn release(self, worktree: &Path) -> io::Result<()> {
         let dir = self.dir.clone();
         drop(self);

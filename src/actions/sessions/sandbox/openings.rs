@@ -1,4 +1,4 @@
-//! What a sandbox shows of the machine: each path that is closed, open for reading or open for writing, with the reason.
+//! The parts of the machine that a sandbox shows: each path that is closed, readable or writable, with the reason.
 
 use std::{
     collections::BTreeMap,
@@ -16,27 +16,27 @@ use crate::{
 
 /// Directories of the machine with files and sockets of other programs.
 const SHARED_DIRS: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/spool"];
-/// What `/run` has that programs need.
+/// The parts of `/run` that programs need.
 const OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
-/// Its target may be below `/run`.
+/// The configuration of name lookups, whose target may be below `/run`.
 const RESOLVER: &str = "/etc/resolv.conf";
 
-/// Reasons of openings to what each machine has of its own.
+/// Reasons of openings that a container or virtual machine does not need, because it has its own.
 const TOOLCHAIN: &str = "programs and libraries";
 const OF_PATH: &str = "a directory of PATH";
 const OF_SYSTEM: &str = "programs of the system";
 const NAMES: &str = "names of the network";
 
-/// A path inside.
+/// A path inside the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
     pub path: PathBuf,
     pub shown: Shown,
-    /// Why it is so.
+    /// The reason for the access.
     pub why: &'static str,
 }
 
-/// The machine and the project around a lane, as far as its sandbox must know them. Paths that are not there are left out.
+/// The machine and the project around a lane, as far as its sandbox must know them. Paths that do not exist are left out.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
     pub home: Option<PathBuf>,
@@ -44,24 +44,23 @@ pub struct Surroundings<'a> {
     pub runtime_dir: Option<PathBuf>,
     /// The directories where programs are looked up.
     pub path: Vec<PathBuf>,
-    /// The directories of the project and of Fairway.
+    /// The directories of the project and of Fairway, which are closed inside.
     pub closed: Vec<PathBuf>,
-    /// The files of a store that is somewhere else.
+    /// The files of a store that is outside of these directories.
     pub closed_files: Vec<PathBuf>,
     pub settings: &'a SandboxSettings,
-    /// The agent whose state is open.
+    /// The agent whose state is writable inside.
     pub provider: Option<&'a str>,
-    /// The file of this process, which is `fairway` inside, too.
+    /// This program's file, which is `fairway` inside, too.
     pub program: PathBuf,
-    /// The lane's worktree.
     pub worktree: PathBuf,
     pub repository: Option<&'a LaneClone>,
-    /// More files that are open for reading.
+    /// More files that can be read inside.
     pub readable: Vec<PathBuf>,
 }
 
 impl Surroundings<'_> {
-    /// The openings; where two name one path the later one counts.
+    /// Lists the paths that the sandbox opens or closes. When two entries have the same path, the later one counts.
     pub fn openings(&self) -> Vec<Opening> {
         let mut all = Vec::new();
         let home = self.home.as_deref().filter(|home| home.parent().is_some());
@@ -151,7 +150,7 @@ impl Surroundings<'_> {
         all
     }
 
-    /// The names in the lane that programs of the person run or read later.
+    /// The names in the lane that the person's own programs run or read later.
     fn closed_in_lane(&self) -> Vec<Opening> {
         let mut all = Vec::new();
         let is_open = |name: &str| self.settings.lane_writable.iter().any(|open| open == name);
@@ -181,7 +180,8 @@ impl Surroundings<'_> {
     }
 }
 
-/// The paths of this machine that a container or virtual machine needs. It has programs of the system of its own.
+/// The mounts for a container or virtual machine, parents before children. Openings to programs and libraries are left out,
+/// because it has its own.
 pub fn mounts(openings: &[Opening]) -> Vec<Mount> {
     let is_own = |why: &str| [TOOLCHAIN, OF_PATH, OF_SYSTEM, NAMES].contains(&why);
     let all = openings.iter().filter(|one| !is_own(one.why));
@@ -201,12 +201,12 @@ pub fn mounts(openings: &[Opening]) -> Vec<Mount> {
     mounts
 }
 
-/// What is at which path.
+/// Maps each path to its access. When two openings have the same path, the later one counts.
 pub fn shown(openings: &[Opening]) -> BTreeMap<PathBuf, Shown> {
     openings.iter().map(|one| (one.path.clone(), one.shown.clone())).collect()
 }
 
-/// The names at the top of a lane that programs of the person run or read later, and that are there: files and links.
+/// The existing names at the top of a lane that the person's own programs run or read later. Empty directories do not count.
 pub fn later_names(worktree: &Path) -> Vec<String> {
     let defaults = sandbox_defaults();
     let names = defaults.lane_directories.into_iter().chain(defaults.lane_files);
@@ -219,7 +219,7 @@ pub fn later_names(worktree: &Path) -> Vec<String> {
     names.filter(found).collect()
 }
 
-/// Removes the empty directories that a sandbox has left in the lane.
+/// Removes the empty directories that bubblewrap has created in the lane for names that it closed.
 pub fn remove_empty(worktree: &Path) {
     for name in sandbox_defaults().lane_directories {
         // Of a directory that is not empty nothing is removed.

@@ -1,5 +1,5 @@
-//! The way out of a sandbox whose network is a proxy: a filter outside that connects to the hosts that are open, and to no other.
-//! It reads the head of a request alone. What goes through a tunnel is not opened.
+//! The connection of a sandbox to the network through a proxy: a filter outside, which connects to the open hosts only. It
+//! reads only the head of a request. It cannot read the content of a tunnel.
 
 use std::{
     cell::Cell,
@@ -31,17 +31,17 @@ use crate::{
 
 /// The name of the socket in the sandbox's directory.
 pub const SOCKET: &str = "proxy";
-/// Where it is inside.
+/// The socket's path inside the sandbox.
 pub const INSIDE: &str = "/run/fairway-proxy.sock";
-/// How many connections there are at once.
+/// The largest number of connections at a time.
 const MAX_CONNECTIONS: usize = 256;
-/// How many names are looked up, or refusals recorded, at once.
+/// The largest number of lookups and recorded refusals at a time.
 const MAX_BLOCKING: usize = 16;
 /// The time limits of the head of a request, of looking a name up, and of a connection.
 const HEAD_LIMIT: Duration = Duration::from_secs(30);
 const LOOKUP_LIMIT: Duration = Duration::from_secs(20);
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
-/// A connection on which nothing came or went for so long is closed.
+/// A connection is closed after this time without any data.
 const IDLE_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The longest text of a host in a message, in bytes.
 const MAX_SHOWN_BYTES: usize = 260;
@@ -49,24 +49,24 @@ const MAX_SHOWN_BYTES: usize = 260;
 /// A host that was not reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedHost {
-    /// As it was asked for, without characters that a terminal obeys.
+    /// The host as the program asked for it, without characters that a terminal would interpret.
     pub host: String,
     pub why: HostRefusal,
-    /// The entry of the list that would open it.
+    /// The configuration entry that would open the host.
     pub entry: Option<String>,
 }
 
-/// Says which hosts are open, and hears of each that is not.
+/// Decides which hosts are open, and is told of each closed one that a program asks for.
 pub trait HostGate: Send + Sync + 'static {
-    /// The hosts that are open.
+    /// The open hosts by the last reading of the configuration.
     fn open(&self) -> Vec<OpenHost>;
-    /// The hosts that are open now, when the configuration may have been changed since.
+    /// The open hosts; reads the configuration again if it may have changed.
     fn open_anew(&self) -> Vec<OpenHost>;
-    /// A program asked for a host that is closed.
+    /// Called when a program asks for a closed host.
     fn refused(&self, host: &RefusedHost);
 }
 
-/// Begins to answer. The thread ends with this process.
+/// Starts the proxy on a socket in `dir`, in a thread that ends with this process.
 pub fn listen(dir: &Path, gate: Arc<dyn HostGate>) -> io::Result<()> {
     let _ = fs::remove_file(dir.join(SOCKET));
     let listener = socket::listen(dir, SOCKET)?;
@@ -100,7 +100,7 @@ async fn serve(listener: std::os::unix::net::UnixListener, gate: Arc<dyn HostGat
     }
 }
 
-/// One connection, to its end.
+/// Handles one connection until it ends.
 async fn pass(mut client: UnixStream, gate: Arc<dyn HostGate>) -> io::Result<()> {
     let (head, early) = match timeout(HEAD_LIMIT, read_head(&mut client)).await {
         Ok(Ok(Some(both))) => both,
@@ -145,7 +145,7 @@ async fn pass(mut client: UnixStream, gate: Arc<dyn HostGate>) -> io::Result<()>
     Ok(())
 }
 
-/// The head of the request, and what came behind it; `None` when it is too long.
+/// The head of the request and the bytes that followed it; `None` when the head is too long.
 async fn read_head(client: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
     let mut bytes = Vec::new();
     loop {
@@ -162,13 +162,13 @@ async fn read_head(client: &mut UnixStream) -> io::Result<Option<(Vec<u8>, Vec<u
     }
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 enum Closed {
     Refused(HostRefusal),
     Failed(String),
 }
 
-/// The addresses of a host that is open. The name is looked up here, and the connection is made to the number.
+/// The addresses of an open host. The proxy looks the name up and connects to the address that it found.
 async fn find(asked: &HostPort, gate: &Arc<dyn HostGate>) -> Result<Vec<SocketAddr>, Closed> {
     let found = look_up(asked, &gate.open()).await;
     match found {
@@ -208,7 +208,7 @@ async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// The host of a request in clear text, as a server expects it.
+/// The `Host` field of an unencrypted request, as a server expects it.
 fn host_field(asked: &HostPort) -> String {
     let text = asked.to_string();
     text.strip_suffix(":80").map_or(text.clone(), str::to_owned)
@@ -241,8 +241,8 @@ async fn answer(mut client: UnixStream, status: &str, text: String) -> io::Resul
     timeout(HEAD_LIMIT, said).await.unwrap_or(Ok(()))
 }
 
-/// Passes bytes on in both directions until both have ended, or neither has had any for long. The answer to a request in clear text
-/// ends its connection.
+/// Passes bytes in both directions until both have ended, or until none have come for too long. The connection ends with the
+/// answer to an unencrypted request.
 async fn relay(client: UnixStream, server: TcpStream, is_plain: bool) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
@@ -266,7 +266,7 @@ async fn relay(client: UnixStream, server: TcpStream, is_plain: bool) {
     }
 }
 
-/// Passes the heads of an answer on.
+/// Passes on the heads of an answer, and marks the final one so that the connection closes after it.
 async fn copy_head(
     from: &mut (impl AsyncReadExt + Unpin),
     to: &mut (impl AsyncWriteExt + Unpin),

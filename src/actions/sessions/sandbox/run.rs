@@ -1,4 +1,4 @@
-//! A program that runs in the sandbox of a lane, in the foreground.
+//! Running a program in the sandbox of a lane, in the foreground.
 
 use std::{
     collections::BTreeMap,
@@ -40,19 +40,18 @@ use crate::{
     },
 };
 
-/// What is to run where.
+/// The program to run, and its lane and sandbox.
 #[derive(Debug)]
 pub struct SandboxRequest {
     pub lane: Option<LaneName>,
-    /// The class; that of the configuration when it is `None`, else namespaces.
+    /// The class; `None` means the configured one, or namespaces when that is `off`.
     pub class: Option<SandboxClass>,
-    /// The network; that of the configuration when it is `None`.
+    /// The network; `None` means the configured one.
     pub network: Option<SandboxNetwork>,
-    /// The agent whose state is open.
+    /// The agent whose state is writable inside.
     pub provider: Option<Label>,
-    /// The names of variables that reach the program, beside those of the configuration.
+    /// The names of variables that are passed to the program, in addition to the configured ones.
     pub env: Vec<String>,
-    /// The program and its arguments.
     pub argv: Vec<OsString>,
 }
 
@@ -64,7 +63,7 @@ pub struct Finished {
 }
 
 impl SandboxRequest {
-    /// The class that is meant.
+    /// The requested class, else the configured one. `off` becomes the class with namespaces.
     pub fn class(&self, app: &App) -> SandboxClass {
         match self.class.unwrap_or(app.settings.sandbox.class) {
             SandboxClass::Off => SandboxClass::Namespace,
@@ -73,10 +72,10 @@ impl SandboxRequest {
     }
 }
 
-/// Runs the program to its end. Its commits are then on the lane's branch.
+/// Runs a program in the lane's sandbox until it ends, and brings its commits into the lane's branch.
 ///
 /// # Errors
-/// `sandbox_unavailable`; `untrusted`; as for [`lane::find`]; `in_use`; as git fails.
+/// `sandbox_unavailable`; `untrusted`; `in_use`; those of [`lane::find`].
 pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     trust::require(app)?;
     // A session is ended by signals, and its commits are taken over after that.
@@ -125,20 +124,21 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     Ok(Finished { exit: ended.exit, notes })
 }
 
-/// A program inside.
+/// A program to run inside.
 pub(super) struct Inside<'a> {
     pub worktree: &'a Path,
-    /// The directory for the socket of the proxy.
+    /// The directory for the proxy's socket.
     pub dir: &'a Path,
     pub lane: Option<&'a LaneName>,
     pub class: SandboxClass,
     pub network: SandboxNetwork,
-    /// The names of variables that reach it, beside those of the configuration.
+    /// The names of variables that are passed to it, in addition to the configured ones.
     pub env: &'a [String],
     pub argv: &'a [OsString],
 }
 
-/// Runs a program in a sandbox with these openings, to its end.
+/// Runs a program in the foreground, in a sandbox with these openings, until it ends. When the network is a proxy, it starts
+/// the proxy.
 pub(super) fn inside(
     app: &App,
     maker: &SandboxMaker,
@@ -186,7 +186,8 @@ pub(super) fn inside(
     Ok(Finished { exit, notes: gate.map(|gate| gate.notes()).unwrap_or_default() })
 }
 
-/// The words of the class `command` before a program in this worktree.
+/// The command line of the class `command` that is put before a program in this worktree: the configured prefix, with its
+/// placeholders filled.
 pub fn prefix_words(
     prefix: &[String],
     worktree: &Path,
@@ -201,19 +202,20 @@ pub fn prefix_words(
     sandbox_command::expand_prefix(prefix, &facts)
 }
 
-/// The way of a sandbox to the proxy, whose socket is in this directory.
+/// The opening through which a sandbox reaches the proxy's socket, which is in `dir`.
 pub fn proxy_opening(dir: &Path) -> Opening {
     let shown = Shown::Writable(dir.join(proxy::SOCKET));
     Opening { path: proxy::INSIDE.into(), shown, why: "the proxy to the hosts that are open" }
 }
 
-/// The words before a program inside that give it the proxy.
+/// The command line that is put before a program inside, so that it can use the proxy. `own` is the path of this program.
 pub fn forward_words(own: &Path) -> Vec<OsString> {
     let words = ["sandbox", "forward", "--"].map(OsString::from);
     std::iter::once(own.as_os_str().to_owned()).chain(words).collect()
 }
 
-/// What a sandbox around this worktree opens and closes. Without a repository, as far as it is known before one is made.
+/// Lists the paths that a sandbox around this worktree opens or closes. Without a repository the list has only the paths that
+/// are known before one is made.
 pub fn of_worktree(
     app: &App,
     worktree: &Path,

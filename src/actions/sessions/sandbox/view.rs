@@ -1,4 +1,4 @@
-//! What the sandbox of a lane opens and closes, and why.
+//! The paths that the sandbox of a lane opens and closes, with the reasons.
 
 use anyhow::Result;
 
@@ -18,7 +18,7 @@ use crate::{
     wire::{SandboxPathView, SandboxView},
 };
 
-/// The paths in the order of the tree. Nothing is made for it.
+/// Describes the sandbox that a request would get, with its paths in order. Makes no sandbox.
 pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
     let place = lane::find(app, request.lane.as_ref())?;
     let mut opened: Vec<Opening> = run::of_worktree(app, &place.worktree, request.provider.as_ref(), None)?;

@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// The process that is recorded for a session, once it was seen alive.
+/// The recorded process of a session, from the time when it was first seen alive.
 #[derive(Debug, Default)]
 pub(super) struct AgentProcess {
     known: Option<(ProcessKey, OwnedFd)>,
 }
 
 impl AgentProcess {
-    /// Whether the recorded process has certainly exited on this host. From this call on, [`Self::exit_fd`] signals its exit.
+    /// Whether the recorded process has certainly exited on this host. After this call [`Self::exit_fd`] signals its exit.
     pub(super) fn has_exited(&mut self, session: &Session) -> bool {
         if !host::identity().owns(&session.host, session.host_id.as_deref()) {
             self.known = None;
@@ -35,12 +35,12 @@ impl AgentProcess {
         matches!(facts::process_state(session), ProcessObservation::Gone(_))
     }
 
-    /// Whether the process is alive.
+    /// Whether the process that [`Self::has_exited`] found still runs; `false` when it found none.
     pub(super) fn is_alive(&self) -> bool {
         self.known.as_ref().is_some_and(|(key, _)| key.status() == ProcessStatus::Alive)
     }
 
-    /// A descriptor that becomes readable when the process has exited.
+    /// A descriptor that becomes readable when the process exits; `None` when no running process is known.
     pub(super) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
         self.known.as_ref().map(|(_, end)| end.as_fd())
     }

@@ -1,4 +1,4 @@
-//! The companion process of a session: its loop.
+//! The main loop of a sidecar.
 
 use std::{os::fd::AsFd, time::Duration};
 
@@ -59,10 +59,10 @@ struct Sidecar<'a> {
     turns: usize,
 }
 
-/// Runs beside a session until it ends. `warn` receives errors that are retried.
+/// Runs beside a session until it ends. `warn` receives the errors after which the sidecar tries again.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `usage` for an unreadable transcript; `untrusted`; as the store fails.
+/// `not_found`, `session_final`, `usage` for an unreadable transcript; `untrusted`.
 pub fn run(app: &App, options: &SidecarOptions, warn: &mut dyn FnMut(&str)) -> Result<Answer> {
     // The sidecar acts under its own name: its writes are no heartbeat of the session.
     let own = Actor { name: format!("sidecar:{}", options.session), session: None, run_id: None, ..app.actor.clone() };
@@ -163,7 +163,7 @@ impl Sidecar<'_> {
     }
 }
 
-/// Whether a retry would fail the same way.
+/// Whether a retry would fail in the same way.
 fn is_permanent(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),

@@ -10,19 +10,16 @@ use crate::domain::{SessionId, id::Label, usage::TranscriptSlice};
 /// Reads a provider's transcript from an offset on. The entry point passes it in, because only that knows the providers.
 pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<TranscriptSlice>;
 
-/// The options of a sidecar.
 #[derive(Debug)]
 pub struct SidecarOptions {
-    /// The sidecar's session.
     pub session: SessionId,
-    /// The provider's transcript; `None`: the path in the session's reports or its row.
+    /// The provider's transcript; `None` means the path that the session has reported or recorded.
     pub transcript: Option<PathBuf>,
-    /// The transcript's provider; `None`: the session's provider.
+    /// The transcript's provider; `None` means that of the session.
     pub provider: Option<Label>,
-    /// Type also while the activity is unknown. Unknown is not idle: the agent may be asking a question.
+    /// Whether to type while the activity is unknown. Unknown is not idle: the agent may be asking a question.
     pub when_unknown: bool,
     /// The providers whose transcripts can be read.
     pub providers: Vec<&'static str>,
-    /// The function that reads transcripts.
     pub read_transcript: ReadTranscript,
 }

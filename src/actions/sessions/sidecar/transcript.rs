@@ -35,7 +35,7 @@ impl TranscriptTail {
     /// The requested transcript, or the one that is recorded for the session; `None` when there is none.
     ///
     /// # Errors
-    /// `usage` for a requested transcript without a supported provider; as the store fails.
+    /// `usage` for a requested transcript without a supported provider.
     pub(super) fn find(app: &App, options: &SidecarOptions, session: &Session) -> Result<Option<Self>> {
         let provider = options
             .provider
@@ -71,7 +71,8 @@ impl TranscriptTail {
         }
     }
 
-    /// Stores the new turns. Returns their number.
+    /// Reads the part of the transcript that is new, and stores its turns, activity and context usage. Returns the number of
+    /// new turns.
     pub(super) fn read_new(&self, app: &App, options: &SidecarOptions, session: &Session) -> Result<usize> {
         if !self.path.exists() {
             return Ok(0);

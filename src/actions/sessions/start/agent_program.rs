@@ -1,4 +1,4 @@
-//! The agent and the backend of a start that names none.
+//! The agent and the backend of a start that does not name them.
 
 use std::ffi::OsString;
 
@@ -17,14 +17,14 @@ use crate::{
 
 use super::StartRequest;
 
-/// The backend where a person can look at an agent, and its program.
+/// The backend in which a person can look at an agent, and the name of its program.
 const TERMINAL_BACKEND: &str = "tmux";
 
-/// The key of the backend that the project chose.
+/// The configuration key of the project's backend.
 const BACKEND_KEY: &str = "sessions.default_backend";
 
 /// The provider to launch: the requested one, else the only agent that is installed. `None` when the program, the role or the
-/// lane decide.
+/// lane decides.
 ///
 /// # Errors
 /// `not_found` when none is installed; `usage` when several are.
@@ -54,7 +54,7 @@ pub(super) fn provider(
     }
 }
 
-/// The providers whose terminal program is there, by name.
+/// The providers whose program for a terminal is installed, sorted by name.
 pub fn installed_providers(app: &App) -> Vec<String> {
     providers_with(app, false, is_installed)
 }
@@ -63,7 +63,7 @@ fn providers_with(app: &App, is_structured: bool, is_there: fn(&App, &str) -> bo
     known_providers(app, is_structured).into_iter().filter(|name| is_there(app, name)).collect()
 }
 
-/// The providers with a profile or a section of their own, by name. A profile that knows no way to bring a prompt is for structured
+/// The providers with a profile or a section of their own, by name. A profile that cannot deliver a prompt is for structured
 /// sessions only.
 fn known_providers(app: &App, is_structured: bool) -> Vec<String> {
     let built_in = built_in_profiles().into_iter();
@@ -74,7 +74,7 @@ fn known_providers(app: &App, is_structured: bool) -> Vec<String> {
     known
 }
 
-/// Whether the program of a provider is there. Shell text that names none is taken for one that is.
+/// Whether a provider's program is installed. Shell text whose program cannot be determined counts as installed.
 fn is_installed(app: &App, provider: &str) -> bool {
     let configured = app.settings.providers.get(provider).and_then(|entry| entry.program.command.as_deref());
     match configured.map(leading_word) {
@@ -84,7 +84,7 @@ fn is_installed(app: &App, provider: &str) -> bool {
     }
 }
 
-/// Whether the program by which a provider speaks the Agent Client Protocol is there.
+/// Whether the program by which a provider speaks the Agent Client Protocol is installed.
 fn is_installed_structured(app: &App, provider: &str) -> bool {
     let command = app.settings.provider(provider).profile.acp.and_then(|acp| acp.command);
     command.is_some_and(|words| words.first().is_some_and(|program| is_in_path(app, program)))
@@ -95,7 +95,8 @@ fn is_in_path(app: &App, program: &str) -> bool {
     executable::find(program, path, &app.project.root).is_some()
 }
 
-/// The backend to launch in; `None` when the role, the lane or the configuration decide.
+/// The backend to launch in: the requested one, else tmux if it is installed. `None` when the role, the lane or the
+/// configuration decides.
 pub(super) fn backend(
     app: &App,
     request: &StartRequest,

@@ -1,10 +1,10 @@
-//! A start as the commands that do the same.
+//! The commands that together do the same as a start.
 
 use crate::{actions::sessions::launch::program::CommandSpec, domain::id::Label, wire::StartPlanView};
 
 use super::{StartRequest, draft::Draft, first_prompt};
 
-/// The commands, as one would type them.
+/// Lists the commands that together do the same as the start, as a person would type them.
 pub(super) fn view(draft: &Draft, request: &StartRequest) -> StartPlanView {
     let session = &draft.plan.session;
     let (task, lane) = (&draft.task.id, &draft.place.lane.name);

@@ -1,4 +1,4 @@
-//! A start before anything is made: every value resolved and checked.
+//! A start before anything is written: every value resolved and checked.
 
 use anyhow::Result;
 
@@ -28,24 +28,24 @@ use super::{
 /// The role of a session when neither the command nor the task nor the lane names one.
 const DEFAULT_ROLE: &str = "agent";
 
-/// The longest part of a session's id that comes from its task's, so that there is room for the provider and a number.
+/// The longest part of a session's id that is made from its task's id, so that there is room for the provider and a number.
 const MAX_TASK_CHARS: usize = 40;
 
-/// A checked start.
+/// A start that is resolved and checked.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
-    /// The task; one that is not added yet has the id that it would get now.
+    /// The task. One that is not added yet has the id that it would get now.
     pub(super) task: Task,
     /// Whether the task is to be added.
     pub(super) is_new_task: bool,
     pub(super) place: TaskLane,
     pub(super) plan: LaunchPlan,
-    /// The prompt that is added to the caller's.
+    /// Fairway's own prompt, which precedes the caller's.
     pub(super) own_prompt: Option<String>,
 }
 
 impl Draft {
-    /// Resolves a start. Writes nothing.
+    /// Resolves and checks a start. Writes nothing.
     pub(super) fn new(app: &App, subject: &Subject, request: &StartRequest) -> Result<Self> {
         let (task, is_new_task) = match subject {
             Subject::Known(task) => (task.as_ref().clone(), false),
@@ -60,7 +60,7 @@ impl Draft {
         Ok(Self { task, is_new_task, place, plan, own_prompt })
     }
 
-    /// Checks that the claim would be granted.
+    /// Checks that the session could claim the task. Does nothing for a new task.
     ///
     /// # Errors
     /// The code of the rule that excludes the task.
@@ -82,7 +82,7 @@ fn own_prompt(app: &App, plan: &LaunchPlan, task: &TaskId) -> Option<String> {
     first_prompt::reads_prompts(app, &plan.session).then(|| first_prompt::of_start(task))
 }
 
-/// The launch of a start. Task and lane need not be added yet.
+/// Plans the launch of a start. The task and the lane need not be stored yet.
 pub(super) fn plan(
     app: &App,
     task: &Task,
@@ -129,7 +129,7 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// The id that a session's is made from: task and provider.
+/// The base of the session's id, from task and provider.
 fn id_base(task: &Task, provider: &str) -> Result<SessionId, Refusal> {
     let task: String = task.id.as_str().replace('.', "-").chars().take(MAX_TASK_CHARS).collect();
     let provider: String = provider.chars().take(16).collect();

@@ -6,8 +6,8 @@ use crate::{
     domain::{SessionId, TaskId, session::Session},
 };
 
-/// Whether the program of a session is an agent that reads prompts: one that Fairway knows, or that is configured. Another
-/// program gets only what the caller says.
+/// Whether the session's program is an agent that reads prompts: one that Fairway knows or the configuration names. Any other
+/// program gets only the caller's text.
 pub(super) fn reads_prompts(app: &App, session: &Session) -> bool {
     session.provider.as_ref().filter(|provider| provider.as_str() != SHELL).is_some_and(|provider| {
         app.settings.providers.contains_key(provider.as_str())
@@ -15,12 +15,11 @@ pub(super) fn reads_prompts(app: &App, session: &Session) -> bool {
     })
 }
 
-/// The first prompt of a start.
 pub(super) fn of_start(task: &TaskId) -> String {
     format!("Your task is {task}. Begin with `fairway prime`: it prints the task, its checks and the next commands.")
 }
 
-/// The first prompt of a relaunch, which names the tasks whose claims it has.
+/// The first prompt of a relaunch of `of`. It names the tasks whose claims the new session has.
 pub(super) fn of_relaunch(of: &SessionId, held: &[TaskId]) -> String {
     let begin = "Begin with `fairway prime`: it prints the work so far and the next commands.";
     match held {
@@ -36,7 +35,7 @@ pub(super) fn of_relaunch(of: &SessionId, held: &[TaskId]) -> String {
     }
 }
 
-/// A prompt of Fairway's own, with the caller's text behind it.
+/// Joins Fairway's own prompt and the caller's text; `None` without either.
 pub(super) fn with_text(own: Option<String>, text: Option<&str>) -> Option<String> {
     match (own, text) {
         (Some(own), Some(text)) => Some(format!("{own}\n\n{text}")),

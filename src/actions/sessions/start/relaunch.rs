@@ -1,5 +1,5 @@
-//! Launching the next session in the place of one that is over: same lane, task, role, provider and backend, the same
-//! conversation where the provider can resume it, and the claims.
+//! Launching a session in the place of one that is over. It gets the same lane, task, role, provider and backend, the claims,
+//! and the same conversation if the provider can resume it.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -41,32 +41,32 @@ use crate::{
     },
 };
 
-/// A request to relaunch a session.
 #[derive(Debug, Clone)]
 pub struct RelaunchRequest {
-    /// Environment variables, in place of those of the launch; an empty value unsets.
+    /// Environment variables, which replace those of the launch; an empty value unsets.
     pub env: BTreeMap<String, String>,
-    /// The program, in place of the one of the launch.
+    /// The program, which replaces that of the launch.
     pub command: Option<CommandSpec>,
     /// Text for the first prompt, after Fairway's own.
     pub prompt: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
     pub hooks: &'static dyn ProviderHooks,
-    /// Whether the conversation is resumed where it can be.
+    /// Whether the conversation is resumed if that is possible.
     pub resumes: bool,
-    /// Whether the work of another host comes here: its session is given up, and its lane gets a worktree on this host.
+    /// Whether work on another host is brought to this one: its session is given up, and its lane gets a worktree here.
     pub here: bool,
-    /// How long it waits for what becomes of the first prompt.
+    /// How long the relaunch waits for the delivery of the first prompt.
     pub watch: PromptWatch,
 }
 
-/// Relaunches a session.
+/// Launches a session in the place of one that is over, with its claims. When the program ends because its old conversation is
+/// gone, it is launched again with a new one.
 ///
 /// # Errors
-/// `session_alive` while the session, or its relaunch, may be alive; `session_mismatch` when it is on another host; with `here`
-/// `host_alive`, `work_elsewhere`, `no_upstream` and `lane_held`; `not_found` and `lane_closed` for its lane; `usage` when what
-/// its launch had of its own is not given again; as a launch; `inside_session`.
+/// `session_alive` while the session, or a relaunch of it, may be alive; `session_mismatch` when it is on another host; with
+/// `here` `host_alive`, `work_elsewhere`, `no_upstream` and `lane_held`; `not_found` and `lane_closed` for its lane; `usage`
+/// when the request lacks a program or variable that was given only to the first launch; those of a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
@@ -100,7 +100,7 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     }
 }
 
-/// The sessions that are dead, have claims and can be relaunched: those that Fairway launched and that were not relaunched yet.
+/// The dead sessions that have claims and can be relaunched: Fairway launched them, and they were not relaunched yet.
 pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
     let mut found = Vec::new();
     for (session, judged) in judge_claimants(app, None, None)? {
@@ -112,8 +112,8 @@ pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
     Ok(found)
 }
 
-/// Gives up a session of another host, and its relaunches there, and makes the worktree of its lane on this host. What git cannot do
-/// changes no session.
+/// Makes the worktree of a session's lane on this host, and gives up the session and its relaunches on the other host. When git
+/// fails, no session is changed.
 fn bring_here(app: &App, of: &Session) -> Result<Vec<String>> {
     let is_elsewhere = |session: &Session| !session.status.is_final() && !session_process::is_local(session);
     let now = app.store_for_reading()?.time(app.env.now())?;
@@ -176,7 +176,8 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
     Ok(dead)
 }
 
-/// Checks that the request has what the launch had of its own.
+/// Checks that the request has the program and the variables that were given only to the first launch, because they are not
+/// stored.
 fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result<()> {
     let own = app.read(|tx| Ok(launch_parts::own_parts(tx, of)?))?;
     let command = own.command && request.command.is_none();
@@ -265,7 +266,7 @@ fn plan(
     Ok(plan)
 }
 
-/// The conversation to resume, or a note that says why there is none.
+/// The conversation to resume, or a note that says why none is resumed.
 fn conversation(
     app: &App,
     of: &Session,
@@ -294,7 +295,7 @@ fn conversation(
     }
 }
 
-/// The tasks that the session will continue, but those in review.
+/// The tasks that the session will continue, without those in review.
 fn held_tasks(app: &App, of: &Session) -> Result<Vec<TaskId>> {
     let held = app.read(|tx| claim::held_by(tx, &purpose::predecessors(tx, of)?))?;
     Ok(held.into_iter().filter(|task| task.state.status() != TaskStatus::Review).map(|task| task.id).collect())

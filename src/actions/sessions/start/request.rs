@@ -7,7 +7,6 @@ use crate::{
     domain::{LaneName, Role, id::Label, sandbox::SandboxClass},
 };
 
-/// A request to start a session on a task.
 #[derive(Debug, Clone)]
 pub struct StartRequest {
     /// The description of a new task.
@@ -24,7 +23,6 @@ pub struct StartRequest {
     pub structured: bool,
     /// Additional environment variables; an empty value unsets.
     pub env: BTreeMap<String, String>,
-    /// The program.
     pub command: Option<CommandSpec>,
     /// Text for the first prompt, after Fairway's own.
     pub prompt: Option<String>,
@@ -33,8 +31,7 @@ pub struct StartRequest {
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
     pub hooks: &'static dyn ProviderHooks,
-    /// Whether the task is claimed.
     pub claims: bool,
-    /// How long it waits for what becomes of the first prompt.
+    /// How long the start waits for the delivery of the first prompt.
     pub watch: PromptWatch,
 }

@@ -1,4 +1,4 @@
-//! The task of a start: one that exists, or a title.
+//! The task of a start: an existing one, or a title.
 
 use anyhow::Result;
 
@@ -14,18 +14,17 @@ use crate::{
 /// The task of a start.
 #[derive(Debug, Clone)]
 pub(super) enum Subject {
-    /// It exists.
     Known(Box<Task>),
-    /// It is added.
+    /// The task is to be added.
     New(Box<TaskFields>),
 }
 
-/// The task that an argument means: text with a space is a title, other text an id. The title of an open task means that task,
-/// so that a repeat of an interrupted start goes on with it. `body` describes a new task.
+/// Finds the task that an argument names: text with a space is a title, any other text an id. The title of an open task names
+/// that task, so that repeating an interrupted start continues with it. `body` describes a new task.
 ///
 /// # Errors
-/// `not_found`, with similar ids; `ambiguous` when several open tasks have the title; `invalid_value`; `usage` for the description of
-/// a task that exists and has another one.
+/// `not_found`, with similar ids; `ambiguous` when several open tasks have the title; `invalid_value`; `usage` for the
+/// description of a task that exists and has another one.
 pub(super) fn find(app: &App, argument: &str, body: Option<&str>) -> Result<Subject> {
     let subject = named(app, argument, body)?;
     if let (Subject::Known(task), Some(body)) = (&subject, body)

@@ -20,11 +20,11 @@ use super::{
     task_lane,
 };
 
-/// Starts a session on a task, which an id or a title names. Notes also come with a failure.
+/// Starts a session on a task, which `argument` names by id or title. `notes` is filled even when the start fails.
 ///
 /// # Errors
-/// Those of a claim and a launch, before anything is made. After a failed launch the session is `failed`, its claim is
-/// released and a lane that was added is removed; a task that was added stays. `inside_session`.
+/// Those of a claim and a launch, before anything is made. After a failed launch the session is `failed`, its claim is released
+/// and a lane that was added is removed; a task that was added stays. `inside_session`.
 pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !record::is_unfinished(answer)) {
@@ -58,7 +58,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     launched
 }
 
-/// The commands that do the same as [`start`]. Writes nothing.
+/// Lists the commands that together do the same as [`start`]. Writes nothing.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
     inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     let subject = requested_task::find(app, argument, request.body.as_deref())?;

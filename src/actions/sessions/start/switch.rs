@@ -1,5 +1,5 @@
-//! Switching a live session between its structured form and its agent's own terminal, at the end of a turn: same session, same
-//! conversation, same claims.
+//! Switching a live session between a structured one and one in its agent's own terminal, at the end of a turn. It stays the
+//! same session, with its conversation and claims.
 
 use std::{
     path::{Path, PathBuf},
@@ -36,26 +36,25 @@ use crate::{
     os::poll_until,
 };
 
-/// The backend for the agent's terminal where nothing else is configured.
+/// The backend for the agent's terminal when no other one is configured.
 const TERMINAL_BACKEND: &str = "tmux";
-/// The marks of the transcripts of a session that has switched.
+/// The endings of the transcripts of a session that has switched.
 const TERMINAL_MARK: &str = ".terminal.log";
 const STRUCTURED_MARK: &str = ".structured.log";
-/// How long a terminal may tell no activity before its turns count as unknown.
+/// How long a session in a terminal may report no activity before it is unknown whether a turn runs.
 const UNKNOWN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a turn may take whose end is awaited.
+/// How long the switch waits for the end of a turn.
 const TURN_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How often the activity of a session in a terminal is looked at.
+/// How often the activity of a session in a terminal is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The way in which a session is to go on.
+/// The form in which a session is to continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchTo {
     Terminal,
     Structured,
 }
 
-/// A request to switch a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SwitchRequest {
     pub to: SwitchTo,
@@ -87,7 +86,7 @@ impl SwitchTo {
 /// Switches a session. Waits for the end of its turn. When the other program does not start, the earlier one is started again.
 ///
 /// # Errors
-/// `session_final`, `session_gone`, `session_mismatch`; `usage` when the conversation cannot go on there; as a launch;
+/// `session_final`, `session_gone`, `session_mismatch`; `usage` when the conversation cannot continue there; those of a launch;
 /// `inside_session`.
 pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
@@ -127,7 +126,7 @@ pub fn switch(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<Answ
     }
 }
 
-/// Whether a session is structured.
+/// Whether a session runs without a terminal, in the backend `acp`.
 ///
 /// # Errors
 /// `not_found`.
@@ -135,17 +134,17 @@ pub fn is_structured(app: &App, id: &SessionId) -> Result<bool> {
     Ok(app.read(|tx| lookup::session(tx, id))?.is_structured())
 }
 
-/// Whether a session can be switched, as far as that is known without a try.
+/// Checks that a session can be switched, as far as that is known without trying it.
 ///
 /// # Errors
-/// As [`switch`].
+/// Those of [`switch`].
 pub fn check(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<()> {
     inside_session::refuse_unless_role(app, "session structured", &app.settings.sessions.may_start)?;
     let of = app.read(|tx| lookup::session(tx, id))?;
     plans(app, &of, request).map(|_| ())
 }
 
-/// The plans of the other program, and of the present one should the other one fail.
+/// The plans of the other program, and of the present one in case the other one fails.
 fn plans(app: &App, of: &Session, request: &SwitchRequest) -> Result<(LaunchPlan, LaunchPlan)> {
     let own = app.read(|tx| Ok(launch_parts::own_parts(tx, of)?))?;
     if own.command || !own.env.is_empty() {
@@ -222,7 +221,7 @@ fn current_transcript(of: &Session) -> PathBuf {
     of.transcript.as_ref().map_or_else(usual, PathBuf::from)
 }
 
-/// The transcript of the other form: its own file, so that neither is in the middle of the other one.
+/// The transcript of the other form, a file of its own, so that the two are not mixed.
 fn other_transcript(of: &Session, to: SwitchTo) -> PathBuf {
     let current = current_transcript(of);
     let text = current.to_string_lossy();
@@ -237,7 +236,7 @@ fn other_transcript(of: &Session, to: SwitchTo) -> PathBuf {
     }
 }
 
-/// Waits for the end of the turn.
+/// Waits for the end of the turn, or ends it.
 fn await_turn(app: &App, of: &Session, cancels: bool) -> Result<()> {
     if of.is_structured() {
         let state = of.adapter_state.clone().map(|dir| (vars::FAIRWAY_ADAPTER_STATE.to_owned(), dir));

@@ -1,4 +1,4 @@
-//! The lane of a start: a named one, that of the task or the role, or one of the task's own with a worktree.
+//! The lane of a start: the requested one, that of the task or of the role, or the task's own lane with a worktree.
 
 use anyhow::Result;
 
@@ -23,7 +23,7 @@ pub(super) struct TaskLane {
 }
 
 impl TaskLane {
-    /// This place, once the lane is there.
+    /// Reads the lane again, after it was added.
     ///
     /// # Errors
     /// `not_found` when it was removed meanwhile.
@@ -33,16 +33,16 @@ impl TaskLane {
     }
 }
 
-/// The name of a task's own lane: the task's id, in the alphabet of lanes.
+/// The name of a task's own lane: the task's id with `-` for `.`, because a lane's name has no dots.
 pub(super) fn own_name(task: &Task) -> Result<LaneName, Refusal> {
     Ok(LaneName::parse(&task.id.as_str().replace('.', "-"))?)
 }
 
-/// The lane for a task. One that an earlier start of the task has added is used again.
+/// Chooses the lane of a task. A lane that an earlier start of the task has added is used again.
 ///
 /// # Errors
-/// `not_found` for a lane that does not exist; `lane_elsewhere`; `no_worktree` without a repository; `git_failed` and `not_found`
-/// when no worktree can be made.
+/// `not_found` for a lane that does not exist; `lane_elsewhere`; `no_worktree` without a repository; `git_failed` and
+/// `not_found` when no worktree can be made.
 pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<TaskLane> {
     let of_role = || app.settings.role(request.role.as_ref().or(task.fields.role.as_ref())?).lane;
     let named = request.lane.clone().or_else(|| task.fields.lane.clone()).or_else(of_role);
@@ -64,7 +64,7 @@ pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<Tas
     }
 }
 
-/// Adds the lane and its worktree, if it is new. Returns whether it did.
+/// Adds the lane and its worktree, if it is new. Returns whether it was added.
 pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
     if !place.is_new {
         return Ok(false);
@@ -77,7 +77,7 @@ pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
     }
 }
 
-/// Removes the lane again, with branch and worktree, unless there is work in it.
+/// Removes the lane again, with its branch and worktree, unless it contains work. A note says which.
 pub(super) fn unmake(app: &App, place: &TaskLane, notes: &mut Vec<String>) {
     let name = &place.lane.name;
     notes.push(match rm::rm(app, name) {

@@ -12,7 +12,6 @@ pub(super) fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// An I/O error on a file that `doctor` repairs.
 pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
     StoreError::io(path.display().to_string(), error).into()
 }

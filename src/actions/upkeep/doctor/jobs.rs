@@ -23,7 +23,7 @@ use crate::{
 /// The maximum number of findings of one kind.
 const MAX_PER_KIND: usize = 20;
 
-/// Findings about jobs, and their number.
+/// Findings about jobs and their output, and a note with the number and size of all jobs.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let known: BTreeMap<JobId, JobStatus> = jobs::all(tx)?.into_iter().collect();

@@ -1,4 +1,4 @@
-//! Landings that were interrupted and that no command has completed yet, and bases that are not those of the other hosts.
+//! Landings that were interrupted and not completed yet, and bases that differ from those of the other hosts.
 
 use anyhow::Result;
 

@@ -16,17 +16,17 @@ use crate::{
     domain::finding::{Finding, Severity},
 };
 
-/// How long before its end a certificate becomes a finding.
+/// How long before its end a certificate is reported.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// Whether a file of the state directory is judged here: another mode alone does not mend one that others could have read or
-/// written.
+/// Whether this module checks the file `name` of the state directory. Correcting the mode of such a file is not enough: others
+/// may have read or changed it already.
 pub(super) fn judges(name: &str) -> bool {
     [devices::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
         || name == certificate_file::FILE
 }
 
-/// Findings about the paired devices and the certificate.
+/// Findings when the file of paired devices cannot be used, and when the certificate cannot be used or ends soon.
 pub(super) fn find(app: &App) -> Vec<Finding> {
     let devices = DeviceFile::of(&app.project).read().err().map(|error| {
         let failure = errors::classify(&error);

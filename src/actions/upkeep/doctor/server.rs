@@ -21,11 +21,11 @@ use crate::{
     },
 };
 
-/// The largest difference of two clocks that is no finding.
+/// The largest difference between two clocks that is not reported.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
-/// The used share of the server's connections that is a finding, in percent.
+/// The used share of the server's connections from which on it is reported, in percent.
 const MANY_CONNECTIONS: i64 = 80;
-/// The version of a host that was silent for longer is not judged.
+/// How long a host may be silent before its version is no longer compared.
 const VERSION_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Findings of the server and of its hosts; none for a store in a file.

@@ -35,7 +35,7 @@ pub(super) fn key(need: &NeedView) -> String {
     format!("{}#{}", need.id, digest.get(..12).unwrap_or_default())
 }
 
-/// The document of one item, or the summary of several. One item has its actions, if the sink is to have them.
+/// The document of one item, or the summary of several. The document of one item has its actions, if the sink is set to get them.
 pub(super) fn of_items(app: &App, sink: &SinkSettings<'_>, needs: &[&NeedView]) -> NotificationView {
     let items: Vec<NeedView> = needs.iter().map(|need| masked(need)).collect();
     let name = &app.settings.project.name;
@@ -115,8 +115,8 @@ fn short(line: &str) -> String {
 /// The path of the page at which a token answers.
 const PATH: &str = "answer";
 
-/// The actions of an item; none without a server that has the page. `is_whole` says whether the notification has the item's whole
-/// line. A notification without its actions is better than none: what fails here is not told.
+/// The actions of an item; none without a server that has the page, and none when they cannot be made, because a notification
+/// without actions is better than no notification. `is_whole` says whether the notification has the item's whole line.
 pub(super) fn of_item(app: &App, need: &NeedView, is_whole: bool) -> Vec<NotificationActionView> {
     let Some(page) = ShownPage::read(&app.project.runtime_dir()) else { return Vec::new() };
     make(app, &page, need, is_whole).unwrap_or_default()
@@ -150,8 +150,8 @@ fn make(app: &App, page: &ShownPage, need: &NeedView, is_whole: bool) -> Result<
     Ok(views)
 }
 
-/// Whether the item's line tells all that the person decides about; `None` for an action that is about more than what is stored. To
-/// deny needs no more than the line.
+/// Whether the item's line shows all that the person decides about; `None` when even the store has only a part of it, so that
+/// allowing is not offered.
 fn is_told(app: &App, need: &NeedView, action: AnswerAction) -> Result<Option<bool>> {
     if action != AnswerAction::Allow || need.kind != NeedKind::Approval.as_str() {
         return Ok(Some(true));

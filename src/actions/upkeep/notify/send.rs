@@ -22,7 +22,7 @@ use crate::{
     wire::{BoardView, NeedView, SentView},
 };
 
-/// How long after the time limit of its sink a claim of an item ends.
+/// How long the claim of an item lasts beyond the time limit of its sink.
 const LEASE_MARGIN: Duration = Duration::from_secs(30);
 
 /// The sinks that a sender can reach.
@@ -51,8 +51,7 @@ pub struct SendReport {
     pub untrusted: Option<String>,
 }
 
-/// Refuses a configuration without a sink that a sender with these outlets can use, and one that is not trusted to run its
-/// program.
+/// Refuses to send when the configuration has no sink that these outlets can reach, or is not trusted to run the sink's program.
 ///
 /// # Errors
 /// `usage`, `untrusted`.
@@ -152,7 +151,8 @@ fn send(
     report.held = count_held(app)?;
     report.next = [after.next, source.cache.next_change()].into_iter().flatten().min();
     if !after.send.is_empty() {
-        // Another sender's lease or retry ended just now, or a batch was skipped after a failure that a retry time does not cover.
+        // Another sender's lease or retry ended just now, or a batch was skipped after a failure that a retry time does not
+        // cover.
         let soon = app.env.now().plus(Duration::from_secs(1));
         report.next = Some(report.next.map_or(soon, |next| next.min(soon)));
     }
@@ -164,7 +164,7 @@ fn count_held(app: &App) -> Result<usize> {
     Ok(all.iter().filter(|receipt| receipt.state == ReceiptState::Held).count())
 }
 
-/// The end of a quiet window, while it lasts.
+/// The end of the quiet window; `None` outside of it and without one.
 pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Timestamp> {
     let now = app.env.now();
     let window = window.filter(|window| window.contains(now.local_minute()))?;

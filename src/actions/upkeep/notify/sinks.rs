@@ -57,7 +57,7 @@ pub(super) fn time_limit(sink: &SinkSettings<'_>) -> Duration {
     }
 }
 
-/// Sends a notification to a sink. `terminal` is the sender's.
+/// Sends a notification to a sink. The sinks `bell` and `osc` write to `terminal`, which is the sender's.
 pub(super) fn deliver(
     app: &App,
     sink: &SinkSettings<'_>,

@@ -58,7 +58,7 @@ fn own(sink: &SinkSettings<'_>) -> SinkView {
 fn view(item: &str, sink: &SinkSettings<'_>, receipt: Option<&Receipt>) -> ReceiptView {
     let time = |at: Timestamp| at.to_string();
     ReceiptView {
-        // The digest of the words behind it is of no use to a reader.
+        // The digest behind it is of no use to a reader.
         item: item.split('#').next().unwrap_or_default().to_owned(),
         sink: sink.name.to_string(),
         state: receipt.map_or("due", |receipt| receipt.state.as_str()),
@@ -69,7 +69,7 @@ fn view(item: &str, sink: &SinkSettings<'_>, receipt: Option<&Receipt>) -> Recei
     }
 }
 
-/// The receipts of items that were given up.
+/// The receipts of the items that are not sent again after failed attempts.
 pub fn given_up(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Receipt>> {
     let all = notifications::all(tx)?;
     Ok(all.into_iter().filter(|receipt| is_given_up(receipt, now)).collect())

@@ -34,11 +34,11 @@ use crate::{
 /// The limits of the delay after a wake-up, in which further changes are collected for one round.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// While changes come without a pause, rounds use at most one part in this many of a core.
+/// While changes come without a pause, rounds use at most this part of a core: one divided by this number.
 const SHARE: u32 = 40;
-/// The longest wait for a time: clocks are set, and computers sleep.
+/// The longest time to wait at once, because clocks are set and computers sleep.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
-/// The delay after the store could not be used for a moment.
+/// The delay after the store was busy.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
 
 /// Sends what is due, and waits: for a change of the store, for the end of a live session's process, and for the time at which
@@ -108,7 +108,7 @@ fn wait(waiter: &ChangeWaiter, processes: &[OwnedFd], limit: Option<Duration>) -
     }
 }
 
-/// Descriptors that tell of the end of each live session's process on this host.
+/// Descriptors that become readable when the process of a live session on this host ends.
 fn live_processes(app: &App) -> Result<Vec<OwnedFd>> {
     let live = app.read(|tx| Ok(sessions::live(tx)?))?;
     let local = live.iter().filter(|session| session_process::is_local(session));
@@ -124,9 +124,9 @@ fn live_processes(app: &App) -> Result<Vec<OwnedFd>> {
 /// The delay after a failure, such as a configuration with an error.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// Starts a thread that sends to the sinks `desktop` and `command` until the process ends. `warn` gets a sentence for each problem.
-/// An item that is claimed when the process ends is sent by the next sender. Keep the answer until then: it removes the file by
-/// which the thread is woken.
+/// Starts a thread that sends to the sinks `desktop` and `command` until the process ends. `warn` gets a message for each
+/// problem. When the process ends with a claimed item, the next sender sends it. The caller must keep the returned value until
+/// then: dropping it removes the file through which the thread is woken.
 pub fn send_in_background(
     app: &App,
     hook_providers: Vec<&'static str>,

@@ -18,7 +18,7 @@ pub(super) fn keep_newest(hits: &mut Vec<Hit>, limit: usize) {
     hits.truncate(limit);
 }
 
-/// A hit without task, session, lane and place.
+/// A hit whose task, session, lane and actor the caller fills in.
 pub(super) fn view(kind: SearchKind, id: String, at: Timestamp, field: &str, found: MatchExcerpt) -> SearchHitView {
     SearchHitView {
         kind: kind.as_str(),

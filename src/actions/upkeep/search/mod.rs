@@ -38,8 +38,8 @@ pub struct SearchResult {
     pub unreadable: Vec<String>,
 }
 
-/// Searches. Nothing is kept in memory but the hits. A session does not find messages to people: their inbox is not shown to a
-/// session either.
+/// Searches tasks, messages and transcripts. Only the hits are kept in memory. A session does not find messages to people,
+/// because their inbox is not shown to a session either.
 ///
 /// # Errors
 /// `invalid_value` for the text or the limit; errors of the store.

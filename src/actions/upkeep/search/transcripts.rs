@@ -25,7 +25,7 @@ use crate::{
 /// The longest line that is read, in bytes; the rest of a longer one is not searched.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// The keys whose values are no text of a conversation.
+/// The keys of a JSON line whose values are not searched, because they are not text of the conversation.
 const NO_TEXT: &[&str] = &[
     "cwd",
     "encrypted_content",
@@ -51,8 +51,8 @@ struct Transcript<'a> {
     changed_at: Timestamp,
 }
 
-/// Adds the hits in the transcripts, those of the files that were changed last first. A file that was last changed before all of
-/// `limit` hits is not read.
+/// Adds the hits in the transcripts, starting with the file that was changed last. A file that was last changed before all of
+/// `limit` hits is not read. A file that cannot be read is added to `unreadable`, with the reason.
 pub(super) fn search(
     app: &App,
     rows: &[TranscriptRow],

@@ -19,10 +19,10 @@ use crate::{
     store::StoreError,
 };
 
-/// The section of the lines.
+/// The section of the configuration with the place of the store.
 const SECTION: &str = "store";
 
-/// Refuses an address on a command line that holds a password or is none; in a build without PostgreSQL every other one too.
+/// Refuses an address on a command line that is invalid or holds a password. A build without PostgreSQL refuses every address.
 ///
 /// # Errors
 /// `password_in_arguments`, `store_address`, `no_postgres`.
@@ -34,8 +34,8 @@ pub fn check_argument(url: &str) -> Result<(), StoreError> {
     if cfg!(feature = "postgres") { Ok(()) } else { Err(StoreError::NoPostgres) }
 }
 
-/// Writes that the store is on this server: the engine into the committed file, the address without its password into the
-/// local one. Texts that were trusted are trusted with this change. Returns the changed files.
+/// Writes to the configuration that the store is on this server: the engine into the committed file, the address without its
+/// password into the local one. Files that were trusted stay trusted. Returns the changed files.
 pub fn point_to_server(env: &Env, project: &Project, url: &str) -> Result<Vec<PathBuf>> {
     let url = without_password(url);
     change(
@@ -45,7 +45,7 @@ pub fn point_to_server(env: &Env, project: &Project, url: &str) -> Result<Vec<Pa
     )
 }
 
-/// Writes that the store is in a file. Texts that were trusted are trusted with this change. Returns the changed files.
+/// Writes to the configuration that the store is in a file. Files that were trusted stay trusted. Returns the changed files.
 pub fn point_to_file(env: &Env, project: &Project) -> Result<Vec<PathBuf>> {
     change(env, project, &[(config_file(project), "engine", Some("sqlite")), (local_file(project), "url", None)])
 }

@@ -1,4 +1,4 @@
-//! The store as a whole: what it is, and moving it between a file and a server.
+//! The store as a whole: describing it, and moving it between a file and a server.
 
 use anyhow::Result;
 
@@ -17,7 +17,7 @@ use crate::{
 pub mod config;
 pub mod copy;
 
-/// The store of this project. Writes nothing.
+/// Describes the store of this project. Writes nothing.
 ///
 /// # Errors
 /// Errors of the store. A server without the project's schema, or with another version of it, is no error.
@@ -78,7 +78,8 @@ pub fn migrate(app: &App) -> Result<Answer> {
     Answer::new(&StoreMigrationView { schema_version: version, before }, version, line)
 }
 
-/// Makes every epoch that was given out before invalid, and lifts the number of the newest event by a leap.
+/// Prepares the store after its server was restored from a backup: makes every earlier epoch invalid, and raises the number of
+/// the newest event above those that may have been used since the backup.
 ///
 /// # Errors
 /// `not_found` while there is no store; errors of the store.

@@ -16,7 +16,7 @@ use crate::{
 /// The longest text, in bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;
 
-/// A recorded session's terminal, shown by its transcript.
+/// A session's terminal, whose screen is computed from its transcript.
 struct RecordedTerminal<'a> {
     dir: &'a SessionDir,
 }
@@ -35,11 +35,12 @@ impl Terminal for RecordedTerminal<'_> {
     }
 }
 
-/// Pastes a text into a session and submits it; returns once it is typed. A session that is not there is no failure. Returns
-/// the sign of the question on its screen, if that is one of the caller's questions: nothing was submitted then.
+/// Pastes a text into a session, submits it, and returns once it was typed. When the screen shows one of the caller's questions
+/// (`FAIRWAY_QUESTIONS`), nothing is submitted, and the text by which the question was recognized is returned. A session that
+/// does not exist is no error.
 ///
 /// # Errors
-/// When the text is too long, or the program does not take it in time.
+/// When the text is too long, or the program does not accept it in time.
 pub fn submit_text(env: &Env, name: &str, from: impl Read) -> Result<Option<String>> {
     let text = sanitize_paste::sanitize_paste(&read_limited("the text", from, MAX_TEXT_BYTES)?);
     let (dir, questions) = (session_dir(env, name)?, questions(env));
@@ -61,7 +62,7 @@ pub fn submit_text(env: &Env, name: &str, from: impl Read) -> Result<Option<Stri
     }
 }
 
-/// Presses keys in a session, by their names. A session that is not there is no failure.
+/// Presses keys in a session, given by names such as `Enter` or `C-c`. A session that does not exist is no error.
 pub fn press_keys(env: &Env, name: &str, keys: Vec<String>) -> Result<()> {
     Ok(plumbing::have_typed(&session_dir(env, name)?, &KeyboardInput::Keys(keys))?)
 }

@@ -1,4 +1,4 @@
-//! Looking at a session from outside: does it live, what runs in it, what has it printed, and when.
+//! Queries about a session: whether it is alive, which programs run in it, and its output.
 
 use std::{
     fs,
@@ -21,12 +21,13 @@ use crate::{
 /// The longest list of names, in bytes.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// Whether a session's root process lives.
+/// Whether a session's root process is alive.
 pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_alive()?)
 }
 
-/// Whether one of the programs whose names are read, one a line, runs in a session; with no name, whether it lives.
+/// Reads program names from `from`, one a line, and returns whether one of them runs in a session. Without names: whether the
+/// session is alive.
 pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     let text = read_limited("the list of names", from, MAX_LIST_BYTES)?;
     let names = String::from_utf8_lossy(&text);
@@ -34,23 +35,26 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     Ok(session_dir(env, name)?.has_program(&names)?)
 }
 
-/// The live sessions whose names begin so, sorted; with a file's name only those whose directory holds one.
+/// The names of the live sessions that begin with `prefix`, sorted. With a file name in `with`, only those of sessions whose
+/// directory has that file.
 pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
     Ok(SessionDir::list_running(&state_dir(env)?, prefix, with)?)
 }
 
-/// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
+/// The last lines of a session's transcript, unchanged; all of them when `lines` is 0 or less. Empty for a session that does not
+/// exist.
 pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
     let path = session_dir(env, name)?.transcript_path()?;
     Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
-/// The last lines that the terminal of a session shows and has shown, all for 0 or less. Nothing for one that is not there.
+/// The last lines of the scrollback and screen of a session's terminal; all of them when `lines` is 0 or less. Empty for a
+/// session that does not exist.
 pub fn peek_screen(env: &Env, name: &str, lines: i64) -> Result<String> {
     Ok(session_dir(env, name)?.screen_text(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
-/// Forgets the lines that were scrolled off the screen of a session. One that is not there is no failure.
+/// Forgets the lines that were scrolled off a session's screen. A session that does not exist is no error.
 pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.clear_scrollback()?)
 }
@@ -65,17 +69,18 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
     Ok(found.map(|found| Timestamp::from_millis(found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000)))
 }
 
-/// Shows the end of what a session has printed and what follows, until it ends or the reader behind `stream` goes away.
+/// Passes the end of a session's output, and everything that follows, to `see` until the session ends or the reader closes
+/// `stream`.
 pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> ReaderState) -> Result<()> {
     Ok(session_dir(env, name)?.follow(stream, see)?)
 }
 
-/// Whether any process follows the session.
+/// Whether any process follows the session's output.
 pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_followed()?)
 }
 
-/// The facts that a script needs of a session that it makes.
+/// The facts about a session that a script needs to create it in a multiplexer.
 #[derive(Debug)]
 pub struct SessionInfo {
     /// The terminal's size, as asked for or by default.
@@ -84,11 +89,12 @@ pub struct SessionInfo {
     pub transcript: PathBuf,
     /// Where the program starts.
     pub working_dir: PathBuf,
-    /// The session's private directory. Its name consists of ASCII letters and digits, `_`, `-` and `%` and is unique to the session.
+    /// The session's private directory. Its name consists of ASCII letters and digits, `_`, `-` and `%` and is unique to the
+    /// session.
     pub session_dir: PathBuf,
 }
 
-/// The facts that a script needs of a session that was unpacked.
+/// Reads the facts about a session from its directory; an error when its start configuration was not unpacked there.
 pub fn info(env: &Env, name: &str) -> Result<SessionInfo> {
     let dir = session_dir(env, name)?;
     let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;

@@ -1,4 +1,4 @@
-//! Values that are kept with a session.
+//! Values that are stored with a session.
 
 use std::io::Read;
 
@@ -10,21 +10,21 @@ use crate::env::Env;
 /// The longest value, in bytes.
 const MAX_VALUE_BYTES: u64 = 1 << 20;
 
-/// A value, byte by byte: one that was kept, else one of the environment that the session was started with.
+/// A value that was stored with the session, else the variable of its start environment; `None` when the key is unset.
 pub fn get(env: &Env, name: &str, key: &str) -> Result<Option<Vec<u8>>> {
     Ok(session_dir(env, name)?.value(key)?)
 }
 
-/// Keeps a value; without such a session it does nothing.
+/// Stores the value that `from` contains. Does nothing when the session does not exist.
 ///
 /// # Errors
-/// When it is too long, or cannot be kept.
+/// When the value is too long.
 pub fn set(env: &Env, name: &str, key: &str, from: impl Read) -> Result<()> {
     let value = read_limited("the value", from, MAX_VALUE_BYTES)?;
     Ok(session_dir(env, name)?.set_value(key, &value)?)
 }
 
-/// Forgets a value; without such a session it does nothing.
+/// Unsets a value, even one of the start environment. Does nothing when the session does not exist.
 pub fn remove(env: &Env, name: &str, key: &str) -> Result<()> {
     Ok(session_dir(env, name)?.unset_value(key)?)
 }

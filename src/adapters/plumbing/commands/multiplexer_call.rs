@@ -1,4 +1,5 @@
-//! Calling a multiplexer for a script: its server must inherit nothing, and must not be waited for when it is frozen.
+//! Calls of a multiplexer for a script: its server must inherit nothing from the caller, and a frozen server must not block the
+//! caller.
 
 use std::{
     collections::BTreeMap,
@@ -21,16 +22,16 @@ use crate::{
     },
 };
 
-/// The environment tag of a multiplexer's server; ending a session does not end processes with it.
+/// The run id in the environment of a multiplexer's server: the end of a session must not end the server.
 const SERVER_TAG: &str = "server";
 
-/// The variables that a multiplexer sets in its own panes; a server that is started inside one must not know of it.
+/// The variables that a multiplexer sets in its own panes. A server that is started inside a pane must not get them.
 const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"];
 
-/// The longest text that a multiplexer is given, in bytes.
+/// The longest text for a multiplexer's stdin, in bytes.
 const MAX_STDIN_BYTES: u64 = 8 << 20;
 
-/// How long others may ask before us.
+/// How long to wait while other processes have the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The caller's environment without anything of a session or a pane.
@@ -43,25 +44,24 @@ fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     around
 }
 
-/// Becomes a command that starts a multiplexer's server: nothing of a session in its environment, and no descriptor of the
-/// caller. Returns only when that fails.
-///
-/// # Errors
-/// Why it failed.
+/// Replaces this process with a command that starts a multiplexer's server, without the variables of a session and without the
+/// caller's descriptors. Returns only when that fails.
 pub fn exec_clean(env: &Env, words: &[OsString]) -> Result<()> {
     Err(exec::replace_process(words, &clean_env(env)).into())
 }
 
-/// The turn to ask a server that answers one at a time only, held until it is dropped; `None` when it did not come.
+/// Locks `file` for a call of a server that can answer only one caller at a time. `None` when other processes kept it locked for
+/// too long.
 pub fn acquire_lock(file: &Path) -> io::Result<Option<FileLock>> {
     FileLock::acquire_within(file, LOCK_TIMEOUT)
 }
 
-/// Runs a command of a multiplexer, as bare, for at most so long, and keeps what it says; `None` when there is no such
-/// program. Its streams are pipes of our own: a server that inherits one and does not answer would block the reader.
+/// Runs a multiplexer's command in an environment without a session's variables, for at most `limit`, and captures its output.
+/// `None` when there is no such program. The streams are pipes of this process: a server that inherits the caller's and does not
+/// answer would block their reader.
 ///
 /// # Errors
-/// When it cannot be started, or the text for it is too long.
+/// When the program cannot be started, or the text for its stdin is too long.
 pub fn call_with_timeout(
     env: &Env,
     words: &[OsString],

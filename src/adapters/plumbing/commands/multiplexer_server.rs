@@ -17,12 +17,12 @@ use crate::{
     os::{command::Program, executable, process::ProcessKey, process_tree, pty, terminal::Size},
 };
 
-/// How long a server may take to end when it is told to.
+/// How long a server may take to end after a signal.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long a command may take that is shown a terminal.
+/// How long a command in an offscreen terminal may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The place of a session's server; its directory is made.
+/// Returns the address of a session's own server and creates the directory for its sockets.
 pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
     let server = address(env, program, name, neighbours)?;
     server.create_dir()?;
@@ -38,8 +38,8 @@ fn address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Resul
     Ok(ServerAddress::of(&env.cwd.join(state_dir(env)?), program, &name, neighbours))
 }
 
-/// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or another process
-/// is just starting it, its server is left alone.
+/// Ends the processes that remain of a session's server, even frozen ones, and removes its sockets. Does nothing while the
+/// session is alive or another call is starting it.
 pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<()> {
     let directory = session_dir(env, name)?;
     if directory.is_alive()? || (directory.is_starting() && !directory.is_started_by_us()) {
@@ -53,7 +53,7 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
     }
     if neighbours == SocketDir::Private {
         let _ = fs::remove_dir_all(&server.dir);
-        // A server elsewhere has the directory around it to itself, too.
+        // A server whose directory is below /tmp has the parent directory to itself, too.
         if server.dir.ends_with(program) {
             let _ = server.dir.parent().map(fs::remove_dir);
         }
@@ -88,7 +88,7 @@ fn stale_sockets(server: &ServerAddress) -> Vec<PathBuf> {
 /// Runs a command in an offscreen terminal until it ends.
 ///
 /// # Errors
-/// When it cannot be started, takes too long or fails: with what it showed.
+/// When the command cannot be started, takes too long or fails; the message then has the text on its screen.
 pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     let first = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let path = env.var_os(vars::PATH);
@@ -105,7 +105,7 @@ pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     Err(io::Error::other(if screen.is_empty() { why } else { format!("{why}: {screen}") }).into())
 }
 
-/// A screen's text on one line: without control sequences, and without drawn blanks.
+/// The text of a screen on one line, without control sequences and repeated blanks.
 fn visible_text(screen: &str) -> String {
     let (mut text, mut characters) = (String::new(), screen.chars().peekable());
     while let Some(character) = characters.next() {

@@ -17,10 +17,10 @@ pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     Ok(Some((dir.is_alive()?, dir.path().to_owned())))
 }
 
-/// The socket of this state directory's private server of a program.
+/// The socket path of the private server that a state directory has for `program`. Creates the directory of the socket.
 ///
 /// # Errors
-/// When its directory cannot be created or other users have access to it.
+/// When the directory cannot be created or is not this user's alone.
 pub fn socket_path(env: &Env, program: &str) -> Result<PathBuf> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {

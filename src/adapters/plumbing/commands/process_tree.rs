@@ -14,12 +14,12 @@ use crate::{adapters::plumbing::TranscriptWriter, env::Env};
 /// How long the last write to the transcript may take.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Ends all processes of a session. A session that does not exist is no failure.
+/// Ends all processes of a session and removes its directory. A session that does not exist is no error.
 pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.kill_tree()?)
 }
 
-/// Like [`kill_tree`], for a script that rolls back its own start. A session that another call has started is not touched.
+/// Like [`kill_tree`], for a script that rolls back its own start: a session that another call has started is left alone.
 pub fn roll_back(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.roll_back()?)
 }

@@ -1,4 +1,5 @@
-//! Typing into a session for a script: the script shows the screen, pastes and presses; what to do when is known here.
+//! Types into a session through its script: the script shows the screen, pastes and presses Enter, and is told here when to do
+//! so.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +26,7 @@ const MAX_TEXT_BYTES: u64 = 4 << 20;
 /// How long a script may take for one step.
 const STEP_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A session's terminal as its script shows it.
+/// A session's terminal, which is operated through its script.
 struct ScriptTerminal<'a> {
     script: PathBuf,
     name: &'a str,
@@ -71,9 +72,9 @@ impl Terminal for ScriptTerminal<'_> {
     }
 }
 
-/// Types a text into a session through its script, one text at a time, and submits it. A session that is not there is no
-/// failure. Returns the sign of the question on its screen, if that is one of the caller's [`FAIRWAY_QUESTIONS`](crate::env::vars::FAIRWAY_QUESTIONS): nothing
-/// was submitted then.
+/// Types a text into a session through its script and submits it. Only one text is typed at a time. When the screen shows one of
+/// the caller's questions ([`FAIRWAY_QUESTIONS`](crate::env::vars::FAIRWAY_QUESTIONS)), nothing is submitted, and the text by
+/// which the question was recognized is returned. A session that does not exist is no error.
 ///
 /// # Errors
 /// When another text is being typed for too long, the text is too long, or the script fails.

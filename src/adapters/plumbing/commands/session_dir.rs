@@ -8,7 +8,8 @@ use crate::{
     env::Env,
 };
 
-/// The directory where the sessions of backend scripts keep their state.
+/// The directory in which backend scripts keep the state of their sessions. An error when the environment names no home
+/// directory.
 pub fn state_dir(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home directory; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_dir(env).ok_or_else(none)

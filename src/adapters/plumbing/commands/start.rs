@@ -21,11 +21,11 @@ use crate::{
 /// The longest start configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// Keeps a start configuration, and the environment around this call, for the program that is to be run; lays files where
-/// it wants them and runs what is to be run before. `warn` is told of what is no failure.
+/// Stores a start configuration and the caller's environment for the session's program, copies the configured files, and runs the
+/// `pre_start` commands. `warn` gets the problems that do not fail the start.
 ///
 /// # Errors
-/// When a live session of that name already exists, or the text is no configuration; then nothing is left.
+/// When a live session of that name already exists, or the configuration is invalid. Nothing of the new session is left then.
 pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)) -> Result<()> {
     let dir = session_dir(env, name)?;
     if name.chars().any(char::is_control) {
@@ -39,16 +39,16 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
             return Err(unreadable(format!("no variable can be called or hold this: {name:?}")).into());
         }
     }
-    // By this mark whatever leaves the tree is found again.
+    // By this variable, processes that leave the process tree are found.
     let run = start.var(vars::FAIRWAY_RUN_ID).map_or_else(|| env.ids.uuid(env.now()).to_string(), str::to_owned);
     start.env.get_or_insert_default().insert(vars::FAIRWAY_RUN_ID.to_owned(), run);
     let directory = env.cwd.join(start.work_dir.as_deref().unwrap_or_default());
     start.transcript = start.transcript.map(|path| directory.join(path).to_string_lossy().into_owned());
     let starter = i32::try_from(std::os::unix::process::parent_id()).ok().and_then(ProcessKey::of);
     let mut around = clean_env(env);
-    // Another orchestrator's session may surround the call as well; what is its own is not this one's.
+    // Another orchestrator's session may surround the call as well; its variables are not for this one.
     around.retain(|name, _| !name.as_encoded_bytes().starts_with(b"GC_"));
-    // But for the state directory: the same script, called from inside, must find the same place.
+    // The state directory is an exception: the same script, called from inside the session, must find it.
     if [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].iter().any(|name| env.var_os(name).is_some()) {
         around.insert(vars::GC_EXEC_STATE_DIR.into(), state_dir(env)?.into());
     }
@@ -56,7 +56,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     dir.create(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = program_env::program_env(&dir, &start, None)?;
-        // The commands that make the directory run where the caller is, before anything is copied into it.
+        // Commands that create the directory run in the caller's directory, before anything is copied.
         let is_there = directory.is_dir();
         let steps = SetupCommands { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
         if is_there {
@@ -77,8 +77,8 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     })
 }
 
-/// Copies a file, or what is in a directory, below the directory where a session's program started. A session that is not there
-/// is no failure; `warn` is told of what cannot be copied.
+/// Copies a file, or the content of a directory, to `to` below a session's working directory. A session that does not exist is no
+/// error; `warn` gets the files that cannot be copied.
 pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
     let dir = session_dir(env, name)?;
     if !dir.is_alive()? {
@@ -103,22 +103,23 @@ pub fn run(
     Ok(plumbing::run_program(env, &session_dir(env, name)?, mode, exited)?)
 }
 
-/// Tells when the exit of a session's program was not recorded.
+/// Reports to `warn` that the exit of a session's program could not be recorded.
 pub(super) fn warn_of_failure(recorded: Result<()>, warn: impl FnOnce(&str)) {
     if let Err(error) = recorded {
         warn(&format!("cannot record the exit of the session's program: {error:#}"));
     }
 }
 
-/// Starts a session's program detached; returns once it was started.
+/// Starts a session's program in a background process and returns once the program was started.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?, false)?)
 }
 
-/// Waits until a session that a script has made is up and ready, runs and types what is to follow; answers with its report.
+/// Waits until the session that a script has created is up and ready, then runs its setup commands and types its first text.
+/// Returns the session's report.
 ///
 /// # Errors
-/// When its program could not be started, or has failed; then nothing is left of it.
+/// When the program could not be started or has failed; nothing of the session is left then.
 pub fn finish_start(
     env: &Env,
     name: &str,

@@ -6,10 +6,7 @@ use anyhow::Result;
 
 use crate::domain::Refusal;
 
-/// Reads to the end.
-///
-/// # Errors
-/// When there are more than `limit` bytes; as the reader fails.
+/// Reads `from` to its end. More than `limit` bytes are an error, in which `what` names the input.
 pub(crate) fn read_limited(what: &'static str, from: impl Read, limit: u64) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     from.take(limit + 1).read_to_end(&mut text)?;

@@ -18,8 +18,8 @@ use crate::{
 /// The longest prompt, in bytes.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
-/// Runs a structured session to its end and returns its agent's exit code. `open_sink` gets the start configuration; `record_exit`
-/// also the exit code, and when it fails, `warn` gets the reason.
+/// Runs a structured session to its end and returns its agent's exit code. `open_sink` gets the start configuration.
+/// `record_exit` gets the exit code as well; when it fails, `warn` gets the reason.
 pub fn run(
     env: &Env,
     name: &str,
@@ -31,28 +31,28 @@ pub fn run(
     Ok(plumbing::run_agent(env, &session_dir(env, name)?, open_sink, exited)?)
 }
 
-/// Starts a structured session detached; returns once the session of its agent is open.
+/// Starts a structured session in a background process and returns once the agent's session is open.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?, true)?)
 }
 
-/// Gives a prompt to the agent: at once when it is idle, else after its turn. A session that is not there is no failure.
+/// Gives a prompt to the agent: at once when it is idle, else after its turn. A session that does not exist is no error.
 ///
 /// # Errors
-/// When the prompt is too long or no UTF-8, or the session does not accept it.
+/// When the prompt is too long or not UTF-8, or the session does not accept it.
 pub fn prompt(env: &Env, name: &str, from: impl Read) -> Result<()> {
     let text = read_limited("the prompt", from, MAX_PROMPT_BYTES)?;
     let text = String::from_utf8(text).map_err(|_| Refusal::invalid("the prompt", "is not valid UTF-8"))?;
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Prompt(text))?)
 }
 
-/// Waits until the agent is idle and nothing waits for it, and has it stay so for half a minute. A session that is not there is no
-/// failure.
+/// Waits until the agent is idle and no prompt waits, then pauses the session for half a minute, so that its conversation can
+/// continue in another process. A session that does not exist is no error.
 pub fn pause(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Pause)?)
 }
 
-/// Ends the turn of the agent. A session that is idle or not there is no failure.
+/// Asks the agent to end its turn. A session that is idle or does not exist is no error.
 pub fn cancel(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Cancel)?)
 }

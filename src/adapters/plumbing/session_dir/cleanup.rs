@@ -19,8 +19,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const ROLL_BACK_GRACE: Duration = Duration::from_millis(500);
 
 impl SessionDir {
-    /// Ends all processes of the session, also those that left its process tree, and removes the directory. A session that
-    /// does not exist is no failure.
+    /// Ends all processes of the session, including those that have left its process tree, and removes the directory. A session
+    /// that does not exist is no error.
     pub fn kill_tree(&self) -> io::Result<()> {
         self.kill_within(GRACE, || true)
     }
@@ -38,7 +38,7 @@ impl SessionDir {
     }
 
     fn kill_within(&self, grace: Duration, is_meant: impl Fn() -> bool) -> io::Result<()> {
-        // Read before the check: the tree of a later session of the name is not taken for the one that is meant.
+        // Read before the check, so that the processes of a later session with this name are not ended instead.
         let (starter, tree) = (self.started_by(), self.tree()?);
         if !self.path.exists() || !is_meant() {
             return Ok(());
@@ -74,7 +74,8 @@ impl SessionDir {
         Ok(())
     }
 
-    /// Ends the start: from now on the name is free when the session dies, and how it was started is forgotten.
+    /// Ends the start: removes the inputs that only the start needed or, when the session has already finished, its transient
+    /// files. From now on the name is free once the session is dead.
     pub fn finish_start(&self) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         match fs::read_to_string(self.file(FINISHED_FILE)) {
@@ -105,7 +106,7 @@ impl SessionDir {
     }
 }
 
-/// The processes of a session: the root with all below it, and all that carry the tag.
+/// The processes of a session: the root process with its descendants, and all processes that have the tag.
 struct Tree {
     root: Option<ProcessKey>,
     tag: Option<String>,

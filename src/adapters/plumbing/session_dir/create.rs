@@ -39,7 +39,7 @@ impl SessionDir {
     /// that it left.
     ///
     /// # Errors
-    /// `already exists` when the session is alive or starting; errors of the file system.
+    /// `already exists` when the session is alive or starting.
     pub fn create(&self, unpacked: &StartFiles<'_>) -> io::Result<()> {
         files::private_dir(&self.state_dir)?;
         let _turn = self.lock_state_dir()?;
@@ -113,11 +113,11 @@ mod tests {
         assert!(unpack(None).is_err());
         dir.set_root(&ProcessKey { started: own.started + 1, ..own.clone() }).unwrap();
         assert!(!dir.is_alive().unwrap());
-        // Still being started by a live process.
+        // A live process is still starting it.
         assert!(unpack(None).is_err());
         dir.finish_start().unwrap();
         unpack(None).unwrap();
-        // Never a signal to what only shares the number.
+        // A process that only has the same pid must never get a signal.
         dir.set_root(&ProcessKey { started: own.started + 1, ..own }).unwrap();
         dir.kill_tree().unwrap();
         dir.kill_tree().unwrap();

@@ -39,7 +39,7 @@ pub const TRANSCRIPT_FILE: &str = "transcript";
 pub(in crate::adapters::plumbing) const VALUES_DIR: &str = "meta";
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A session's directory, there or not.
+/// A session's directory, whether it exists or not.
 #[derive(Debug, Clone)]
 pub struct SessionDir {
     pub(super) state_dir: PathBuf,
@@ -48,27 +48,23 @@ pub struct SessionDir {
 }
 
 impl SessionDir {
-    /// The directory of a session's name, which may be any text without NUL.
+    /// The directory of the session `name`, which may be any text without NUL. Creates nothing.
     pub fn of(state: &Path, name: &str) -> Self {
         Self { state_dir: state.into(), path: state.join(dir_name(name)), name: name.into() }
     }
 
-    /// The directory itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The error for a session that does not exist.
     pub fn not_found(&self) -> io::Error {
         io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name))
     }
 
-    /// The session's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -80,7 +76,7 @@ impl SessionDir {
             .transpose()
     }
 
-    /// The environment of the process that started the session.
+    /// The environment of the process that started the session; empty when it was removed after the start.
     pub fn caller_env(&self) -> io::Result<BTreeMap<OsString, OsString>> {
         let entry = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
@@ -91,7 +87,7 @@ impl SessionDir {
         Ok(text.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// The program's working directory.
+    /// The program's working directory; `/` when none was recorded.
     pub fn work_dir(&self) -> io::Result<PathBuf> {
         Ok(read_optional(&self.file(WORK_DIR_FILE))?.map_or_else(|| "/".into(), |path| OsString::from_vec(path).into()))
     }
@@ -110,7 +106,7 @@ impl SessionDir {
             .unwrap_or_default()
     }
 
-    /// Takes the lock for typing into the session; `None` when it is not free within `limit`.
+    /// Acquires the lock for typing into the session; `None` when it is not free within `limit`.
     pub fn lock_input(&self, limit: Duration) -> io::Result<Option<FileLock>> {
         FileLock::acquire_within(&self.file(INPUT_LOCK_FILE), limit)
     }
@@ -133,13 +129,13 @@ pub(super) fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// A name as the name of one directory; what is too long for a file system is told by its digest.
+/// The name of the directory for a session's name; a digest of it when it is too long for a file system.
 fn dir_name(name: &str) -> String {
     let safe = format!("s-{}", escape_name(name));
     if safe.len() > 200 { format!("l-{}", crate::os::digest::sha256_hex(name.as_bytes())) } else { safe }
 }
 
-/// A text as a unique file name of ASCII letters and digits, `_`, `-` and `%`.
+/// Escapes a text to a unique file name of ASCII letters and digits, `_`, `-` and `%`.
 pub(in crate::adapters::plumbing) fn escape_name(name: &str) -> String {
     let mut safe = String::new();
     for byte in name.bytes() {

@@ -5,8 +5,8 @@ use std::{fs, io, path::Path};
 use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTED_BY_FILE, SessionDir, read_optional};
 
 impl SessionDir {
-    /// Keeps of the start configuration only what is needed as long as the session lives. The caller holds the lock. Answers
-    /// whether there was anything to forget.
+    /// Reduces the start configuration to the part that is needed while the session lives. The caller must have the lock of the
+    /// state directory. Returns whether there was anything to remove.
     pub(super) fn forget_start(&self) -> io::Result<bool> {
         let Some(start) = self.start_config()? else { return Ok(false) };
         let retained = start.without_start();
@@ -20,11 +20,11 @@ impl SessionDir {
         }
     }
 
-    /// Forgets the starts of the sessions in this state directory whose starting process is gone, as after a crash. Answers
-    /// how many there were. With `dry_run` it only counts.
+    /// Removes the inputs that only the start needed from all sessions in this state directory whose starting process is gone, as
+    /// after a crash. Returns the number of these sessions. With `dry_run` it only counts.
     pub fn forget_abandoned_starts(state_dir: &Path, dry_run: bool) -> usize {
         let paths = fs::read_dir(state_dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        // A start that has ended was forgotten then.
+        // A start that has ended has removed them already.
         let unfinished = paths.filter(|path| !path.join(STARTED_BY_FILE).exists());
         let names = unfinished.filter_map(|path| read_optional(&path.join(NAME_FILE)).ok().flatten());
         let dirs = names.filter_map(|name| Some(Self::of(state_dir, std::str::from_utf8(&name).ok()?)));
@@ -43,8 +43,8 @@ impl SessionDir {
         if self.is_start_in_progress() { Ok(false) } else { self.forget_start() }
     }
 
-    /// Whether the start may still read its configuration: its caller is at it, or the root process has not come as far as
-    /// the program.
+    /// Whether the start may still read its configuration: the starting process is alive, or the root process has not started the
+    /// program yet.
     fn is_start_in_progress(&self) -> bool {
         self.is_starting() || (self.program().is_none() && self.is_alive().unwrap_or(true))
     }
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(leaks(), 2);
         assert_eq!(SessionDir::forget_abandoned_starts(&state, false), 1);
         assert_eq!((SessionDir::forget_abandoned_starts(&state, false), leaks()), (0, 0));
-        // What a start that ended keeps is not looked at again.
+        // A session whose start has ended is not examined again.
         dir.kill_tree().unwrap();
         create(&own);
         dir.finish_start().unwrap();

@@ -30,10 +30,10 @@ pub enum StartState {
 }
 
 impl SessionDir {
-    /// Makes this process the session's root.
+    /// Makes the process `own` the session's root process.
     ///
     /// # Errors
-    /// When there is no such session (any more), or it runs already.
+    /// When the session does not exist (any more), or is already running.
     pub fn become_root(&self, own: &ProcessKey) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         if !self.file(START_FILE).exists() {
@@ -45,17 +45,16 @@ impl SessionDir {
         self.set_root(own)
     }
 
-    /// Notes that the program was started.
+    /// Records the program's process, which also marks the program as started.
     pub fn record_program(&self, program: &ProcessKey) -> io::Result<()> {
         self.write_file(PROGRAM_FILE, process_line(program).as_bytes())
     }
 
-    /// The program, once it was started.
+    /// The program's process; `None` before the program was started.
     pub fn program(&self) -> Option<ProcessKey> {
         read_process_key(&self.file(PROGRAM_FILE))
     }
 
-    /// Notes that the program has ended.
     pub fn record_exit(&self, code: i32) -> io::Result<()> {
         self.write_file(EXIT_CODE_FILE, code.to_string().as_bytes())
     }
@@ -65,7 +64,7 @@ impl SessionDir {
         let _ = self.write_file(START_FAILURE_FILE, why.as_bytes());
     }
 
-    /// The state of the start.
+    /// Determines how far the start has come, from the session's files and its root process.
     pub fn start_state(&self) -> StartState {
         let text = |name: &str| fs::read_to_string(self.file(name)).ok();
         if let Some(code) = text(EXIT_CODE_FILE).and_then(|code| code.parse().ok()) {
@@ -89,12 +88,12 @@ impl SessionDir {
         self.write_file(ROOT_FILE, process_line(root).as_bytes())
     }
 
-    /// The root process, once there is one.
+    /// The session's root process; `None` before there is one.
     pub fn root(&self) -> Option<ProcessKey> {
         read_process_key(&self.file(ROOT_FILE))
     }
 
-    /// Whether the session lives.
+    /// Whether the session's root process is alive; an error when that cannot be determined.
     pub fn is_alive(&self) -> io::Result<bool> {
         match self.root().map(|root| root.status()) {
             None | Some(ProcessStatus::Gone(_)) => Ok(false),
@@ -109,26 +108,26 @@ impl SessionDir {
         Ok(!self.is_alive()? || self.file(EXIT_CODE_FILE).exists() || self.program().is_some_and(is_gone))
     }
 
-    /// Whether a start of it still goes on.
+    /// Whether a start is in progress: the process that starts the session is alive.
     pub fn is_starting(&self) -> bool {
         read_process_key(&self.file(STARTER_FILE)).is_some_and(|starter| starter.status() == ProcessStatus::Alive)
     }
 
-    /// The process that started the session, or starts it. Another session of the same name has another one.
+    /// The process that started the session or is starting it. It distinguishes sessions of the same name.
     pub(super) fn started_by(&self) -> Option<ProcessKey> {
         [STARTER_FILE, STARTED_BY_FILE].iter().find_map(|name| read_process_key(&self.file(name)))
     }
 
-    /// Whether it is the call around this process that starts it just now, and not another one after it was stopped.
+    /// Whether the session was started by the call to which this process belongs, and not by a later call for the same name.
     pub fn is_started_by_us(&self) -> bool {
         let starter = read_process_key(&self.file(STARTER_FILE));
-        // One that is gone was a shell in between.
+        // A starting process that is gone was a shell in between.
         starter.is_some_and(|starter| process::is_own_ancestor(&starter) || starter.status() != ProcessStatus::Alive)
             || read_process_key(&self.file(STARTED_BY_FILE)).is_some_and(|starter| process::is_own_ancestor(&starter))
     }
 }
 
-/// A process as a line of text, by which it is known again.
+/// Formats a process as one line from which it can be identified again.
 pub(super) fn process_line(key: &ProcessKey) -> String {
     format!("{} {} {}\n", key.pid, key.started, key.boot)
 }

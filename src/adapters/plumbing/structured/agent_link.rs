@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// How much waits for an agent that does not read its stdin, in bytes.
+/// How much may wait for an agent that does not read its stdin, in bytes.
 const MAX_OUTBOX_BYTES: usize = 32 << 20;
 /// How much of the agent's stderr is kept for the message of a failed start, in bytes.
 const MAX_STDERR_BYTES: usize = 2_000;
 
-/// An agent's process with what is on the way to and from it.
+/// An agent's process, with the data on its way to and from it.
 pub(super) struct AgentLink {
     pub(super) child: DuplexChild,
     reader: FrameReader,
@@ -33,7 +33,6 @@ impl AgentLink {
         Ok(Self { child, reader: FrameReader::default(), outbox: VecDeque::new(), stderr: Vec::new() })
     }
 
-    /// The descriptors to poll.
     pub(super) fn poll_fds(&self) -> Vec<PollFd<'_>> {
         let mut watched = vec![PollFd::new(self.child.running.as_fd(), PollFlags::POLLIN)];
         watched.extend(self.child.outputs().map(|stream| PollFd::new(stream, PollFlags::POLLIN)));
@@ -43,7 +42,8 @@ impl AgentLink {
         watched
     }
 
-    /// Puts a frame on its way, and returns its line. `Err` when the agent does not read.
+    /// Queues a frame for the agent and returns its line for the log. An error when too much waits, because the agent does not
+    /// read.
     pub(super) fn send(&mut self, frame: &Value) -> Result<String, &'static str> {
         let line = frame.to_string();
         self.outbox.extend(line.as_bytes());
@@ -63,8 +63,8 @@ impl AgentLink {
         self.outbox.shrink_to(64 << 10);
     }
 
-    /// Reads what the agent has written: the number of bytes and the frames. `see` gets each line of its stdout with the sign `<`,
-    /// and the bytes of its stderr with `!`.
+    /// Reads the agent's output and returns the number of bytes and the frames. `see` gets each line of stdout with the sign `<`,
+    /// and the bytes of stderr with the sign `!`.
     pub(super) fn read(&mut self, see: &mut dyn FnMut(char, &[u8])) -> (usize, Vec<Result<Frame, &'static str>>) {
         let Self { child, reader, stderr, .. } = self;
         let mut frames = Vec::new();
@@ -88,7 +88,7 @@ impl AgentLink {
         (read, frames)
     }
 
-    /// What it has printed last on its stderr, as text for a person.
+    /// The end of the agent's stderr as readable text, with secrets masked.
     pub(super) fn last_stderr(&self) -> String {
         secrets::mask(ansi::visible_text(&String::from_utf8_lossy(&self.stderr)).trim())
     }

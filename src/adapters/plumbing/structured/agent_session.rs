@@ -1,4 +1,4 @@
-//! The loop of a structured session's supervisor: it reports events to the state machine and carries out its effects. One
+//! The loop of a structured session's supervisor: it reports events to the state machine and carries out its effects. It has one
 //! thread, which blocks in `poll` while nothing happens.
 
 use std::{
@@ -40,11 +40,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Reads that empty a full pipe which has no writer any more.
 const FINAL_READS: u8 = 16;
 
-/// Runs a structured session to its end and answers with its agent's exit code. `open_sink` gets the start configuration and the
-/// agent's environment; `ended` the exit code. A line on stdout says that the session is open.
+/// Runs a structured session to its end and returns its agent's exit code. `open_sink` gets the start configuration; `ended` gets
+/// the exit code as well. This process prints a line on stdout when the session is open.
 ///
 /// # Errors
-/// When there is no such session, it runs already, or the agent cannot be started or opens no session.
+/// When the session does not exist or is already running, the agent cannot be started, or the agent opens no session.
 pub fn run_agent(
     env: &Env,
     dir: &SessionDir,
@@ -72,7 +72,7 @@ struct AgentSession {
     /// The environment tag of the session's processes.
     mark: Option<String>,
     is_ready: bool,
-    /// Why the session cannot go on.
+    /// Why the session cannot continue.
     failure: Option<String>,
     /// When an agent that has closed its stdout is ended.
     exit_due: Option<Instant>,
@@ -137,7 +137,7 @@ impl AgentSession {
         }
     }
 
-    /// An agent that has closed its stdout is about to end, or is of no use.
+    /// An agent that has closed its stdout is expected to exit; after [`EXIT_WINDOW`] it is ended.
     fn check_exit(&mut self) {
         match self.exit_due {
             None if self.link.child.is_stdout_closed() => self.exit_due = Some(Instant::now() + EXIT_WINDOW),
@@ -156,7 +156,7 @@ impl AgentSession {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         process_tree::terminate(GRACE, || process_tree::subtree(own, self.mark.as_deref()))?;
         let code = self.link.child.running.reap()?;
-        // An agent that ends well after a failure has failed all the same.
+        // An agent that exits with 0 after a failure has failed all the same.
         Ok(code.filter(|code| *code != 0).unwrap_or(1))
     }
 

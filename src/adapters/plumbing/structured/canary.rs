@@ -19,14 +19,14 @@ use crate::{
 /// How long the agent's processes have between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A turn that tries an agent.
+/// A turn that tests an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Canary<'a> {
     pub program: Program<'a>,
     /// The mode in which the agent asks.
     pub mode: Option<&'a str>,
     pub prompt: &'a str,
-    /// A text in the command that the prompt asks for.
+    /// A text that is part of the command for which the prompt asks.
     pub sign: &'a str,
     /// The environment entry by which the agent's processes are found.
     pub mark: &'a str,
@@ -34,7 +34,7 @@ pub struct Canary<'a> {
     pub limit: Duration,
 }
 
-/// What the agent has done.
+/// The behaviour of the agent in the turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CanaryReport {
     /// The agent, once its session was open.
@@ -44,15 +44,15 @@ pub struct CanaryReport {
     pub has_asked: bool,
     /// A tool that it ran without asking.
     pub ran_unasked: Option<String>,
-    /// Why the turn has no end.
+    /// Why the turn did not end normally.
     pub failure: Option<String>,
 }
 
 impl Canary<'_> {
-    /// Runs the turn, and ends the agent with all its processes.
+    /// Runs the turn, then ends the agent with all its processes.
     ///
     /// # Errors
-    /// When the agent cannot be started.
+    /// When the agent cannot be started. Failures after that are in the report.
     pub fn run(&self) -> io::Result<CanaryReport> {
         let link = AgentLink::spawn(&self.program)?;
         let root = link.child.running.pid();

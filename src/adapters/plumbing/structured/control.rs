@@ -13,7 +13,7 @@ use crate::{
 const PROMPT_TAG: u8 = b'p';
 const CANCEL_TAG: u8 = b'c';
 const PAUSE_TAG: u8 = b'w';
-/// How long a turn may take whose end is awaited. A caller that goes away before withdraws its request.
+/// How long a pause may wait for the end of a turn. A caller that goes away earlier withdraws its request.
 const TURN_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl ControlRequest for Command {
@@ -43,10 +43,10 @@ impl ControlRequest for Command {
     }
 }
 
-/// Has a structured session do something, and waits until it has accepted that. A session that does not exist is no failure.
+/// Sends a request to a structured session and waits until it was accepted. A session that does not exist is no error.
 ///
 /// # Errors
-/// When the session refuses it or does not answer in time.
+/// When the session refuses the request or does not answer in time.
 pub fn send_request(dir: &SessionDir, command: &Command) -> io::Result<()> {
     control_socket::send_request(dir, command)
 }

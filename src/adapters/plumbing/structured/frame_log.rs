@@ -9,10 +9,10 @@ use std::{
 
 use crate::adapters::plumbing::transcript::Transcript;
 
-/// The size at which the file starts anew, in bytes; the one before it stays beside it as `.1`.
+/// The size at which the file is started anew, in bytes. The previous file is kept beside it as `.1`.
 const MAX_LOG_BYTES: u64 = 16 << 20;
 
-/// The path of the frames of a transcript.
+/// The path of the frame log that belongs to a transcript.
 fn frame_log_path(transcript: &Path) -> PathBuf {
     let mut path = transcript.as_os_str().to_owned();
     path.push(".frames");

@@ -7,9 +7,9 @@ use crate::acp::{PermissionChoice, PermissionRequest, Report};
 /// The answer to a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SinkReply {
-    /// A text that goes before the next prompt.
+    /// A text to put before the next prompt.
     pub context: Option<String>,
-    /// A prompt that goes now.
+    /// A prompt to give to the agent now.
     pub prompt: Option<String>,
     /// A note for the conversation.
     pub note: Option<String>,
@@ -25,10 +25,10 @@ pub enum Judgement {
 
 /// Receives the reports of a structured session, and judges the questions of its agent.
 pub trait StructuredSink {
-    /// Records a fact. A failure is a note of the reply: the session goes on.
+    /// Records a report. A failure becomes a note in the reply, and the session continues.
     fn report(&mut self, report: &Report) -> SinkReply;
 
-    /// Judges whether a tool may run. A failure is a denial.
+    /// Decides whether a tool may run. A failure is a denial.
     fn judge(&mut self, question: u64, request: &PermissionRequest) -> Judgement;
 
     /// A question needs no answer any more.

@@ -36,7 +36,7 @@ impl Top<'_> {
         }
     }
 
-    /// Takes the output of the commands that keys started.
+    /// Reads the output that is ready from the commands that `top` has started, and updates the state with it.
     pub(super) fn read_children(&mut self) {
         let result = self.background.as_mut().and_then(BackgroundCommand::result);
         if result.is_some() {

@@ -1,4 +1,4 @@
-//! Attempts to reach a host that is closed in the proxy: by a text that another reader takes for an open one.
+//! Attempts to reach a host that the proxy does not open, with a text for it that a careless reader takes for an open host.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -10,14 +10,14 @@ use super::targets::{self, Targets};
 /// The variable with the proxy's address.
 const PROXY: &str = "HTTP_PROXY";
 
-/// The address of the proxy; `None` where there is none.
+/// The proxy's address, as the environment names it; `None` when it names none.
 pub fn proxy(to: &Targets) -> Option<SocketAddr> {
     let text = to.vars.get(std::ffi::OsStr::new(PROXY))?.to_str()?;
     text.strip_prefix("http://")?.parse().ok()
 }
 
-/// Speaks to the server outside by a text for its host. Without a proxy the host is the one that the text means to a program
-/// which does not look closely.
+/// Tries to reach the closed server outside through the proxy, with `text` as the host. Without a proxy it connects to `meant`,
+/// the host that a careless program would read from `text`.
 pub fn trick(to: &Targets, name: &str, text: &[u8], meant: &str) -> io::Result<String> {
     let stream = match proxy(to) {
         Some(_) => tunnel(to, text, to.tcp)?,
@@ -26,7 +26,7 @@ pub fn trick(to: &Targets, name: &str, text: &[u8], meant: &str) -> io::Result<S
     say(stream, &format!("{name} {}\n", to.mark))
 }
 
-/// A request in clear text for a host that is closed, with a field that names an open one.
+/// Tries to reach a closed host by an unencrypted HTTP request whose `Host` field names an open one.
 pub fn field(to: &Targets, name: &str) -> io::Result<String> {
     let address: SocketAddr = ([127, 0, 0, 1], to.tcp).into();
     let words = format!("{name} {}", to.mark);
@@ -40,12 +40,12 @@ pub fn field(to: &Targets, name: &str) -> io::Result<String> {
     }
 }
 
-/// A host that is open is reached by a tunnel.
+/// Checks that an open host can be reached through a tunnel of the proxy.
 pub fn reach_open(to: &Targets) -> io::Result<()> {
     say(tunnel(to, b"127.0.0.1", to.opened)?, "tunnel\n").map(drop)
 }
 
-/// And by a request in clear text.
+/// Checks that an open host can be reached by an unencrypted HTTP request to the proxy.
 pub fn request_open(to: &Targets) -> io::Result<()> {
     let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no proxy");
     let stream = TcpStream::connect(proxy(to).ok_or_else(missing)?)?;

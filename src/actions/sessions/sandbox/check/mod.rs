@@ -1,5 +1,5 @@
-//! Proof that a sandbox keeps programs in here and now: the same attempts outside, where they succeed, and inside, where they must
-//! not. What counts is what is seen outside afterwards, not what the program says.
+//! Proof that a sandbox confines programs on this host: the same attempts outside, where they succeed, and inside, where they
+//! must fail. The result is judged by its effects outside, not by the output of the program.
 
 mod attempts;
 mod hosts;
@@ -42,10 +42,11 @@ use crate::{
     wire::{SandboxCheckView, SandboxNeedView, SandboxProbeView},
 };
 
-/// Tries every probe outside and inside a sandbox with this network.
+/// Makes every attempt outside, as a control, and then inside a sandbox of this class and network; `None` means the configured
+/// ones.
 ///
 /// # Errors
-/// `sandbox_unavailable`; when the scratch directory or git fails.
+/// `sandbox_unavailable`; `untrusted`.
 pub fn check(app: &App, class: Option<SandboxClass>, network: Option<SandboxNetwork>) -> Result<SandboxCheckView> {
     let class = match class.unwrap_or(app.settings.sandbox.class) {
         SandboxClass::Off => SandboxClass::Namespace,
@@ -112,7 +113,8 @@ fn in_namespaces(
     world.run(&bubblewrap.program, &args, env)
 }
 
-/// Makes every attempt, as the program that [`check`] starts.
+/// Makes every attempt; runs in the program that [`check`] starts. `text` is the JSON of the targets, and the result is the
+/// JSON list of what each attempt reports.
 pub fn attempt_all(text: &str, vars: &BTreeMap<OsString, OsString>) -> Result<String> {
     let targets = Targets { vars: vars.clone(), ..serde_json::from_str(text)? };
     let mut all = Vec::new();

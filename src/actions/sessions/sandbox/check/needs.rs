@@ -1,4 +1,4 @@
-//! What must work in a sandbox: git in the lane, programs, files and a network of its own.
+//! Actions that must work in a sandbox: git in the lane, programs, files, and a network of the sandbox's own.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use super::{hosts, reach::program, targets::Targets};
 pub struct Need {
     pub name: &'static str,
     pub attempt: fn(&Targets) -> io::Result<()>,
-    /// Whether it is for the network with a proxy.
+    /// Whether it is tried only when the network is a proxy.
     pub of_proxy: bool,
 }
 
@@ -22,7 +22,7 @@ const fn need(name: &'static str, attempt: fn(&Targets) -> io::Result<()>) -> Ne
     Need { name, attempt, of_proxy: false }
 }
 
-/// In the order in which they are made.
+/// The needs, in the order in which they are tried.
 pub const NEEDS: &[Need] = &[
     need("write-lane", |to| fs::write(to.lane_path("work"), "work\n")),
     need("git-status", |to| git(to, &["status", "--short"])),
@@ -65,7 +65,7 @@ fn git(to: &Targets, args: &[&str]) -> io::Result<()> {
     program(&[&["git"], args].concat(), to).map(drop)
 }
 
-/// A server and a client of the sandbox's own.
+/// Connects a client to a server, both inside the sandbox.
 fn loopback() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let mut client = TcpStream::connect(listener.local_addr()?)?;

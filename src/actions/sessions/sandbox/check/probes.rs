@@ -1,36 +1,36 @@
-//! What programs try that a sandbox must keep in. Each is a name, an attempt, and the proof that it was done.
+//! Attempts that a sandbox must prevent. Each probe is a name, an attempt, and the proof that it succeeded.
 
 use std::io;
 
 use super::{attempts as files, hosts, reach, targets::Targets};
 
-/// How it is seen outside that an attempt was successful.
+/// The effect outside that proves that an attempt succeeded.
 #[derive(Debug, Clone, Copy)]
 pub enum Proof {
-    /// The program said what only a reader of the file knows.
+    /// The program reported a text that only a reader of the file knows.
     Said,
-    /// The file below the world's directory has the mark.
+    /// This file below the world's directory contains the mark.
     Written(&'static str),
-    /// The file in shared memory has it.
+    /// The file in shared memory contains the mark.
     SharedMemory,
-    /// The file is gone.
+    /// This file below the world's directory is gone.
     Gone(&'static str),
-    /// A listener outside got it.
+    /// A listener outside received the mark.
     Received,
     /// The process outside has ended.
     Ended,
-    /// The next call of git outside ran a program of the attempt.
+    /// The next call of git outside ran a program that the attempt planted.
     RunByGit,
 }
 
 #[derive(Debug)]
 pub struct Probe {
     pub name: &'static str,
-    /// In the words of the report.
+    /// The description of the attempt in the report.
     pub what: &'static str,
     pub proof: Proof,
     pub attempt: fn(&Targets) -> io::Result<String>,
-    /// Whether it is meant to be possible where the network is open.
+    /// Whether the attempt may succeed when the network is open.
     pub opened_by_network: bool,
 }
 
@@ -52,7 +52,7 @@ const fn of_network(
     Probe { opened_by_network: true, ..probe(name, what, proof, attempt) }
 }
 
-/// Every probe, in the order in which they are made: the last one ends a process.
+/// All probes, in the order in which they are made. The last one ends a process.
 pub const PROBES: &[Probe] = &[
     probe("write-shared", "write a file that can be read", Proof::Written("shared/plain"), |to| {
         files::write(&to.path("shared/plain"), to)

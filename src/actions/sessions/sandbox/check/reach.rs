@@ -35,12 +35,12 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// How long a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
-/// What is said to a listener.
+/// The text that is sent to a listener.
 fn words(name: &str, to: &Targets) -> String {
     format!("{name} {}\n", to.mark)
 }
 
-/// Runs a program in the lane; its stdout.
+/// Runs a program in the lane and returns its stdout. Fails with the last line of stderr unless the program exits with 0.
 pub fn program(args: &[&str], to: &Targets) -> io::Result<String> {
     let mut words = args.iter();
     let name = words.next().copied().unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn program(args: &[&str], to: &Targets) -> io::Result<String> {
     Err(io::Error::other(stderr.lines().last().unwrap_or("it failed").to_owned()))
 }
 
-/// Where it is done, the mark is what the probe says.
+/// The report of an attempt whose success leaves no other trace: the mark.
 fn done(to: &Targets) -> String {
     to.mark.clone()
 }
@@ -115,7 +115,7 @@ pub fn user_namespace(to: &Targets) -> io::Result<String> {
     program(&["unshare", "--user", "--map-root-user", "--mount", "true"], to).map(|_| done(to))
 }
 
-/// Mounts the directory over itself, where that is allowed, and writes there.
+/// Mounts the directory again, writable, if that is allowed, and writes there.
 pub fn remount(to: &Targets) -> io::Result<String> {
     let dir = to.path("shared");
     let text = dir.display().to_string();
@@ -134,7 +134,7 @@ pub fn device(to: &Targets) -> io::Result<String> {
     Ok(done(to))
 }
 
-/// Whether a program with the set-user-id bit would get its owner's rights.
+/// Succeeds if a program with the set-user-id bit would get its owner's rights.
 pub fn new_privileges(to: &Targets) -> io::Result<String> {
     let status = fs::read_to_string("/proc/self/status")?;
     let is_free = status.lines().any(|line| line.split_whitespace().eq(["NoNewPrivs:", "0"]));
@@ -156,7 +156,7 @@ pub fn signal(to: &Targets) -> io::Result<String> {
     Ok(String::new())
 }
 
-/// Has git ask a program of the lane which files have changed.
+/// Configures git to run a program, which writes the mark, when it looks for changed files.
 pub fn plant_for_git(to: &Targets) -> io::Result<String> {
     let script = format!("echo {} >'{}'; true", to.mark, to.path("planted").display());
     program(&["git", "config", "core.fsmonitor", &script], to)?;

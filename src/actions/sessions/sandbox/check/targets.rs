@@ -1,4 +1,4 @@
-//! What the attempts aim at.
+//! The targets of the attempts.
 
 use std::{
     collections::BTreeMap,
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 /// The paths, processes and sockets of one world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Targets {
-    /// The directory with everything.
+    /// The directory that contains all files of the world.
     pub dir: PathBuf,
     pub lane: PathBuf,
-    /// A text that nothing else has.
+    /// A random text that occurs nowhere else.
     pub mark: String,
-    /// A process outside.
+    /// The id of a process outside.
     pub victim: i32,
     pub tcp: u16,
     pub tcp6: u16,
     pub udp: u16,
     /// The port of a server whose address is open in the proxy.
     pub opened: u16,
-    /// A socket without a path.
+    /// The name of a socket without a path.
     pub abstract_socket: String,
     /// A descriptor of a directory outside, which the caller has left open.
     pub descriptor: i32,
-    /// A file in the memory that all programs share.
+    /// A file in the shared memory of the machine.
     pub shared_memory: PathBuf,
     /// The environment of the program that makes the attempts.
     #[serde(skip)]
@@ -39,7 +39,7 @@ impl Targets {
         self.dir.join(name)
     }
 
-    /// With a mark that is a comment in a file of settings: git must still read it.
+    /// Makes the mark a comment, so that git can still read a settings file that contains it.
     #[must_use]
     pub fn in_comment(self) -> Self {
         Self { mark: format!("# {}", self.mark), ..self }
@@ -50,14 +50,14 @@ impl Targets {
     }
 }
 
-/// What one attempt said: its text, or the reason of its failure.
+/// The report of one attempt: its text, or the reason of its failure.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Said {
     pub name: String,
     pub result: Result<String, String>,
 }
 
-/// The names below the world's directory.
+/// Paths below the world's directory.
 pub const PROJECT: &str = "project";
 pub const STORE: &str = "project/.fairway/fairway.db";
 /// A part of the store that no probe writes.
@@ -72,5 +72,5 @@ pub const STATE: &str = "state";
 pub const OPEN_NAME: &str = "allowed.example";
 /// The sockets in [`RUNTIME`].
 pub const SOCKETS: [&str; 4] = ["agent.sock", "bus", "docker.sock", "tmux.sock"];
-/// The variable with a credential.
+/// The variable that contains a credential.
 pub const CREDENTIAL: &str = "CHECK_CREDENTIAL";

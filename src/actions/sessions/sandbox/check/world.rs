@@ -1,4 +1,4 @@
-//! A project with a lane, a home, sockets and a process, made for one run of the attempts and removed after it.
+//! A project with a lane, a home, sockets and a process, which is made for one series of attempts and removed afterwards.
 
 use std::{
     cell::RefCell,
@@ -55,10 +55,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// The maximum length of the temporary directory, in bytes, and the directory that replaces a longer one.
 const MAX_BASE_BYTES: usize = 60;
 const SHORT_BASE: &str = "/tmp";
-/// How long a message may take to its listener.
+/// How long a message may take to reach its listener.
 const ARRIVAL: Duration = Duration::from_secs(1);
 
-/// Hosts that are open, and no record of others.
+/// A fixed list of open hosts. Refused hosts are not recorded.
 #[derive(Debug)]
 struct WorldGate(Vec<OpenHost>);
 
@@ -173,7 +173,7 @@ impl World {
         self.targets.path(targets::RUNTIME)
     }
 
-    /// The surroundings, as those of a real lane.
+    /// Describes the world in the form in which the surroundings of a real lane are described.
     pub fn surroundings<'a>(&'a self, settings: &'a SandboxSettings, program: PathBuf) -> Surroundings<'a> {
         let path = self.env.get(OsStr::new(vars::PATH)).cloned().unwrap_or_default();
         Surroundings {
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    /// Begins to answer as the proxy of a project; the way to it.
+    /// Starts the proxy as for a real project, and returns the opening that leads to it.
     pub fn open_proxy(&self) -> Result<Opening> {
         let Targets { tcp, opened, .. } = self.targets;
         let texts = [
@@ -211,7 +211,7 @@ impl World {
         Ok(proxy_opening(&dir))
     }
 
-    /// Runs the program that makes the attempts.
+    /// Runs the program that makes the attempts, and returns its reports. Fails when the program does not exit with 0.
     pub fn run(&self, program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>) -> Result<Vec<Said>> {
         let stdin = serde_json::to_vec(&self.targets)?;
         let call = Call { program, args, env, cwd: &self.targets.lane, stdin: &stdin, limit: LIMIT, ends_group: true };
@@ -222,7 +222,7 @@ impl World {
         Ok(serde_json::from_slice(&done.stdout)?)
     }
 
-    /// Whether each probe was done, by what is seen outside.
+    /// Judges by the effects outside whether the attempt of each probe succeeded.
     pub fn judge(&self, said: &[Said]) -> BTreeMap<&'static str, bool> {
         let text = |name: &str| said.iter().find(|one| one.name == name).and_then(|one| one.result.as_ref().ok());
         let is_done = |name: &'static str, proof: &Proof| match proof {
@@ -279,7 +279,7 @@ fn run_git(git: &Path, args: &[&str], cwd: &Path, env: &BTreeMap<OsString, OsStr
     Ok(())
 }
 
-/// The files of the world before git's.
+/// Writes the files of the world that must exist before git's.
 fn write_files(dir: &Path, mark: &str) -> io::Result<()> {
     let dirs = [
         "project/.fairway/runtime",
@@ -331,7 +331,7 @@ fn executable(file: &Path) -> io::Result<()> {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755))
 }
 
-/// The settings in the lane that programs of the person run later.
+/// Writes settings into the lane that the person's programs would run later.
 fn write_lane(lane: &Path) -> io::Result<()> {
     fs::create_dir_all(lane.join(".vscode"))?;
     fs::create_dir_all(lane.join(".idea"))?;
@@ -375,7 +375,7 @@ fn listen_on_paths(dir: &Path, abstract_socket: &str, received: &Received) -> io
     Ok(())
 }
 
-/// Collects what each connection says, in a thread that ends with this process.
+/// Collects the text that each connection sends, in a thread that ends with this process.
 fn serve<S: Read + Send + 'static>(received: &Received, accept: impl Fn() -> io::Result<S> + Send + 'static) {
     let received = Arc::clone(received);
     thread::spawn(move || {

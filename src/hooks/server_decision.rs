@@ -1,5 +1,6 @@
 //! Lets a running server decide about a tool call, which is faster than opening the store. Without a valid response the caller
-//! decides with the store. A denial by the server stands; anything else only from a server that can be believed.
+//! decides with the store. A denial by the server always counts; any other decision counts only from a server that is proven to
+//! be this program.
 
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ struct AuthorizeResponse {
     rules: Option<String>,
 }
 
-/// The server's decision; `None` without a server or a valid response.
+/// The server's decision; `None` without a server, without a valid response, and when the response cannot be trusted.
 pub(super) fn authorize(
     project: &Project,
     env: &Env,
@@ -82,15 +83,15 @@ pub(super) fn authorize(
     if decision.opinion && !decision.allowed {
         return Some(Reply::Deny(hook::denial_message(decision.rule.as_deref(), &decision.reason)));
     }
-    // Any process of this user can listen there. Anything but a denial counts from this program alone, by the rules that are
-    // trusted now.
+    // Any process of this user can listen there. A decision other than a denial counts only from this program, by the rules that
+    // are trusted now.
     let is_believed =
         client.is_own_server(&project.runtime_dir()) && decision.rules == config::trust::digest(env, &project.root);
     if !is_believed {
         return None;
     }
     Some(match decision {
-        // The store finds the rules around this project.
+        // The caller, with the store, finds the rules of a project around this one.
         AuthorizeResponse { opinion: false, .. } if project.enclosing().is_some() => return None,
         AuthorizeResponse { opinion: false, .. } => hook::reply_without_rules(call),
         AuthorizeResponse { granted: true, reason, .. } => Reply::Allow(reason),

@@ -1,4 +1,5 @@
-//! Sandboxes for programs that Fairway starts for a lane's work, such as checks. Each is separate from that of the lane's session.
+//! Sandboxes for programs that Fairway starts for a lane's work, such as checks. Each is separate from that of the lane's
+//! session.
 
 use std::{ffi::OsString, path::Path};
 
@@ -12,12 +13,12 @@ use crate::{
     store::{ReadTx, StoreError, claims, sessions},
 };
 
-/// Where such a program works.
+/// The place of work of a program in a sandbox of its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Apart<'a> {
-    /// In the worktree of this lane.
+    /// The program works in the worktree of this lane.
     Lane(&'a LaneName),
-    /// In this checkout, which a landing has made.
+    /// The program works in this checkout, which a landing has made.
     Checkout(&'a Path),
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct WorkSandbox {
     pub class: SandboxClass,
 }
 
-/// The sandbox in which a session's program runs.
+/// The sandbox in which a session's program runs; `None` without one.
 pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result<Option<WorkSandbox>, StoreError> {
     let session = session.map(|id| sessions::find(tx, id)).transpose()?.flatten();
     Ok(session.and_then(|session| {
@@ -37,7 +38,8 @@ pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result
     }))
 }
 
-/// The sandbox of a task's work: the one that its lane demands, else that of the session that last claimed it.
+/// The sandbox of a task's work: the one that its lane demands, else that of the session that last claimed it; `None` without
+/// one.
 pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<WorkSandbox>, StoreError> {
     let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.as_ref().and_then(of_lane) {
@@ -47,13 +49,13 @@ pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<WorkSandbox
     of_session(tx, claim.and_then(|claim| claim.session).as_ref())
 }
 
-/// The sandbox that a lane demands.
+/// The sandbox that a lane demands; `None` when it demands none.
 pub(crate) fn of_lane(lane: &Lane) -> Option<WorkSandbox> {
     (lane.sandbox != SandboxClass::Off).then(|| WorkSandbox { lane: lane.name.clone(), class: lane.sandbox })
 }
 
-/// The words to put before a program, so that it runs in a sandbox. `env`: the variables that reach it. Errors:
-/// `sandbox_unavailable`, `untrusted`: the program must not run without a sandbox.
+/// The words to put before a program, so that it runs in a sandbox. `env` names the variables that reach it. Fails with
+/// `sandbox_unavailable` and `untrusted`; the program must then not run at all.
 pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
     trust::require(app)?;
     sandbox_availability::require(app, class, app.settings.sandbox.network)?;
@@ -71,7 +73,7 @@ pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[Strin
     Ok(words)
 }
 
-/// As [`prefix`], for callers that need UTF-8.
+/// Like [`prefix`], for callers that need UTF-8.
 pub(crate) fn prefix_texts(app: &App, class: SandboxClass, at: Apart<'_>) -> Result<Vec<String>> {
     let text =
         |word: OsString| word.into_string().map_err(|_| Refusal::invalid("the project's root", "is not valid UTF-8"));

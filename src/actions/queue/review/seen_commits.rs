@@ -1,4 +1,4 @@
-//! What reviewers have seen, and the refs that keep it.
+//! Which commits reviewers have seen, and the refs that keep these commits.
 
 use anyhow::Result;
 
@@ -39,7 +39,7 @@ pub(super) fn remember(
     sweep(app, git)
 }
 
-/// As [`remember`], for the commit of a verdict. Does nothing when git does not know the commit or its base.
+/// Like [`remember`], for the commit of a verdict. Does nothing when git does not know the commit or its base.
 pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
     let (lane, base) = app.read(|tx| {
         let lane = lookup::task(tx, id)?.fields.lane;
@@ -54,7 +54,7 @@ pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: 
     }
 }
 
-/// Keeps a commented commit with a ref while the task is open: the commented line is followed from there. The commit
+/// Keeps a commented commit with a ref while the task is open, because the commented line is followed from there. The commit
 /// does not count as seen.
 pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
     let id = app.transaction(|tx| {
@@ -77,7 +77,7 @@ pub(super) fn defer(app: &App, task: &TaskId, reviewer: &str) -> Result<()> {
     })
 }
 
-/// Deletes what was seen of closed tasks, and every ref without a row.
+/// Deletes the records of what was seen of closed tasks, and every ref without a row.
 fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
     let (closed, known) = app.read(|tx| Ok((seen_work::of_closed_tasks(tx)?, seen_work::all(tx)?)))?;
     if !closed.is_empty() {
@@ -89,14 +89,14 @@ fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
     let live: Vec<String> = known.iter().filter(is_live).map(|seen| format!("{REF_PREFIX}{}/", seen.id)).collect();
     for name in git.refs_below(REF_PREFIX).unwrap_or_default() {
         if !live.iter().any(|prefix| name.starts_with(prefix)) {
-            // One that stays does no harm.
+            // A ref that stays does no harm.
             let _ = git.move_ref(&name, None, None);
         }
     }
     Ok(())
 }
 
-/// As [`sweep`], after a task was closed. A failure is ignored: the next review command tries again.
+/// Cleans up like [`sweep`], after a task was closed. A failure is ignored: the next review command tries again.
 pub(in crate::actions) fn forget_closed(app: &App) {
     let has_closed = app.read(|tx| Ok(!seen_work::of_closed_tasks(tx)?.is_empty()));
     if matches!(has_closed, Ok(true)) {

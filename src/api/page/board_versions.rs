@@ -30,12 +30,12 @@ pub(super) struct FramePart {
 }
 
 impl Frame {
-    /// The frame before the first board.
+    /// The frame before the first board is read.
     pub(super) fn empty() -> Arc<Self> {
         Arc::new(Self { version: 0, parts: Vec::new(), newest: Default::default() })
     }
 
-    /// The frame with these parts; `None` when nothing has changed.
+    /// The next frame, with these parts. Returns `None` when nothing has changed.
     pub(super) fn next(&self, parts: Vec<Part>) -> Option<Arc<Self>> {
         let version = self.version + 1;
         let mut is_changed = self.parts.len() != parts.len();
@@ -70,7 +70,7 @@ impl Frame {
         is_changed.then(|| Arc::new(Self { version, parts, newest: Default::default() }))
     }
 
-    /// What a client with version `since` lacks, as JSON: for each changed part its name, the number beside its
+    /// Everything that a client with version `since` lacks, as JSON: for each changed part its name, the number beside its
     /// heading, the keys of all items in order, and the HTML of the changed ones.
     pub(super) fn changes(&self, since: u64, access: Access) -> Arc<str> {
         if since + 1 == self.version {

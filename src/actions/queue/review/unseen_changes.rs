@@ -1,4 +1,4 @@
-//! What a reviewer has not seen of some work.
+//! The part of some work that a reviewer has not seen.
 
 use anyhow::Result;
 
@@ -24,8 +24,8 @@ pub(super) struct Work<'a> {
     pub fork: &'a str,
 }
 
-/// What a reviewer has not seen of some work. Of the seen commits the one is taken that leaves the least to read; when
-/// none can be compared with, everything is shown.
+/// The part of some work that a reviewer has not seen. The work is compared with the seen commit that leaves the least to read;
+/// when it can be compared with none, everything is shown.
 pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommit]) -> Result<ReviewChangesView> {
     let merges = MergeRepository::open(git, &app.project.state.join(DIR));
     let mut why_all = None;
@@ -46,7 +46,7 @@ pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommi
         None => (None, reader.work_between(work.fork, work.commit)?),
     };
     let before = since.map_or((work.fork, work.fork), |since| (&*since.fork, &*since.commit));
-    // The list of commits is a help; the lines do not depend on it.
+    // The list of commits is only a help; the lines do not depend on it.
     let commits = reader.range_between(before, (work.fork, work.commit)).unwrap_or_default();
     Ok(view(work, since, why_all.filter(|_| since.is_none()), new, commits))
 }
@@ -57,7 +57,7 @@ pub(super) fn paths(git: &Git<'_>, work: Work<'_>) -> Result<Vec<String>, GitErr
     Ok(files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
 }
 
-/// What is new since a seen commit, or why that is unknown.
+/// The part of the work that is new since a seen commit, or the reason why it is unknown.
 fn since(git: &Git<'_>, merges: &MergeRepository, work: Work<'_>, seen: &SeenCommit) -> Result<NewWork, String> {
     let short = commit_id::short(&seen.commit);
     if git.commit(&seen.commit).is_none() {

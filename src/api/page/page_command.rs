@@ -29,15 +29,15 @@ use crate::{
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };
 
-/// In a command, stands for a text that the person writes.
+/// Stands in a command for the text that the person writes.
 const TEXT: &str = "TEXT";
-/// As for `fairway prompt`.
+/// The source that `fairway prompt` records, too.
 const PROMPT_SOURCE: &str = "nudge";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
-    /// Also uses the agent's own option to allow further calls.
+    /// Allows the call, and chooses the agent's own option to allow such calls from now on.
     AllowAlways(i64),
     Answer(QuestionId),
     Prompt(SessionId),
@@ -57,7 +57,7 @@ pub(super) enum PageCommand {
 }
 
 impl PageCommand {
-    /// Reads a command as the board names it; `None` for one that the page cannot do.
+    /// Parses a command as the board writes it. Returns `None` for a command that the page cannot run.
     pub(super) fn parse(command: &str) -> Option<Self> {
         let words: Vec<&str> = command.split(' ').collect();
         let number = |text: &str| text.parse().ok();
@@ -84,7 +84,7 @@ impl PageCommand {
         }
     }
 
-    /// The label of the text that the person must write; `None` when the command needs none.
+    /// The label of the text field that the person must fill in. Returns `None` when the command needs no text.
     pub(super) fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Answer(_) => Some("Answer"),
@@ -96,7 +96,7 @@ impl PageCommand {
         }
     }
 
-    /// A question before a command that cannot be undone.
+    /// The question that a person must confirm before the command, if its effect cannot be undone.
     pub(super) fn question(&self) -> Option<&'static str> {
         match self {
             Self::AllowAlways(_) => Some(
@@ -114,7 +114,7 @@ impl PageCommand {
         }
     }
 
-    /// The same as a command line: the form's words with the person's texts, quoted for a shell.
+    /// The command line that does the same: `words` with the person's texts in place of the placeholders, quoted for a shell.
     pub(super) fn line(&self, words: &str, form: &Form) -> String {
         let mut line: Vec<String> = words
             .split(' ')
@@ -131,10 +131,10 @@ impl PageCommand {
         shell_words::join(line)
     }
 
-    /// Runs the command with what the person wrote into the form.
+    /// Runs the command with the texts that the person wrote into the form.
     ///
     /// # Errors
-    /// As on the command line; `usage` when a text is missing.
+    /// Those of the command on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let text = form.written("text");
         let needed = || form.needed("text", self.text_label().unwrap_or("Text"));

@@ -1,4 +1,5 @@
-//! Finds with what sent-back work breaks together. The checks of a queue do not tell it, since the other work has landed by then.
+//! Finds the landed work together with which sent-back work fails. The checks of a queue do not show this, because the other
+//! work has landed by then.
 
 use anyhow::Result;
 
@@ -22,8 +23,8 @@ use crate::{
 };
 
 impl LockedLand<'_> {
-    /// Whether to look for the other work that a unit breaks together with. That costs checks, so it is done only while
-    /// a session runs that could be told.
+    /// Whether to search for the landed work together with which a unit fails. The search costs checks, so it is done only while
+    /// a session runs that can get its result.
     pub(super) fn looks_for_pair(&self, unit: &Unit, since: &[Landing]) -> bool {
         self.app.settings.land.find_pair && since.iter().any(|one| self.is_live(unit, one).unwrap_or_default())
     }
@@ -34,13 +35,13 @@ impl LockedLand<'_> {
         self.app.read(|tx| Ok(sessions::live(tx)?.iter().any(|session| session.lane.as_ref() == Some(lane))))
     }
 
-    /// Finds out with what the sent-back work of a pass breaks together, and tells both sides. Without `may_check`, and
-    /// when the search fails, both sides are told what is known.
+    /// Searches for the landed work together with which the sent-back work of a pass fails, and sends messages to both sides.
+    /// Without `may_check`, and when the search fails, the messages say what is known.
     pub(super) fn find_pairs(&self, mut may_check: bool, outcomes: &mut [Outcome]) -> Result<()> {
         for suspect in self.suspects.take() {
             let found = if may_check { self.search(&suspect) } else { Ok(FailsWith::Unknown) };
             let fails_with = found.unwrap_or_else(|error| {
-                // A person may have stopped it: all that was to land is decided by now.
+                // A person may have stopped the search. All units are decided by now.
                 may_check = false;
                 (self.say)(&format!("the search for what {} fails with ended early: {error}", suspect.unit.label()));
                 FailsWith::Unknown

@@ -13,14 +13,14 @@ use crate::{
     store::{ReadTx, overlaps::LaneDiffstat, reviews},
 };
 
-/// Lanes that changed files which a person's programs run later, and whose newest commit was approved by a reviewer who
-/// never claimed the work.
+/// Lanes that changed files which a person's programs run later, and whose newest commit was approved by a reviewer who never
+/// claimed the work.
 pub(super) fn find(tx: &ReadTx<'_>, diffstats: &[LaneDiffstat], held: &[HeldTask]) -> Result<Vec<LaneName>> {
     let mut found = Vec::new();
     for one in diffstats.iter().filter(|one| !one.runs_later.is_empty()) {
         for task in held.iter().filter(|held| held.lane.as_ref() == Some(&one.lane)) {
             let claimants = gates::claimants(tx, &task.task)?;
-            // As for the gate: what a claimant says of its own work is no approval.
+            // As for the gate: a claimant's verdict on its own work is no approval.
             let is_approval = |review: &Review| {
                 review.verdict == Some(Verdict::Approve)
                     && review.commit.is_some()
