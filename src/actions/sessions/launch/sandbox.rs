@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::plan::LaunchRequest;
+use super::request::LaunchRequest;
 use crate::{
     actions::{
         App,
