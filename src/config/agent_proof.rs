@@ -46,8 +46,8 @@ pub struct AgentProof {
 }
 
 impl AgentSetup {
-    /// Describes the agent of a profile. Its program is searched for in `path`, seen from `cwd`; the second value is the file of
-    /// the program, if there is one.
+    /// Describes the agent of a profile. Looks its program up in `path`, a value of the variable `PATH`; relative paths start at
+    /// `cwd`. The second value is the program's file, if it was found.
     pub fn new(
         provider: &str,
         command: &[String],

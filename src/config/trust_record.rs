@@ -114,7 +114,7 @@ pub fn trusted_text(env: &Env, root: &Path, name: &str) -> io::Result<Option<Opt
     Ok(record.map(|record| record.texts.get(&root.join(name)).cloned()))
 }
 
-/// The trusted content of this root.
+/// Returns what this user has trusted of the project at `root`, and `None` when there is no record of it.
 /// Fails when the record cannot be read, or others could have written it.
 pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     let Some(bytes) = read(env, root)? else { return Ok(None) };

@@ -32,7 +32,7 @@ pub struct JudgedWork {
 }
 
 impl JudgedWork {
-    /// Describes the work on one line: worktree, branch, commit and base.
+    /// The work on one line, such as `/p/lane (branch fix, commit 1a2b3c4, base main)`.
     pub fn summary(&self) -> String {
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
         let short = |commit: &str| format!("commit {}", commit_id::short(commit));

@@ -159,7 +159,7 @@ pub fn first_queued(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>,
     sql::first(tx.conn(), FIRST_QUEUED, &[&host.name, &host.id], read)
 }
 
-/// The oldest queued job of a host whose queue has no active job.
+/// The oldest job of a host that may start: a queued job that names no queue, or whose queue has no active job on any host.
 pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), NEXT, &[&host.name, &host.id], read)
 }

@@ -182,7 +182,7 @@ fn read_state(row: &Row<'_>) -> Result<(String, TaskState), StoreError> {
     Ok((row.get(0)?, TaskCounts { ready: row.get(1)?, open: row.get(2)?, done: row.get(3)? }))
 }
 
-/// Passes the id and the state of every task to `see`.
+/// Passes the id of every task, closed ones included, to `see`, together with the task's share of each count: 0 or 1.
 pub fn for_each_state(tx: &ReadTx<'_>, mut see: impl FnMut(String, TaskState)) -> Result<(), StoreError> {
     sql::for_each(tx.conn(), TASK_STATES, &[], |row| {
         let (id, state) = read_state(row)?;

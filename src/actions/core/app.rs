@@ -269,7 +269,7 @@ impl App {
         self.after_write.imported(self.env.now());
     }
 
-    /// Corrects leases and heartbeats that lie in the future because a clock was wrong: they count from now. Writes only if
+    /// Corrects leases and heartbeats that were written by a clock that was ahead, as if they had been written now. Writes only if
     /// there are any.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;

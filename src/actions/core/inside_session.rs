@@ -27,8 +27,8 @@ pub enum CallPlace {
     Unknown(String),
 }
 
-/// Refuses a command for people inside of a session. When it is unknown whether the caller is inside, a person at a terminal is
-/// asked.
+/// Refuses a command that is for people only when it is called from inside a session. When that is unknown, asks at the terminal
+/// whether the caller is a person; without a terminal, refuses.
 ///
 /// # Errors
 /// `inside_session`, `not_confirmed`.

@@ -269,7 +269,7 @@ pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a store or local file that git tracks: its author could act with this user's permissions.
+/// Refuses a store or a `local.toml` that git tracks: the person who committed it could act with this user's permissions.
 ///
 /// # Errors
 /// `untrusted`, also if git fails.

@@ -134,8 +134,11 @@ fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
     if only_lane { None } else { TaskId::parse(name).ok() }
 }
 
-/// The unit of a task: its recorded commit, else the tip of its lane. Fails with `no_commit` when the task's commit is unknown;
-/// `lane_elsewhere`; `not_found` for a commit that the project's repository lacks.
+/// The unit of a task: its recorded commit or, while a task without one is claimed, the tip of its lane.
+///
+/// # Errors
+/// `no_commit` when there is neither; `lane_elsewhere` when the lane is on another host and the commit is not here; `not_found`
+/// when the project's repository lacks the recorded commit.
 pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     let lane = app.read(|tx| {
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;

@@ -68,8 +68,8 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
 /// How long a person has to read a program's message.
 const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Queues a message of a program or of Fairway itself under an unused deduplication key. `by` is its source and priority.
-/// Returns `false` if the session has ended.
+/// Queues a message from a program or from Fairway itself. `by` is its source and priority; `key` is its deduplication key, which
+/// must not be in use. Returns `false` if the recipient's session has ended.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     to: &Recipient,

@@ -47,7 +47,8 @@ pub(super) fn claim_doing(held: &HeldTaskView) -> String {
 const TIME: &str = "<time datetime=\"";
 const TIME_END: &str = "\"></time>";
 
-/// Adds a time whose age the script, or [`with_ages`], fills in. Adds nothing when the time is unknown.
+/// Adds an empty `<time>` element. The page's script, or [`with_ages`], fills in how long ago that was. Adds nothing when the time
+/// is unknown.
 pub(super) fn time(html: &mut Html, at: Option<&str>) {
     if let Some(at) = at {
         html.markup("<time").attribute("datetime", at).markup("></time>");

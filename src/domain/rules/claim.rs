@@ -61,8 +61,8 @@ pub struct ClaimGrant {
     pub conflict: Option<Refusal>,
 }
 
-/// Decides whether a claim may be made by this takeover. `task_lane` is the task's lane, except one that the previous claim had
-/// set and that ends with it.
+/// Decides whether `claimer` may claim the task in the way that `takeover` describes. `task_lane` is the task's lane without
+/// regard to the previous claim: a lane that only that claim had set does not count.
 ///
 /// # Errors
 /// The first rule that forbids the claim: dependencies, role and lane, capacity, paths.

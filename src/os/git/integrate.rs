@@ -55,7 +55,7 @@ impl Git<'_> {
         }
     }
 
-    /// The best common ancestor of two commits; `None` when there is none.
+    /// The best common ancestor of two commits; `None` when their histories are unrelated.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let done = self.run(&["merge-base", one, other], QUERY_TIMEOUT)?;
         Ok(found("merge-base", done)?.map(|done| output_text(&done.stdout)))

@@ -178,7 +178,8 @@ fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile]) -> Stri
     }
 }
 
-/// Lines in words, such as ` (line 4, lines 7-9)`; empty when they are not known.
+/// Lines in words, such as ` (line 4)` or ` (lines 4, 7-9)`; empty when they are not known. After [`MAX_NAMED_FILES`] ranges the
+/// rest is `…`.
 pub(super) fn lines_text(lines: &[(u64, u64)]) -> String {
     if lines.is_empty() {
         return String::new();

@@ -47,7 +47,7 @@ pub(super) fn check(
     }
 }
 
-/// The refusal of [`check`] for a ready task; `None` when it may be claimed.
+/// The refusal that [`check`] would return for a fresh claim of this task; `None` when the open reviews allow the claim.
 pub(super) fn refusal(app: &App, tx: &ReadTx<'_>, task: &Task, cache: &OpenReviewsCache) -> Result<Option<Refusal>> {
     match check(app, tx, task, &Takeover::Fresh, cache) {
         Ok(()) => Ok(None),

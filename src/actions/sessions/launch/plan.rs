@@ -199,7 +199,7 @@ impl<'a> Launch<'a> {
         };
         program::check(app, &chosen, &self.env, &self.place.worktree, notes)?;
         let has_own_command = request.command.is_some() && request.provider.is_none();
-        let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, provider);
+        let (settings, dropped) = program::drop_inapplicable_readiness(settings, has_own_command, &chosen, provider);
         notes.extend(dropped);
         let ProfiledProgram { program, hooks, prompt_by_hook } = self.profiled(&settings, chosen, notes)?;
         let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;

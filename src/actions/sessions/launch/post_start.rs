@@ -34,8 +34,9 @@ pub(crate) struct PostStart<'a> {
 }
 
 impl<'a> PostStart<'a> {
-    /// Removes from the script's configuration the steps that this process does itself. This process types the first prompt of
-    /// a program whose questions are known, because the scripts do not know them.
+    /// Removes from the script's configuration the steps that this process does itself. This process types the first prompt when the
+    /// script cannot, and when the provider's trust and permission questions can be recognized on its screen: a script would type
+    /// the prompt into such a question.
     pub(crate) fn new(app: &App, adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
         let mut steps =
             Self { adapter, plan, start: plan.start.clone(), capabilities: OnceCell::new(), prompt_to_type: None };

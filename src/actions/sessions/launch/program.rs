@@ -77,9 +77,9 @@ pub(crate) fn choose(
     }
 }
 
-/// Removes the provider's signs of readiness from the settings when the launch has its own command and that does not mention
-/// the provider's program: waiting for the signs would be in vain. Returns a note about that.
-pub(crate) fn drop_unmeant_readiness(
+/// Removes the provider's signs of readiness from the settings when the launch has a command of its own that does not mention
+/// the provider's program, because these signs would never appear. The second value is a note for the user if they were removed.
+pub(crate) fn drop_inapplicable_readiness(
     settings: ProgramSettings,
     has_own_command: bool,
     chosen: &Program,
@@ -152,7 +152,8 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     text_limits::check_body("prompt", prompt)
 }
 
-/// Adds the first prompt to the program, by the delivery that the program expects.
+/// Prepares the program to get the first prompt in the way that it expects: as an argument, on its stdin, or typed after the
+/// start.
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for that delivery; `usage` when the command has no place for it.

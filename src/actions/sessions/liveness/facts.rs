@@ -50,8 +50,8 @@ pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     }
 }
 
-/// The observation for a backend that was not queried: unknown, or not recorded for a session that no backend of this host
-/// could answer for.
+/// The observation for a backend that was not queried: [`BackendObservation::NotRecorded`] when the session has neither a
+/// backend script nor a tmux pane, otherwise [`BackendObservation::Unknown`].
 pub fn unprobed_backend(session: &Session) -> BackendObservation {
     let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux_panes::BACKEND);
     if !is_tmux_pane && session.adapter_script.is_none() {

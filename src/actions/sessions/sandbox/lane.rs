@@ -99,7 +99,8 @@ impl SandboxLane {
         Ok(OpenRepository { clone, _lock: lock })
     }
 
-    /// Brings the commits of the sandbox into the lane's branch. Returns a note about them; `None` when there are none.
+    /// Moves the lane's branch to the commit of the sandbox. If the branch was moved outside meanwhile, it stays, and the commit is
+    /// kept under a ref of its own. Returns a note about the result, and `None` when the sandbox has not moved its branch.
     pub fn take_back(&self, app: &App, clone: &LaneClone) -> Result<Option<String>> {
         let git = Git::new(app.env.vars(), &self.worktree);
         let short = |commit: &str| commit.chars().take(10).collect::<String>();

@@ -41,8 +41,9 @@ const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The delay after the store was busy.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
 
-/// Sends what is due, and waits: for a change of the store, for the end of a live session's process, and for the time at which
-/// something is due. Never polls. The configuration is read again in each round. `report` is called after each round.
+/// Sends the notifications that are due, then waits for a change of the store, the end of a live session's process, or the time
+/// at which something is due; repeats this until an error. Reads the configuration again in each round. `report` gets the result
+/// of each round's sending. A temporary failure is not reported, and sending is tried again later.
 ///
 /// # Errors
 /// `usage`, `untrusted`; errors of the configuration, the store and `report`.
