@@ -1,7 +1,7 @@
 //! The Agent Client Protocol (version 1), as its client speaks it: JSON-RPC frames, and a pure state machine of one session.
 //! No IO: the loop that feeds it is `adapters::plumbing::structured`.
 
-pub mod conversation;
+pub mod conversation_text;
 pub mod effect;
 pub mod event;
 pub mod frame;

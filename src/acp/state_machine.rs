@@ -15,7 +15,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    conversation::Conversation,
+    conversation_text::Conversation,
     effect::{Effect, Report},
     event::{Command, Event},
     frame::{Frame, METHOD_NOT_FOUND, RpcError},

@@ -14,12 +14,12 @@ use crate::{
     env::{Env, vars},
     os::{
         capture::{self, Call, Captured},
-        child::Running,
         command::Program,
         executable,
         exit_reason::ExitReason,
         files, foreground,
         pty::{self, Pty},
+        session_leader::Running,
         terminal::Size,
     },
 };

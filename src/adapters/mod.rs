@@ -10,7 +10,7 @@ mod error;
 pub mod list;
 mod operations;
 pub mod plumbing;
-pub mod readiness;
+pub mod program_readiness;
 mod resolve_backend;
 mod session_name;
 mod start_config;

@@ -22,9 +22,9 @@ mod runtime_files;
 mod serve;
 mod sse;
 mod state;
+mod store_writer;
 mod timeouts;
 mod tls;
-mod writer;
 
 pub use live_project::{AppFactory, LiveProject};
 pub use page::{Access, PageProviders, page_parts};

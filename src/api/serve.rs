@@ -23,8 +23,8 @@ use super::{
     routes,
     runtime_files::RuntimeFiles,
     state::{ServerState, server_state},
+    store_writer::Writer,
     tls::Certificate,
-    writer::Writer,
 };
 use crate::{
     actions::{

@@ -14,7 +14,7 @@ use super::{
     error::ApiError,
     identity::IdentityStore,
     live_project::{AppFactory, LiveProject},
-    writer::{Writer, run_catching_panic},
+    store_writer::{Writer, run_catching_panic},
 };
 use crate::{
     actions::{App, IdempotencyKey, agents::guard::LoadedRules},

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        agents::prove_agents::{self, Candidate},
+        agents::permission_canary::{self, Candidate},
         core::{inside_session, trust},
         queue::lane,
         upkeep::{backup, doctor},
@@ -113,7 +113,7 @@ impl AgentsArgs {
             }
             Err(error) => return Err(error),
         };
-        let mut candidates = prove_agents::candidates(&ctx.env, &settings, &self.provider)?;
+        let mut candidates = permission_canary::candidates(&ctx.env, &settings, &self.provider)?;
         let due: Vec<&str> =
             candidates.iter().filter(|one| one.is_due).map(|one| one.setup.provider.as_str()).collect();
         if !self.dry_run && !due.is_empty() {
@@ -122,7 +122,7 @@ impl AgentsArgs {
             confirm::require(ctx, self.yes, &question)?;
             for candidate in candidates.iter_mut().filter(|one| one.is_due) {
                 ctx.out.note(&format!("trying {}", candidate.setup.provider));
-                candidate.proof = Some(prove_agents::prove(&ctx.env, candidate)?);
+                candidate.proof = Some(permission_canary::prove(&ctx.env, candidate)?);
             }
         }
         let tried: Vec<TriedAgentView> = candidates.iter().map(view).collect();
@@ -141,7 +141,7 @@ fn view(candidate: &Candidate) -> TriedAgentView {
         version: setup.version.clone(),
         mode: setup.mode.clone(),
         tried: candidate.is_due,
-        proof: candidate.proof.as_ref().map(prove_agents::view),
+        proof: candidate.proof.as_ref().map(permission_canary::view),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toml::Value;
 
 use super::section::{Reader, layered_section};
-use crate::domain::rules::dialog::{DialogShape, SubjectPlace};
+use crate::domain::rules::screen_dialog::{DialogShape, SubjectPlace};
 /// The built-in profiles, by program name.
 const BUILT_IN: &str = include_str!("providers.toml");
 

@@ -12,7 +12,7 @@ use super::{
     values::{impl_word, reader},
 };
 use crate::domain::{
-    rules::open_hosts::OpenHost,
+    rules::proxy_hosts::OpenHost,
     sandbox::{SandboxClass, SandboxNetwork},
 };
 

@@ -11,7 +11,7 @@ use crate::domain::{
     id::{Label, SinkName},
     landing::{LandOrder, LandStyle},
     need::NeedKind,
-    rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, open_hosts::OpenHost},
+    rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, proxy_hosts::OpenHost},
 };
 /// Parses a span of time. It may be a hundred years at most, so that adding it to a time cannot overflow.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {

@@ -4,7 +4,7 @@
 mod budget;
 mod evaluate;
 mod matching;
-mod own_program_found;
+mod own_program_lookup;
 mod own_tools;
 mod own_verbs;
 mod rules;
@@ -16,7 +16,7 @@ mod write_targets;
 
 pub use budget::MAX_STEPS;
 pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
-pub use own_program_found::finds_own_program;
+pub use own_program_lookup::finds_own_program;
 pub use own_tools::{OWN_TOOLS, aliases as own_tool_aliases, own_tool};
 pub use own_verbs::{OWN_VERBS, OwnVerb, is_sandbox_verb, own_verb_programs};
 pub use rules::{Action, DefaultAction, Effect, PushKind, RoleEntry, Rule, Rules};

@@ -11,12 +11,12 @@ use std::{
 use super::{
     Provider,
     call::{self, HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    git_hook,
+    git_hook, git_wrapper,
     install::longest_approval_wait,
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
-    prompts, server_decision, session_git,
+    prompts, server_decision,
 };
 use crate::{
     actions::agents::{
@@ -69,7 +69,7 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
         return Some(git_hook::run(&args.collect::<Vec<_>>(), logging_env));
     }
     if first == SESSION_GIT {
-        return Some(session_git::run(&args.collect::<Vec<_>>(), &logging_env()));
+        return Some(git_wrapper::run(&args.collect::<Vec<_>>(), &logging_env()));
     }
     let (provider, event) = (Provider::parse(&first)?, args.next()?.into_string().ok()?);
     let by_launch = match args.next() {

@@ -5,6 +5,7 @@ mod call;
 mod dispatch;
 pub mod doctor;
 mod git_hook;
+mod git_wrapper;
 pub mod install;
 mod launch;
 mod launch_entry;
@@ -13,7 +14,6 @@ mod prompts;
 mod provider;
 mod providers;
 mod server_decision;
-mod session_git;
 pub mod transcripts;
 
 pub use call::HookCall;

@@ -3,7 +3,6 @@
 pub mod browser;
 pub mod bubblewrap;
 pub mod capture;
-pub mod child;
 pub mod command;
 pub mod debug_log;
 pub mod digest;
@@ -38,6 +37,7 @@ pub mod pty;
 pub mod random;
 pub mod request_socket;
 pub mod run_streaming;
+pub mod session_leader;
 pub mod signals;
 pub mod socket;
 pub mod syscall_filter;

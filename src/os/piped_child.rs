@@ -19,11 +19,12 @@ use nix::{
 };
 
 use super::{
-    child::Running,
     command::{Program, command},
     exit_reason::ExitReason,
     pipe::{read_available, set_nonblocking},
-    process, signals,
+    process,
+    session_leader::Running,
+    signals,
 };
 
 /// How much of a [`PipedChild`]'s stream is read in one turn, in bytes.

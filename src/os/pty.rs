@@ -20,11 +20,11 @@ use nix::{
 };
 
 use super::{
-    child::Running,
     command::{Program, in_new_session},
     head_tail_buffer::HeadTailBuffer,
     pipe::{read_available, set_nonblocking},
     poll::poll,
+    session_leader::Running,
     terminal::{self, Size},
 };
 

@@ -12,7 +12,7 @@ use rusqlite::{
 
 use super::{
     ReadTx, Store, StoreError, WriteTx,
-    epochs::{EPOCH_JUMP, highest_epoch, renew_claims},
+    claim_epochs::{EPOCH_JUMP, highest_epoch, renew_claims},
     error::Loss,
     integrity, open,
     progress::{self, Progress},

@@ -13,7 +13,7 @@ use serde_json::Map;
 use super::{
     StoreAddress, StoreError, WriteTx,
     backup::DraftFile,
-    epochs::{highest_epoch, renew_claims},
+    claim_epochs::{highest_epoch, renew_claims},
     integrity, open,
     postgres::{MOVED_SCHEMA, PostgresStore},
     progress,

@@ -4,11 +4,11 @@
 pub mod approvals;
 pub mod backup;
 pub mod checkpoints;
+mod claim_epochs;
 pub mod claims;
 mod connection;
 #[cfg(feature = "postgres")]
 pub mod copy;
-mod epochs;
 pub mod error;
 pub mod event_facts;
 pub mod events;
@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod guard_decisions;
 pub mod handoffs;
 pub mod hosts;
+pub mod idempotency_keys;
 pub mod integrity;
 pub mod job_output;
 pub mod jobs;
@@ -30,7 +31,6 @@ pub mod overview;
 mod postgres;
 pub mod progress;
 pub mod removed_tasks;
-pub mod requests;
 pub mod review_comments;
 pub mod reviews;
 mod schema;

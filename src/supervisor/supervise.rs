@@ -31,12 +31,12 @@ use crate::{
         secrets,
     },
     os::{
-        child::{self, ChildExit},
         held_process::ReleaseState,
         poll::poll,
         process::{self, ProcessKey},
         process_tree,
         request_socket::Incoming,
+        session_leader::{self, ChildExit},
         signals::{self, SignalPipe},
     },
 };
@@ -77,7 +77,7 @@ pub fn supervise<'a>(spec: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(),
     let unstarted = |journal: StartJournal<'a>, result: JobResult| {
         journal.into_journal(spec.notification_key).record_unstarted(&result)
     };
-    let control = match child::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
+    let control = match session_leader::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
         Ok(control) => control,
         Err(error) => return unstarted(start, failed_result(format!("it cannot be supervised: {error}"))),
     };
@@ -319,7 +319,7 @@ impl SupervisorLoop<'_> {
     fn reap(&mut self) -> bool {
         self.check_exec();
         let Self { root, exited, exec_error, child, .. } = self;
-        child::reap_exited(&mut |pid, ended| {
+        session_leader::reap_exited(&mut |pid, ended| {
             if pid == *root {
                 child.release_terminal();
                 *exited = Some(match (exec_error.take(), ended) {

@@ -34,7 +34,7 @@ pub struct LifecycleView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HealthView {
     /// healthy, degraded or unhealthy.
-    #[cfg_attr(test, schemars(with = "crate::domain::rules::health::HealthStatus"))]
+    #[cfg_attr(test, schemars(with = "crate::domain::rules::runtime_health::HealthStatus"))]
     pub status: &'static str,
     /// Its run.
     pub run_id: String,

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::actions::{
     App,
-    core::{launch_parts, lookup, other_host},
+    core::{launch_event, lookup, other_host},
     queue::{gates, review::comments},
 };
 use crate::{
@@ -261,7 +261,7 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
             let _ = writeln!(text, "You are the session {}{role}.", session.id);
             if session.status.is_final() {
                 let _ = writeln!(text, "It is recorded as {}: a new launch is a new session.", session.status);
-            } else if let Some(network) = launch_parts::sandbox_network(tx, &session.id)? {
+            } else if let Some(network) = launch_event::sandbox_network(tx, &session.id)? {
                 let network = match network {
                     SandboxNetwork::None => "there is no network".to_owned(),
                     SandboxNetwork::Proxy => open_hosts(app),

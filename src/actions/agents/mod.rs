@@ -6,7 +6,7 @@ mod claimant_over;
 pub mod context_sections;
 pub mod guard;
 pub mod hook;
-pub mod prove_agents;
+pub mod permission_canary;
 pub mod providers;
 pub mod runtime;
 pub mod structured_session;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use anyhow::Result;
 
-use super::prove_agents;
+use super::permission_canary;
 use crate::{
     config::{Project, Settings, built_in_profiles, load_in_force},
     domain::rules::command_line::{LeadingWord, leading_word},
@@ -44,7 +44,7 @@ fn view(env: &Env, settings: &Settings, name: &str, is_built_in: bool) -> Provid
         source: if is_built_in { "built_in" } else { "configured" },
         terminal: program_view(env, command.clone(), program, entry.profile.proven_with.clone()),
         structured,
-        proof: prove_agents::proof(env, settings, name).as_ref().map(prove_agents::view),
+        proof: permission_canary::proof(env, settings, name).as_ref().map(permission_canary::view),
         switches: acp.and_then(|acp| acp.switches),
         asking_mode: acp.and_then(|acp| acp.mode.clone()),
     }

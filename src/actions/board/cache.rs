@@ -8,7 +8,7 @@ use super::{
     changed_subjects::News,
     facts::Facts,
     silent_hosts, view,
-    watches::{WatchedProcess, Watches},
+    watched_processes::{WatchedProcess, Watches},
 };
 use crate::{
     actions::{App, land::shared_base::BaseAnswers, sessions::liveness::silence},

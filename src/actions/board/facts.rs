@@ -16,7 +16,7 @@ use super::{
     sent_back::{self, SentBack},
     sessions,
     task_counts::KeptCounts,
-    watches::Watches,
+    watched_processes::Watches,
 };
 use crate::{
     actions::{

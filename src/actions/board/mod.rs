@@ -20,14 +20,14 @@ pub(in crate::actions) mod silent_hosts;
 mod task_counts;
 mod task_needs;
 mod view;
-mod watches;
+mod watched_processes;
 
 use anyhow::Result;
 
 use crate::{actions::App, wire::BoardView};
 
 pub use cache::BoardCache;
-pub use watches::WatchedProcess;
+pub use watched_processes::WatchedProcess;
 
 /// The board as it is now. `hook_providers` has the labels of the providers whose agents call hooks.
 pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {

@@ -15,8 +15,8 @@ use crate::{
         need::NeedKind,
         question::QuestionId,
         rules::{
-            dialog,
             open_question::{AnswerWay, answer_way},
+            screen_dialog,
         },
         session::HOOK_SOURCE,
         session_facts::SessionOverview,
@@ -96,7 +96,7 @@ fn of_session(app: &App, one: &SessionOverview) -> Option<Need> {
     let is_choice = way == AnswerWay::Window
         && source == HOOK_SOURCE
         && RecordedDialogs::of(app, session).choice.is_some()
-        && dialog::has_choices(question);
+        && screen_dialog::has_choices(question);
     if is_choice {
         return Some(in_window(need.then("choose by number or words", format!("fairway answer {id} TEXT")), one));
     }

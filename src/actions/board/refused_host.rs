@@ -10,7 +10,7 @@ use crate::{
     actions::App,
     domain::{
         need::NeedKind,
-        rules::open_hosts::{self, HostPort},
+        rules::proxy_hosts::{self, HostPort},
     },
     store::event_facts::RefusedHostRow,
 };
@@ -30,7 +30,7 @@ pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
         let Some(entry) = row.entry.as_deref() else { continue };
         let Ok(asked) = HostPort::parse(entry.as_bytes(), None) else { continue };
         let is_live = facts.session(&row.session).is_some_and(may_work);
-        if is_live && open_hosts::check_name(hosts, &asked).is_err() {
+        if is_live && proxy_hosts::check_name(hosts, &asked).is_err() {
             first.entry(entry).or_insert(row);
         }
     }

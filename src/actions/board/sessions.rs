@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::{changed_subjects::News, watches::Watches};
+use super::{changed_subjects::News, watched_processes::Watches};
 use crate::{
     actions::core::session_overview::{self, SessionScope},
     domain::{

@@ -7,7 +7,8 @@ use anyhow::Result;
 pub use super::idempotency::IdempotencyKey;
 
 use super::{
-    after_write::AfterWrite, answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store,
+    answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store,
+    snapshot_after_write::AfterWrite,
 };
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::{answer::Answer, errors, fingerprint};
 use crate::{
     domain::Refusal,
-    store::{ReadTx, WriteTx, requests},
+    store::{ReadTx, WriteTx, idempotency_keys},
 };
 
 /// A `--request-id` and the fingerprint of its command.
@@ -50,7 +50,7 @@ impl IdempotencyKey {
                 Err(Refusal::RequestPending { id: self.id.clone(), became, running }.into())
             }
             None => {
-                requests::upsert(tx, &self.id, &self.fingerprint, None)?;
+                idempotency_keys::upsert(tx, &self.id, &self.fingerprint, None)?;
                 Ok(None)
             }
         }
@@ -59,17 +59,17 @@ impl IdempotencyKey {
     /// Stores the answer, possibly in place of the intent.
     pub(crate) fn store_response(&self, tx: &WriteTx<'_>, answer: &Answer) -> Result<()> {
         let text = serde_json::to_string(answer).map_err(errors::internal)?;
-        Ok(requests::upsert(tx, &self.id, &self.fingerprint, Some(&text))?)
+        Ok(idempotency_keys::upsert(tx, &self.id, &self.fingerprint, Some(&text))?)
     }
 
     /// Deletes an intent without an answer. Nothing was done, so a repeat may try again.
     pub(crate) fn discard_intent(&self, tx: &WriteTx<'_>) -> Result<()> {
-        Ok(requests::delete_open(tx, &self.id)?)
+        Ok(idempotency_keys::delete_open(tx, &self.id)?)
     }
 
     /// `None` for a new request.
     fn find(&self, tx: &ReadTx<'_>) -> Result<Option<StoredRequest>> {
-        let Some(known) = requests::find(tx, &self.id)? else { return Ok(None) };
+        let Some(known) = idempotency_keys::find(tx, &self.id)? else { return Ok(None) };
         if !fingerprint::is_same(&known.fingerprint, &self.fingerprint, known.answer.as_deref()) {
             return Err(Refusal::RequestReused { id: self.id.clone() }.into());
         }

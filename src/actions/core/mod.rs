@@ -1,7 +1,6 @@
 //! The base of all use cases: the context of a command, its answer and its errors, lookups, trust, and the changes of
 //! messages, approval requests and sessions that several groups share. Core imports no other group.
 
-mod after_write;
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
@@ -12,7 +11,7 @@ pub(crate) mod inside_session;
 pub mod keepalive;
 pub(crate) mod landed_commits;
 pub(crate) mod last_heard;
-pub(crate) mod launch_parts;
+pub(crate) mod launch_event;
 pub mod lookup;
 pub(crate) mod message_state;
 pub mod open_store;
@@ -22,6 +21,7 @@ pub(crate) mod server_outage;
 pub mod session_end;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
+mod snapshot_after_write;
 pub mod store_safety;
 pub mod trust;
 pub(crate) mod work_sandbox;

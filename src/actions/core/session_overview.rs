@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::{launch_parts, session_process};
+use super::{launch_event, session_process};
 use crate::{
     domain::{
         SessionId, TaskId,
@@ -77,7 +77,7 @@ pub fn with_facts(
             is_stopped_by_reader: false,
             session,
         };
-        overview.can_relaunch = overview.is_over() && launch_parts::can_relaunch(tx, &overview.session)?;
+        overview.can_relaunch = overview.is_over() && launch_event::can_relaunch(tx, &overview.session)?;
         overview.holds.sort_by(|a, b| a.task.as_str().cmp(b.task.as_str()));
         overview.doing = doing(tx, &overview, newest.as_ref())?;
         Ok(overview)

@@ -23,7 +23,7 @@ mod sandboxed;
 pub mod scheduler;
 pub mod send_keys;
 pub mod spawn;
-pub mod supervise;
 pub mod supervision;
+pub mod supervisor_process;
 pub mod wait;
 pub mod worker;

@@ -20,7 +20,7 @@ use crate::{
         terminal_input::{self, TerminalInput},
     },
     os::{host, poll_until},
-    store::{job_output::OutputStore, requests},
+    store::{idempotency_keys, job_output::OutputStore},
     supervisor::{
         JobDir,
         control_socket::{self, Reply, Request},
@@ -64,7 +64,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
                 // After a partial write the intent stays: a repeat would type the beginning twice.
                 let is_partial = matches!(error.downcast_ref(), Some(Refusal::InputFull { taken, .. }) if *taken > 0);
                 if !is_partial {
-                    app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
+                    app.transaction(|tx| Ok(idempotency_keys::delete_open(tx, &request.id)?))?;
                 }
             }
             return Err(error);
@@ -75,7 +75,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     let answer = Answer::new(&SendKeysView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
     if let Some(request) = &app.idempotency_key {
         let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-        app.transaction(|tx| Ok(requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?))?;
+        app.transaction(|tx| Ok(idempotency_keys::upsert(tx, &request.id, &request.fingerprint, Some(&text))?))?;
     }
     Ok(answer)
 }

@@ -12,7 +12,7 @@ use crate::{
         job::{Job, JobId, JobStatus},
         plural,
     },
-    os::{child, host, notify::ChangeWaiter, poll, process, signals::SignalPipe},
+    os::{host, notify::ChangeWaiter, poll, process, session_leader, signals::SignalPipe},
     store::{StoreError, jobs},
     wire::{JobWorkerView, SettledJobView},
 };
@@ -72,7 +72,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 return state.answer(false);
             }
             waiter.drain()?;
-            child::reap_children();
+            session_leader::reap_children();
             match state.run_once(app) {
                 Ok(has_work) if until_empty && !has_work => break,
                 Ok(_) => {

@@ -5,9 +5,9 @@ use anyhow::Result;
 
 use super::{
     candidate,
+    locked_land::LockedLand,
     pass::Outcome,
     sent_back::{self, Suspect},
-    step::LockedLand,
     unit::{Unit, work_names},
 };
 use crate::{

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{
     base::{Base, full_name},
-    collisions::Collision,
+    lane_conflicts::Collision,
     sent_back,
     unit::{Unit, project_git},
 };

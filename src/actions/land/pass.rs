@@ -7,10 +7,11 @@ use anyhow::Result;
 use super::{
     base::Base,
     checks::{CheckRun, Checked, Tree, Verdict},
-    collisions::{self, Move},
-    finish, pause, report,
+    finish,
+    lane_conflicts::{self, Move},
+    locked_land::{Candidate, LockedLand, NotMoved, Stacked},
+    pause, report,
     schedule::Ordered,
-    step::{Candidate, LockedLand, NotMoved, Stacked},
     unit::Unit,
     upstream,
 };
@@ -103,7 +104,7 @@ impl<'a> Pass<'a> {
                 BatchStep::Done => break,
             }
         }
-        for collision in collisions::tell_all(self.land.app, &self.moves)? {
+        for collision in lane_conflicts::tell_all(self.land.app, &self.moves)? {
             let told = self.outcomes.iter_mut().find(|one| one.view.id == Some(collision.landing));
             if let Some(outcome) = told {
                 outcome.view.told.push(collision.view());

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::{
     base::{self, full_name},
-    collisions::{self, Move},
     finish::{self, Completed},
+    lane_conflicts::{self, Move},
     unit::{Member, Unit, project_git},
     upstream,
 };
@@ -55,7 +55,7 @@ pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<
         }
     }
     let moves: Vec<Move> = completed.iter().map(|done| Move::of(&done.unit, &done.landing)).collect();
-    for collision in collisions::tell_all(app, &moves)? {
+    for collision in lane_conflicts::tell_all(app, &moves)? {
         if let Some(done) = completed.iter_mut().find(|done| done.landing.id == collision.landing) {
             done.told.push(collision);
         }

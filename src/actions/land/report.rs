@@ -52,7 +52,7 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
         candidate: done.landing.candidate.clone(),
         pushed: done.landing.push_to.clone(),
         style: done.landing.style.as_str(),
-        told: done.told.iter().map(super::collisions::Collision::view).collect(),
+        told: done.told.iter().map(super::lane_conflicts::Collision::view).collect(),
         notes: done.notes.clone(),
         ..begin(app, &done.unit)
     }

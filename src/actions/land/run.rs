@@ -7,12 +7,12 @@ use anyhow::Result;
 use super::{
     candidate,
     checks::Checks,
-    lock,
+    dry_run, lock,
+    locked_land::LockedLand,
     pass::Pass,
-    pause, plan, recovery, report,
+    pause, recovery, report,
     request::{LandRequest, answer, find},
     schedule,
-    step::LockedLand,
     unit::project_git,
     upstream::{MayPush, UpstreamUse, Upstreams},
 };
@@ -36,7 +36,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     }
     let git = project_git(app)?;
     if request.dry_run {
-        return plan::plan(app, request, &git);
+        return dry_run::plan(app, request, &git);
     }
     inside_session::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
     if app.settings.land.names_programs() {

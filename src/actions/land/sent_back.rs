@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{collisions::SOURCE, unit::Unit};
+use super::{lane_conflicts::SOURCE, unit::Unit};
 use crate::{
     actions::mail::send::send_system,
     domain::{

@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use super::{
     base::{self, Base, Behind},
-    collisions::Move,
     finish,
+    lane_conflicts::Move,
     unit::Unit,
 };
 use crate::{

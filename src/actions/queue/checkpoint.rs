@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::task::claimed;
+use super::task::claimed_task;
 use crate::{
     actions::{Answer, App, core::lookup, mail},
     domain::{
@@ -103,7 +103,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let task = claimed::named_or_only(app, task.cloned(), "fairway note TEXT --task")?;
+    let task = claimed_task::named_or_only(app, task.cloned(), "fairway note TEXT --task")?;
     let state = CheckpointState::Active;
     record(app, &task, NewCheckpoint { state, summary: text.to_owned(), owner: None, artifact, due: None })
 }

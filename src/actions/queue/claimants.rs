@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     actions::core::{
-        launch_parts,
+        launch_event,
         session_process::{self, RunProcesses},
     },
     domain::{
@@ -41,7 +41,7 @@ impl Claimants {
             self.known.insert(id.clone(), found);
         }
         if let Some((session, alive)) = self.known.get(id).and_then(Option::as_ref) {
-            let can_relaunch = launch_parts::can_relaunch(tx, session)?;
+            let can_relaunch = launch_event::can_relaunch(tx, session)?;
             let ways = ways_on(&task.id, task.state.status(), session, alive, can_relaunch, &mut self.processes);
             view.claimant = Some(ClaimantView::new(session, alive, Seen::of(session, None), &ways));
         }

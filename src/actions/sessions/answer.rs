@@ -26,8 +26,8 @@ use crate::{
         excerpt::excerpt,
         question::{QuestionId, QuestionNumber},
         rules::{
-            dialog::Dialog,
             open_question::{AnswerWay, answer_way},
+            screen_dialog::Dialog,
         },
         secrets,
         session::{ANSWER_SOURCE, Activity, HOOK_SOURCE},

@@ -6,7 +6,7 @@ use crate::{
     actions::{
         App,
         core::{
-            launch_parts, lookup, other_host,
+            launch_event, lookup, other_host,
             session_process::{self, RunProcesses},
         },
         queue::{
@@ -103,7 +103,7 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
                 let source = format!("{} of {}", alive.source, session.id);
                 view.fact("dead", format!("the claimant's session is dead: {}", alive.reason), source, Some(now));
             }
-            let (status, can_relaunch) = (task.state.status(), launch_parts::can_relaunch(tx, &session)?);
+            let (status, can_relaunch) = (task.state.status(), launch_event::can_relaunch(tx, &session)?);
             let mut processes = RunProcesses::default();
             for way in claimants::ways_on(&task.id, status, &session, &alive, can_relaunch, &mut processes) {
                 view.fact("next", format!("{}: {}", way.purpose, way.command), "rules", None);

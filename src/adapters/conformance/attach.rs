@@ -10,7 +10,7 @@ use super::{
     harness::Harness,
     probe_session::ProbeSession,
 };
-use crate::os::{child::Running, pty::Pty, terminal::Size};
+use crate::os::{pty::Pty, session_leader::Running, terminal::Size};
 
 const SIZE: Size = Size { rows: 24, cols: 80 };
 /// The text that the program prints.

@@ -6,11 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{SessionDir, program_env, session_dir::StartState, setup_commands::SetupCommands, transcript};
+use super::{SessionDir, program_env, session_dir::StartState, session_setup_commands::SetupCommands, transcript};
 use crate::{
     adapters::{
         Adapter, StartConfig, StartReport,
-        readiness::{self, Readiness, ReadinessProbe},
+        program_readiness::{self, Readiness, ReadinessProbe},
     },
     domain::{ansi, secrets},
     env::Env,
@@ -88,7 +88,7 @@ fn start_report(
     let mut look = SessionProbe { dir, adapter };
     let mut stage = own_start_state(dir);
     if stage == StartState::Started {
-        if let Readiness::TimedOut(why) = readiness::wait(&start, &mut look) {
+        if let Readiness::TimedOut(why) = program_readiness::wait(&start, &mut look) {
             warn(&format!("session '{}' is not known to be ready: {why}", dir.name()));
         }
         stage = own_start_state(dir);

@@ -20,8 +20,8 @@ mod screen_replay;
 pub mod server_address;
 pub mod server_socket;
 mod session_dir;
+mod session_setup_commands;
 mod session_values;
-mod setup_commands;
 mod structured;
 pub mod submit_text;
 pub mod transcript;
@@ -37,7 +37,7 @@ pub use paste_submit::KeyboardInput;
 pub use run_program::{IoMode, run_program, spawn_detached};
 pub use server_address::{ServerAddress, SocketDir};
 pub use session_dir::{INPUT_FIFO, SessionDir, StartFiles, StartState, TRANSCRIPT_FILE};
-pub use setup_commands::SetupCommands;
+pub use session_setup_commands::SetupCommands;
 pub use structured::{
     Canary, CanaryReport, Judgement, NoProject, SinkReply, StructuredSink, run_agent,
     send_request as send_structured_request,

@@ -29,11 +29,11 @@ use super::{
 use crate::{
     domain::terminal_modes::TerminalModes,
     os::{
-        child::Running,
         command::Program,
         poll::poll_timeout,
         pty::{self, Pty},
         request_socket::Incoming,
+        session_leader::Running,
         terminal::{self, RawMode, Size},
     },
 };

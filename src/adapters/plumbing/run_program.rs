@@ -19,11 +19,11 @@ use crate::{
     adapters::{StartConfig, clean_env},
     env::{Env, vars},
     os::{
-        child::{self, Running},
         command::Program,
         executable, fifo,
         process::ProcessKey,
         process_tree,
+        session_leader::{self, Running},
     },
 };
 
@@ -94,10 +94,10 @@ fn run(
 ) -> io::Result<i32> {
     let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;
     if is_detached {
-        child::setsid();
+        session_leader::setsid();
     }
-    child::become_subreaper()?;
-    child::ignore_termination()?;
+    session_leader::become_subreaper()?;
+    session_leader::ignore_termination()?;
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let own = own.ok_or_else(|| io::Error::other("cannot identify this process"))?;
     dir.become_root(&own)?;
@@ -163,14 +163,14 @@ impl ProgramIo {
             io::Error::new(error.kind(), format!("{first} cannot be run: {error}"))
         };
         if how == IoMode::Inherit {
-            return Ok(Self::Plain(child::spawn(program, None).map_err(refused)?, None));
+            return Ok(Self::Plain(session_leader::spawn(program, None).map_err(refused)?, None));
         }
         let recorder = TranscriptWriter::open(&dir.transcript_path()?, MAX_TRANSCRIPT_BYTES)?;
         if how == IoMode::PtyProxy {
             return Ok(Self::Proxied(Box::new(PtyProxy::start(program, dir, recorder).map_err(refused)?)));
         }
         let input = fifo::create(&dir.file(INPUT_FIFO))?;
-        Ok(Self::Plain(child::spawn(program, Some(input)).map_err(refused)?, Some(recorder)))
+        Ok(Self::Plain(session_leader::spawn(program, Some(input)).map_err(refused)?, Some(recorder)))
     }
 }
 

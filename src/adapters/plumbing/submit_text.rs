@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 
 use super::sanitize_paste as texts;
 use crate::{
-    domain::{ansi, rules::screen},
+    domain::{ansi, rules::screen_state},
     os::poll_until,
 };
 
@@ -77,7 +77,7 @@ pub fn submit_text(
 ) -> io::Result<Submission> {
     let question = |shown: &[u8], questions: &[String]| {
         let shown = ansi::strip_escapes(&String::from_utf8_lossy(shown));
-        screen::find_question(&shown, questions).map(|sign| Submission::Question(sign.to_owned()))
+        screen_state::find_question(&shown, questions).map(|sign| Submission::Question(sign.to_owned()))
     };
     let clean = texts::sanitize_paste(text);
     if clean.is_empty() && questions.is_empty() {
@@ -118,8 +118,11 @@ pub fn submit_text(
     }
     // The text itself may quote a question, and it is on the screen by now.
     let typed = String::from_utf8_lossy(&clean).into_owned();
-    let others: Vec<String> =
-        questions.iter().filter(|sign| screen::find_question(&typed, &[(*sign).clone()]).is_none()).cloned().collect();
+    let others: Vec<String> = questions
+        .iter()
+        .filter(|sign| screen_state::find_question(&typed, &[(*sign).clone()]).is_none())
+        .cloned()
+        .collect();
     if let Some(asks) = question(&shown, &others) {
         return Ok(asks);
     }

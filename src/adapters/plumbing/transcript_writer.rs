@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::transcript::Transcript;
-use crate::os::child;
+use crate::os::session_leader;
 
 /// How much output may wait for the disk, in bytes.
 const MAX_BUFFERED_BYTES: usize = 8 << 20;
@@ -58,7 +58,7 @@ impl TranscriptWriter {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         // Signals must go to the thread that waits for the program.
-        child::with_signals_blocked(|| {
+        session_leader::with_signals_blocked(|| {
             thread::Builder::new().spawn(move || {
                 while let Some(bytes) = theirs.next_batch() {
                     write(&bytes);

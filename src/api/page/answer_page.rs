@@ -7,14 +7,14 @@ use axum::{extract::Request, http::StatusCode, response::Response};
 use serde_json::Value;
 
 use super::{
+    board_composer::OfferedItem,
     board_html::tool_input,
     command_html::hidden,
-    composer::OfferedItem,
     form::Form,
     origin::{PageAddress, Site},
     page_command::PageCommand,
+    page_layout::{self, begin},
     response::{HTML, done, file},
-    shell::{self, begin},
 };
 use crate::{
     actions::agents::approval,
@@ -120,7 +120,7 @@ fn page(valid: &Valid, input: Option<&Value>, token: &str) -> String {
     }
     if valid.action == AnswerAction::Allow && input.is_none_or(is_cut) {
         html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
-        return shell::end(html).into_string();
+        return page_layout::end(html).into_string();
     }
     html.markup("<form method=\"post\" action=\"/answer\">");
     hidden(&mut html, "token", token);
@@ -135,5 +135,5 @@ fn page(valid: &Valid, input: Option<&Value>, token: &str) -> String {
     html.markup("<p><code>").text(&valid.token.command).markup("</code></p><button class=\"").markup(class);
     html.markup("\">").markup(valid.action.label()).markup("</button></form>");
     html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
-    shell::end(html).into_string()
+    page_layout::end(html).into_string()
 }

@@ -13,8 +13,8 @@ use super::{
     html::Html,
     labels::{time, with_ages},
     origin::Site,
+    page_layout::{self, begin},
     response::{HTML, file},
-    shell::{self, begin},
 };
 use crate::{
     actions::upkeep::devices,
@@ -46,7 +46,7 @@ pub(super) async fn revoke(site: &Arc<Site>, form: &Form) -> Result<Response, Ap
 fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
     let mut html = begin("paired devices", None);
     html.markup("<header>");
-    shell::navigation(&mut html, None);
+    page_layout::navigation(&mut html, None);
     html.markup("</header><main id=\"board\" class=\"devices\"><h1>Paired devices</h1>");
     if devices.is_empty() {
         html.markup("<p class=\"none\">no device is paired</p>");
@@ -56,7 +56,7 @@ fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {
         draw_device(&mut html, device, own == Some(device.name.as_str()));
     }
     html.markup("</ul>");
-    shell::end(html).into_string()
+    page_layout::end(html).into_string()
 }
 
 fn draw_device(html: &mut Html, device: &DeviceView, is_own: bool) {
@@ -111,7 +111,7 @@ pub(super) fn pair_form(code: &str) -> String {
          placeholder=\"phone\"></label></p><p><button>pair this browser</button></p></form>\
          <p>A code comes from <code>fairway device pair</code>, or from the page of a paired device.</p>",
     );
-    shell::end(html).into_string()
+    page_layout::end(html).into_string()
 }
 
 /// The page that shows the links and the code with which another device can be paired.
@@ -141,7 +141,7 @@ pub(super) fn pairing_page(view: &PairingView) -> String {
     html.markup("</strong>. After ").text(&MAX_WRONG_CODES.to_string()).markup(" wrong codes it is valid no more.</p>");
     certificate(&mut html, view.fingerprint.as_deref());
     html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
-    shell::end(html).into_string()
+    page_layout::end(html).into_string()
 }
 
 fn qr_code(html: &mut Html, code: &QrCode) {

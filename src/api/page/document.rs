@@ -5,8 +5,8 @@ use super::{
     board_versions::Frame,
     html::Html,
     labels::with_ages,
+    page_layout::{self, PageName, begin, header},
     shared_board::Feed,
-    shell::{self, PageName, begin, header},
 };
 use crate::{actions::Answer, env::Timestamp, wire::Failure};
 
@@ -83,5 +83,5 @@ pub(super) fn failure(failure: &Failure) -> String {
 
 fn end(mut html: Html) -> String {
     html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
-    shell::end(html).into_string()
+    page_layout::end(html).into_string()
 }

@@ -8,9 +8,9 @@ use super::{
     form::{Form, address},
     html::Html,
     labels::{time, words_of},
+    page_layout::PageFrame,
     patch_html::{self, LineNotes},
     review_facts,
-    shell::PageFrame,
 };
 use crate::{
     actions::{

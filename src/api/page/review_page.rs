@@ -8,9 +8,9 @@ use super::{
     html::Html,
     labels::time,
     page_command::PageCommand,
+    page_layout::PageFrame,
     patch_html::{self, LineNotes},
     review_facts,
-    shell::PageFrame,
 };
 use crate::{
     actions::{

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{
     access::Access,
     answer_page,
-    composer::ComposedBoard,
+    board_composer::ComposedBoard,
     device_keys::DeviceKey,
     devices_page::{self, PairingView},
     document,
@@ -23,10 +23,10 @@ use super::{
     lane_page, live_screen,
     origin::{Grant, PageAddress, Site},
     page_command::PageCommand,
+    page_layout::{PageFrame, PageName},
     response::{self, HTML, done, file},
     review_page, search_page,
     shared_board::Content,
-    shell::{PageFrame, PageName},
     task_filter::TasksQuery,
     tasks_page, usage_page,
 };

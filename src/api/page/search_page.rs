@@ -7,7 +7,7 @@ use super::{
     form::{Form, address},
     html::Html,
     labels::time,
-    shell::PageFrame,
+    page_layout::PageFrame,
 };
 use crate::{
     actions::{

@@ -20,8 +20,8 @@ use tokio::{
 
 use super::{
     access::Access,
+    board_composer::{ComposedBoard, Composer},
     board_versions::Frame,
-    composer::{ComposedBoard, Composer},
 };
 use crate::{
     actions::{board::WatchedProcess, sessions::attendance},

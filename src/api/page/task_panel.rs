@@ -6,7 +6,7 @@ use super::{
     html::Html,
     labels::time,
     page_command::PageCommand,
-    shell::PageFrame,
+    page_layout::PageFrame,
     task_filter::{Choices, TasksQuery},
 };
 use crate::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{form::Form, html::Html, shell::PageFrame};
+use super::{form::Form, html::Html, page_layout::PageFrame};
 use crate::{
     actions::{App, agents::usage},
     domain::{age::rough, usage::UsageBy},

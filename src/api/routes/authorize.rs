@@ -20,7 +20,7 @@ use crate::{
         body::{RequestBody, json_response},
         error::ApiError,
         state::{self, server_state},
-        writer::PendingDecision,
+        store_writer::PendingDecision,
     },
     domain::{Refusal, RunId, id::Label, secrets, session::Session},
     os::file_system,

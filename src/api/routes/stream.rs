@@ -19,8 +19,8 @@ use crate::{
         agents::runtime::{context, session_of_run},
         core::lookup,
         sessions::prompt::{
+            deliver_by_stream,
             listener::{self, Listener, ListenerKind},
-            stream,
         },
     },
     api::{
@@ -165,8 +165,8 @@ async fn follow(session: Session, items: EventSender, listener: AsyncFd<RawFdAda
 }
 
 fn take_snapshot(app: &App, session: &Session, after: Option<i64>, since: Option<&[i64]>) -> Result<Snapshot> {
-    let messages = stream::next_batch(app, session, after, since)?;
-    let expires_at = stream::offer_expires_at(app, session)?;
+    let messages = deliver_by_stream::next_batch(app, session, after, since)?;
+    let expires_at = deliver_by_stream::offer_expires_at(app, session)?;
     let has_ended = app.read(|tx| lookup::session(tx, &session.id))?.status.is_final();
     let now = app.env.now();
     // A little later than the expiry, so that the offer has expired then.
@@ -214,8 +214,9 @@ struct AckBody {
 
 pub(in crate::api) async fn acknowledge(request: Request) -> Result<Response, ApiError> {
     let body: AckBody = read_json(request).await?;
-    let done =
-        state::write(move |app| stream::ack(&app_as_run(app, &body.run_id, None)?, &body.run_id, &body.message_ids))
-            .await?;
+    let done = state::write(move |app| {
+        deliver_by_stream::ack(&app_as_run(app, &body.run_id, None)?, &body.run_id, &body.message_ids)
+    })
+    .await?;
     Ok(json_response(&done.document))
 }

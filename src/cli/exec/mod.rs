@@ -16,7 +16,7 @@ use crate::{
         gc, kill,
         list::{self, ListOptions},
         poll::{self, PollRequest},
-        request, rm, send_keys, supervise, wait, worker,
+        request, rm, send_keys, supervisor_process, wait, worker,
     },
     cli::{
         context::{Context, exit_even_if_closed},
@@ -319,7 +319,7 @@ pub struct SuperviseArgs {
 
 impl SuperviseArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        supervise::supervise(&ctx.app()?, &self.run)?;
+        supervisor_process::supervise(&ctx.app()?, &self.run)?;
         Ok(0)
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    actions::sessions::sandbox::answer::INSIDE,
+    actions::sessions::sandbox::calls_from_inside::INSIDE,
     cli::exit::Exit,
     os::socket,
     wire::{SandboxCall, SandboxReply},

@@ -15,7 +15,7 @@ use clap::Subcommand;
 use crate::{
     actions::sessions::sandbox::{
         apart::{self, ApartRequest},
-        check, forward,
+        check, proxy_forward,
         run::{self, Finished, SandboxRequest},
         view,
     },
@@ -306,7 +306,7 @@ pub struct ForwardArgs {
 
 impl ForwardArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let exit = forward::run(&self.words, ctx.env.vars(), &ctx.env.cwd);
+        let exit = proxy_forward::run(&self.words, ctx.env.vars(), &ctx.env.cwd);
         let exit =
             exit.with_context(|| format!("{} cannot be run", self.words.join(" ".as_ref()).to_string_lossy()))?;
         Ok(exit_code(ctx, &Finished { exit, notes: Vec::new() }))

@@ -14,7 +14,7 @@ use crate::{
         Answer, App,
         core::errors,
         queue::task::{
-            claimed, done, edit,
+            claimed_task, done, edit,
             list::{self, Filter},
             remove, transition,
         },
@@ -252,7 +252,7 @@ fn of_claimed(
     {
         return ctx.answer(&answer);
     }
-    let id = claimed::named_or_only(&app, id, command)?;
+    let id = claimed_task::named_or_only(&app, id, command)?;
     ctx.answer(&act(&app, &id)?)
 }
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, hash::Hash, rc::Rc};
 use brush_parser::{Parser, ParserOptions, ast};
 
 use super::{
+    analyzed_texts::SeenBefore,
     arg::Arg,
-    seen_before::SeenBefore,
     text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape},
     variables::{self, Variables},
     working_dir::Place,

@@ -2,6 +2,7 @@
 //! other shells. What cannot be determined is noted as unresolved.
 
 mod analysis;
+mod analyzed_texts;
 mod ansi_quote;
 pub(super) mod arg;
 mod argument_runners;
@@ -19,7 +20,6 @@ mod nested_shell;
 mod plain_commands;
 mod program_lists;
 mod sed;
-mod seen_before;
 mod text_checks;
 mod variables;
 mod word_builder;

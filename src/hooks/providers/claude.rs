@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     actions::agents::hook::{HookEvent, Reply, StartKind, ToolEnd},
     domain::{
-        rules::dialog::question_with_choices,
+        rules::screen_dialog::question_with_choices,
         usage::{ToolUse, TranscriptSlice, Turn, Usage},
     },
     hooks::{

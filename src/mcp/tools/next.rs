@@ -13,7 +13,7 @@ use crate::{
             review::comments,
             task::{
                 claim::{ClaimRequest, LaneScope},
-                claimed, list,
+                claimed_task, list,
                 ready::{self, ReadyFor},
             },
         },
@@ -90,7 +90,7 @@ fn claim(app: &App, named: Option<TaskId>) -> Result<Outcome> {
 fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
     let claimed = match named {
         Some(id) => vec![id],
-        None => claimed::all(app)?,
+        None => claimed_task::all(app)?,
     };
     let mut tasks = Vec::new();
     for id in &claimed {

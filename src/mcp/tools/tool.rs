@@ -13,7 +13,7 @@ use crate::{
         App,
         agents::guard::{self, EntryPoint},
         core::lookup,
-        queue::task::claimed,
+        queue::task::claimed_task,
     },
     domain::{Refusal, SessionId, TaskId},
     mcp::{
@@ -121,7 +121,7 @@ impl ToolCall<'_> {
     /// # Errors
     /// `nothing_claimed`, `ambiguous`, or an invalid id.
     pub(super) fn task(&self, named: Option<&str>) -> Result<TaskId> {
-        claimed::named_or_only(self.app, named.map(TaskId::parse).transpose()?, "the argument task:")
+        claimed_task::named_or_only(self.app, named.map(TaskId::parse).transpose()?, "the argument task:")
     }
 
     /// Refuses a command that the guard would deny to the agent's shell tool. `command` is shell text or a list of words. A

@@ -1,15 +1,15 @@
 //! Tasks as rows.
 
+mod batch;
 mod list;
-mod many;
 mod row;
 mod write;
 
+pub use batch::{existing, for_each_of, insert_all};
 pub use list::{
     ListScope, ReadyScope, children, expired, for_each, for_each_ready, for_each_ready_in, for_each_ready_summary,
     held_in_lane, held_paths, last_claimed_by, renew_leases,
 };
-pub use many::{existing, for_each_of, insert_all};
 pub use write::{insert, set_fields, set_lane, set_state, set_work};
 
 use self::row::{FIELD_SEPARATOR, ITEM_SEPARATOR, select};

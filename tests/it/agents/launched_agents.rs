@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use fairway::{config, domain::rules::screen, os::poll_until::poll_until};
+use fairway::{config, domain::rules::screen_state, os::poll_until::poll_until};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -427,10 +427,10 @@ fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
         lane.world.run(["session", "nudge", "s", &lane.asks_for("touch asked")]).exits(0);
     });
     let signs = config::built_in_profiles()[agent.name()].permission_question.clone().unwrap();
-    lane.screen_is("it asks", |screen| screen::find_question(screen, &signs).is_some());
+    lane.screen_is("it asks", |screen| screen_state::find_question(screen, &signs).is_some());
     lane.world.run(["session", "nudge", "s", "yes", "--json"]).refuses(4, "session_asks");
     std::thread::sleep(Duration::from_secs(1));
-    assert!(screen::find_question(&lane.screen(), &signs).is_some() && !lane.has("asked"), "{}", lane.screen());
+    assert!(screen_state::find_question(&lane.screen(), &signs).is_some() && !lane.has("asked"), "{}", lane.screen());
 
     // It is answered from here, in its dialog.
     let need = || lane.world.json(["status"])["needs_you"][0].clone();
@@ -438,7 +438,9 @@ fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
         eventually("the request", || {
             Some(need()).filter(|need| need["line"].as_str().is_some_and(|line| line.contains(command)))
         });
-        lane.screen_is(command, |screen| screen::find_question(screen, &signs).is_some() && screen.contains(command));
+        lane.screen_is(command, |screen| {
+            screen_state::find_question(screen, &signs).is_some() && screen.contains(command)
+        });
         text(&need()["id"]).split_once(':').unwrap().1.to_owned()
     };
     let id = asked("touch asked");
@@ -458,7 +460,7 @@ fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
     lane.world.run(["approvals", "answer", &id, "allow", "--json"]).refuses(5, "not_answerable");
     lane.world.write_rows(&format!("UPDATE approvals SET input = '{before}' WHERE id = {id}"));
     lane.world.run(["approvals", "answer", &id, "deny"]).exits(0);
-    lane.screen_is("its dialog is gone", |screen| screen::find_question(screen, &signs).is_none());
+    lane.screen_is("its dialog is gone", |screen| screen_state::find_question(screen, &signs).is_none());
     assert_eq!((status(&id).as_str(), lane.has("denied-here")), ("denied", false));
     if agent == Agent::Claude {
         lane.chooses();

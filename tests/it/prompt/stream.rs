@@ -1,7 +1,7 @@
 //! The items of a runtime's stream.
 
 use fairway::{
-    actions::sessions::prompt::stream,
+    actions::sessions::prompt::deliver_by_stream,
     domain::{RunId, message::Channel},
 };
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::common::{TestProject, fixtures};
 fn next(world: &TestProject, after: Option<i64>, connected: bool) -> Vec<i64> {
     let app = hook(world, "s1");
     let sent: &[i64] = &[];
-    stream::next_batch(&app, &session_of(&app), after, connected.then_some(sent))
+    deliver_by_stream::next_batch(&app, &session_of(&app), after, connected.then_some(sent))
         .unwrap()
         .iter()
         .map(|message| message.id)
@@ -20,7 +20,7 @@ fn next(world: &TestProject, after: Option<i64>, connected: bool) -> Vec<i64> {
 }
 
 fn ack(world: &TestProject, ids: &[i64]) -> Value {
-    stream::ack(&hook(world, "s1"), &RunId::parse("run-s1"), ids).unwrap().document
+    deliver_by_stream::ack(&hook(world, "s1"), &RunId::parse("run-s1"), ids).unwrap().document
 }
 
 fn world() -> TestProject {
@@ -95,8 +95,8 @@ fn foreign_prompt_cannot_be_acknowledged() {
     let world = world();
     fixtures::add_session(&world, "s2", "frontend", None);
     assert_eq!(next(&world, None, true), [3, 1, 2]);
-    let other = stream::ack(&hook(&world, "s2"), &RunId::parse("run-s2"), &[1, 2, 3]).unwrap().document;
+    let other = deliver_by_stream::ack(&hook(&world, "s2"), &RunId::parse("run-s2"), &[1, 2, 3]).unwrap().document;
     assert_eq!(other, json!({ "acknowledged": [], "unknown": [1, 2, 3] }));
     assert_eq!(status(&world, 1), "offered");
-    assert!(stream::ack(&hook(&world, "s2"), &RunId::parse("run-s3"), &[1]).is_err());
+    assert!(deliver_by_stream::ack(&hook(&world, "s2"), &RunId::parse("run-s3"), &[1]).is_err());
 }

@@ -2,7 +2,7 @@
 
 use fairway::{
     config::{DialogProfile, built_in_profiles},
-    domain::rules::dialog::{Dialog, find, has_choices},
+    domain::rules::screen_dialog::{Dialog, find, has_choices},
 };
 
 fn recorded(name: &str) -> String {

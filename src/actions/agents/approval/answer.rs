@@ -23,7 +23,7 @@ use crate::{
     domain::{
         EventKind, Refusal,
         approval::{Approval, ApprovalStatus, Decision},
-        rules::dialog::Dialog,
+        rules::screen_dialog::Dialog,
         text_limits,
     },
     store::{WriteTx, approvals},

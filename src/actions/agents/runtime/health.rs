@@ -7,7 +7,7 @@ use crate::{
     actions::{Answer, App, core::lookup, sessions::liveness::facts},
     domain::{
         Refusal, RunId,
-        rules::health::{self, Health},
+        rules::runtime_health::{self, Health},
         secrets,
         session::{Activity, Session},
         text_limits,
@@ -78,8 +78,8 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
 
 fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result<HealthView> {
     let reports = session_reports::find(tx, &session.id)?;
-    let health = health::assess(
-        &health::HealthFacts {
+    let health = runtime_health::assess(
+        &runtime_health::HealthFacts {
             session,
             error: reports.error.as_deref(),
             stale_after: facts::stale_after(app, session),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     actions::{App, core::errors},
     domain::{Event, EventKind, LaneName},
-    store::{ReadTx, WriteTx, requests},
+    store::{ReadTx, WriteTx, idempotency_keys},
 };
 
 /// The space makes the id of an intent different from every `--request-id`.
@@ -38,21 +38,21 @@ pub fn lane_of(id: &str) -> Option<LaneName> {
 }
 
 pub(super) fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<SyncPlan>> {
-    let left = requests::find(tx, &key(name))?.filter(|left| left.answer.is_none());
+    let left = idempotency_keys::find(tx, &key(name))?.filter(|left| left.answer.is_none());
     left.map(|left| serde_json::from_str(&left.fingerprint).map_err(errors::internal)).transpose()
 }
 
 pub(super) fn write(app: &App, name: &LaneName, plan: &SyncPlan) -> Result<()> {
     let text = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {
-        requests::delete_open(tx, &key(name))?;
-        Ok(requests::upsert(tx, &key(name), &text, None)?)
+        idempotency_keys::delete_open(tx, &key(name))?;
+        Ok(idempotency_keys::upsert(tx, &key(name), &text, None)?)
     })
 }
 
 /// Deletes the intent of a move that did not happen.
 pub(super) fn clear(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
-    Ok(requests::delete_open(tx, &key(name))?)
+    Ok(idempotency_keys::delete_open(tx, &key(name))?)
 }
 
 /// Records the move and deletes its intent. `is_late` says that the command that moved the branch was interrupted.

@@ -19,7 +19,7 @@ use crate::{
         git::{Git, GitError, Repository, UncommittedWork},
         lock::FileLock,
     },
-    store::{ReadTx, StoreError, WriteTx, requests},
+    store::{ReadTx, StoreError, WriteTx, idempotency_keys},
 };
 
 /// How long a command waits for another one that creates or removes the same worktree.
@@ -120,7 +120,7 @@ pub fn prepare(
             lookup::session(tx, session)?;
         }
         check(tx)?;
-        Ok((None, requests::find(tx, &intent_key(name))?))
+        Ok((None, idempotency_keys::find(tx, &intent_key(name))?))
     })?;
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
         let plan = parse_plan(&left.fingerprint)?;
@@ -155,7 +155,7 @@ fn being_made_elsewhere(app: &App, name: &LaneName, plan: &WorktreePlan) -> anyh
 
 /// Deletes the intent, in the transaction that records its result.
 pub fn clear_intent(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
-    Ok(requests::delete_open(tx, &intent_key(name))?)
+    Ok(idempotency_keys::delete_open(tx, &intent_key(name))?)
 }
 
 /// Writes the intent, creates branch and worktree, and calls `record`. Undoes all of it if a step fails.
@@ -174,9 +174,9 @@ pub fn create(
     }
     let text = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {
-        requests::upsert(tx, &intent_key(name), &text, None)?;
+        idempotency_keys::upsert(tx, &intent_key(name), &text, None)?;
         if let Some(request) = &app.idempotency_key {
-            requests::upsert(tx, &request.id, &request.fingerprint, None)?;
+            idempotency_keys::upsert(tx, &request.id, &request.fingerprint, None)?;
         }
         Ok::<_, anyhow::Error>(())
     })?;

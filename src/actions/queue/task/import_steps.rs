@@ -18,9 +18,9 @@ use crate::{
         Answer, App,
         core::errors::{self, ImportStopped},
     },
-    domain::{Event, EventKind, Refusal, TaskId, rules::cycle, task::Task},
+    domain::{Event, EventKind, Refusal, TaskId, rules::dependency_cycle, task::Task},
     os::{digest::sha256_hex, host},
-    store::{ReadTx, WriteTx, events, lanes, requests, tasks},
+    store::{ReadTx, WriteTx, events, idempotency_keys, lanes, tasks},
     wire::import::MissingDependencyView,
 };
 
@@ -57,14 +57,14 @@ pub(super) fn intent_of(text: &str) -> String {
 fn begin(tx: &WriteTx<'_>, intent: &str, tasks: usize) -> Result<()> {
     let facts = ImportIntent { tasks, host: host::name() };
     let text = serde_json::to_string(&facts).map_err(errors::internal)?;
-    requests::delete_open(tx, intent)?;
-    requests::upsert(tx, intent, &text, None)?;
+    idempotency_keys::delete_open(tx, intent)?;
+    idempotency_keys::upsert(tx, intent, &text, None)?;
     Ok(())
 }
 
 /// Records that the import of a file is complete, by deleting its intent.
 pub(super) fn complete(tx: &WriteTx<'_>, intent: &str) -> Result<()> {
-    Ok(requests::delete_open(tx, intent)?)
+    Ok(idempotency_keys::delete_open(tx, intent)?)
 }
 
 /// How many of the tasks fit into one step; at least one.
@@ -259,8 +259,8 @@ impl<'f> Links<'f> {
                 (None, None) => Ok(tasks::parent(tx, task)?.into_iter().collect()),
             }
         };
-        let circle = match cycle::find(starts.clone(), dependencies)? {
-            None => cycle::find(starts, up)?,
+        let circle = match dependency_cycle::find(starts.clone(), dependencies)? {
+            None => dependency_cycle::find(starts, up)?,
             circle => circle,
         };
         circle.map_or(Ok(()), |path| Err(Refusal::Cycle { path }.into()))

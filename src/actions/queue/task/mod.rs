@@ -4,7 +4,7 @@ pub mod add;
 pub mod claim;
 mod claim_order;
 pub mod claim_place;
-pub mod claimed;
+pub mod claimed_task;
 pub mod dep;
 pub mod done;
 pub mod edit;

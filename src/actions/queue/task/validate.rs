@@ -6,7 +6,7 @@ use crate::{
     actions::core::lookup,
     domain::{
         Refusal, TaskId,
-        rules::{cycle, globs},
+        rules::{dependency_cycle, globs},
         task::TaskFields,
         text_limits,
     },
@@ -73,7 +73,7 @@ pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, fields: &TaskFields, before: Op
             lookup::task(tx, parent)?;
         }
         let up = |task: &TaskId| -> Result<Vec<TaskId>> { Ok(tasks::parent(tx, task)?.into_iter().collect()) };
-        if let Some(path) = cycle::closed_by(id, parent, up)? {
+        if let Some(path) = dependency_cycle::closed_by(id, parent, up)? {
             return Err(Refusal::Cycle { path }.into());
         }
     }
@@ -90,7 +90,7 @@ pub fn check_dependency(tx: &ReadTx<'_>, id: &TaskId, on: &TaskId) -> Result<()>
         lookup::task(tx, on)?;
     }
     let next = |task: &TaskId| -> Result<Vec<TaskId>> { Ok(tasks::dependencies(tx, task)?) };
-    match cycle::closed_by(id, on, next)? {
+    match dependency_cycle::closed_by(id, on, next)? {
         Some(path) => Err(Refusal::Cycle { path }.into()),
         None => Ok(()),
     }

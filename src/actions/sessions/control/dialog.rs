@@ -10,7 +10,7 @@ use crate::{
     adapters::AdapterError,
     config::DialogProfile,
     domain::{
-        rules::dialog::{self, Dialog},
+        rules::screen_dialog::{self, Dialog},
         session::Session,
     },
     os::poll_until::poll_until,
@@ -95,7 +95,7 @@ pub(in crate::actions) fn take(
 fn on_screen(live: &RunningSession, profile: &DialogProfile) -> Result<Option<Dialog>> {
     let Some(shape) = profile.shape() else { return Ok(None) };
     match live.adapter.visible_screen(live.backend_name(), SCREEN_LINES) {
-        Ok(shown) => Ok(dialog::find(&shown, shape)),
+        Ok(shown) => Ok(screen_dialog::find(&shown, shape)),
         Err(AdapterError::Unsupported { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -10,7 +10,7 @@ use crate::{
     config::ProviderProfile,
     domain::{
         Refusal,
-        rules::screen,
+        rules::screen_state,
         session::{Activity, Session},
     },
     store::sessions,
@@ -96,7 +96,7 @@ fn on_screen(live: &RunningSession, signs: &[String]) -> Result<Option<String>> 
         Err(AdapterError::Unsupported { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    Ok(screen::find_question(&shown, signs).map(str::to_owned))
+    Ok(screen_state::find_question(&shown, signs).map(str::to_owned))
 }
 
 fn asks(live: &RunningSession, question: &str, typing: bool) -> anyhow::Error {

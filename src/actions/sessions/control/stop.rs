@@ -22,9 +22,8 @@ use crate::{
     },
     env::vars,
     os::{
-        child,
         process::{self, ProcessKey},
-        process_tree,
+        process_tree, session_leader,
     },
     store::{
         ReadTx, WriteTx, messages, sessions,
@@ -50,7 +49,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if stop_from_inside::is_outside_helper(&app.env) {
         // Leave the process group and terminal of the caller: they are about to end.
-        child::setsid();
+        session_leader::setsid();
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }

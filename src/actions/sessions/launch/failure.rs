@@ -15,7 +15,7 @@ use crate::{
     },
     env::vars,
     os::{poll_until, process_tree},
-    store::{WriteTx, requests, sessions},
+    store::{WriteTx, idempotency_keys, sessions},
 };
 
 /// How long a supervisor may take to record that its program has ended.
@@ -110,7 +110,7 @@ pub(super) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
             release::release_failed_start(tx, id, claim)?;
         }
         if let Some(request) = &app.idempotency_key {
-            requests::delete(tx, &request.id)?;
+            idempotency_keys::delete(tx, &request.id)?;
         }
         Ok(())
     });

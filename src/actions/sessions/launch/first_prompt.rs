@@ -19,7 +19,7 @@ use crate::{
     domain::{
         EventKind, Refusal,
         message::MessageStatus,
-        rules::screen,
+        rules::screen_state,
         secrets,
         session::{Activity, Session},
         string_enum::string_enum,
@@ -168,6 +168,6 @@ fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<S
     let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();
     let adapter = adapter_endpoint::adapter(app, session, &["session", "peek", session.id.as_str()]).ok()?;
     let screen = adapter.visible_screen(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
-    let sign = screen::find_question(&screen, &texts)?;
-    Some(secrets::mask(screen::question_line(&screen, sign)))
+    let sign = screen_state::find_question(&screen, &texts)?;
+    Some(secrets::mask(screen_state::question_line(&screen, sign)))
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::{launch_parts::OwnParts, trust},
+        core::{launch_event::OwnParts, trust},
     },
     adapters::{self, ResolvedBackend, StartConfig, Terminal},
     config::{ProgramSettings, Setup, project::normalize},

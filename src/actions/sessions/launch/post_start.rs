@@ -12,7 +12,7 @@ use crate::{
     adapters::{
         Adapter, AdapterError, Capabilities, StartConfig, Tristate, clean_env,
         plumbing::SetupCommands,
-        readiness::{self, Readiness, ReadinessProbe},
+        program_readiness::{self, Readiness, ReadinessProbe},
     },
     config::Setup,
     domain::Refusal,
@@ -120,7 +120,7 @@ impl<'a> PostStart<'a> {
         if !has_readiness_check(&start) {
             start.ready_delay_ms = u64::try_from(EARLY_EXIT_WINDOW.as_millis()).ok();
         }
-        let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
+        let readiness = program_readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
         if let Readiness::TimedOut(why) = &readiness {
             notes.push(format!("{} may not be ready: {why}", self.plan.session.id));
         }

@@ -16,7 +16,7 @@ use crate::{
         Answer, App,
         core::{
             errors,
-            launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
+            launch_event::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
             lookup,
             session_end::DeadSession,
         },

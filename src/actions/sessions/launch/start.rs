@@ -23,7 +23,7 @@ use crate::{
         core::{errors, lookup, server_outage, store_safety},
         sessions::{adapter_endpoint, prompt},
     },
-    adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
+    adapters::{Adapter, AdapterError, StartReport, Tristate, program_readiness::Readiness},
     config,
     domain::{
         SessionId,

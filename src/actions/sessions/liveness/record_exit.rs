@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::actions::sessions::finish;
 use crate::{
-    actions::core::{launch_parts, open_store},
+    actions::core::{launch_event, open_store},
     adapters::StartConfig,
     config::{
         Project, load_in_force,
@@ -54,7 +54,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
             let is_stopping = session.activity == Activity::Stopping;
             // The rollback of a failed launch records the reason itself.
             let is_rolled_back = is_stopping && session.status == SessionStatus::Starting;
-            if session.status.is_final() || is_rolled_back || launch_parts::is_switching(tx, &session)? {
+            if session.status.is_final() || is_rolled_back || launch_event::is_switching(tx, &session)? {
                 return Ok(());
             }
             let (status, reason) = match code {

@@ -2,11 +2,11 @@
 //! each delivery channel defines its proof.
 
 mod audience;
+pub mod deliver_by_stream;
 mod deliver_by_typing;
 pub(crate) mod deliver_inline;
 pub mod listener;
 mod send;
-pub mod stream;
 mod wait_receipt;
 
 pub use crate::actions::core::message_state::{confirm_typed, expire_for_session};

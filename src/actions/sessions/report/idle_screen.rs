@@ -14,7 +14,7 @@ use crate::{
     },
     domain::{
         SessionId,
-        rules::screen::{IdleFacts, STILL_FOR, find_question, shows_any},
+        rules::screen_state::{IdleFacts, STILL_FOR, find_question, shows_any},
         session::{Activity, SCREEN_SOURCE, Session},
     },
     env::Timestamp,

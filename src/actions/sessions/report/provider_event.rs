@@ -30,7 +30,7 @@ use crate::{
     },
     env::Timestamp,
     os::digest::sha256_hex,
-    store::{ReadTx, WriteTx, checkpoints::CheckpointFields, requests, tasks},
+    store::{ReadTx, WriteTx, checkpoints::CheckpointFields, idempotency_keys, tasks},
     wire::{ProviderEventView, SessionView},
 };
 
@@ -92,7 +92,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
         let answer = answer(reported, &plan, written, &now, false)?;
         if let Some(known) = &known {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::upsert(tx, &known.id, &known.fingerprint, Some(&text))?;
+            idempotency_keys::upsert(tx, &known.id, &known.fingerprint, Some(&text))?;
         }
         Ok(answer)
     })

@@ -15,7 +15,7 @@ use crate::{
     },
     config::ProviderProfile,
     domain::{
-        rules::screen::{STILL_FOR, find_question, shows_any},
+        rules::screen_state::{STILL_FOR, find_question, shows_any},
         session::{Activity, SCREEN_SOURCE, Session},
         session_facts::SessionOverview,
     },

@@ -14,7 +14,7 @@ use super::proxy::{HostGate, RefusedHost};
 use crate::{
     actions::{App, core::trust},
     config::Project,
-    domain::{Actor, Event, EventKind, LaneName, rules::open_hosts::OpenHost},
+    domain::{Actor, Event, EventKind, LaneName, rules::proxy_hosts::OpenHost},
     env::Env,
     store::{event_facts, sessions},
 };

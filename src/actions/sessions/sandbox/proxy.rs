@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::{
     domain::rules::{
-        open_hosts::{self, Host, HostPort, HostRefusal, OpenHost},
+        proxy_hosts::{self, Host, HostPort, HostRefusal, OpenHost},
         proxy_request::{self, MAX_HEAD_BYTES, ProxyRequest},
     },
     os::socket,
@@ -182,7 +182,7 @@ async fn find(asked: &HostPort, gate: &Arc<dyn HostGate>) -> Result<Vec<SocketAd
 }
 
 async fn look_up(asked: &HostPort, open: &[OpenHost]) -> Result<Vec<SocketAddr>, Closed> {
-    open_hosts::check_name(open, asked).map_err(Closed::Refused)?;
+    proxy_hosts::check_name(open, asked).map_err(Closed::Refused)?;
     let found: Vec<IpAddr> = match &asked.host {
         Host::Address(address) => return Ok(vec![SocketAddr::new(*address, asked.port)]),
         Host::Name(name) => {
@@ -192,7 +192,7 @@ async fn look_up(asked: &HostPort, open: &[OpenHost]) -> Result<Vec<SocketAddr>,
             found.map_err(|error| failed(error.to_string()))?.map(|address| address.ip()).collect()
         }
     };
-    let good = open_hosts::check_addresses(open, &found, asked.port).map_err(Closed::Refused)?;
+    let good = proxy_hosts::check_addresses(open, &found, asked.port).map_err(Closed::Refused)?;
     Ok(good.into_iter().map(|address| SocketAddr::new(address, asked.port)).collect())
 }
 

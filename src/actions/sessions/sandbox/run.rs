@@ -10,13 +10,13 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    answer::{self, Answering},
-    environment, forward,
+    calls_from_inside::{self, Answering},
+    environment,
     host_gate::ProjectGate,
     lane,
     mount_mark::MountMark,
     openings::{self, Opening, Surroundings},
-    proxy,
+    proxy, proxy_forward,
 };
 use crate::{
     actions::{
@@ -100,9 +100,9 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
             clone: repository.clone.clone(),
             taking: Mutex::new(()),
         };
-        answer::listen(&place.dir, Arc::new(answering)).map_err(errors::internal)?;
-        let source = Shown::Writable(place.dir.join(answer::SOCKET));
-        opened.push(Opening { path: answer::INSIDE.into(), shown: source, why: "the verbs of the session" });
+        calls_from_inside::listen(&place.dir, Arc::new(answering)).map_err(errors::internal)?;
+        let source = Shown::Writable(place.dir.join(calls_from_inside::SOCKET));
+        opened.push(Opening { path: calls_from_inside::INSIDE.into(), shown: source, why: "the verbs of the session" });
     }
     let mark = MountMark::hold(&place.dir).map_err(errors::internal)?;
     let program = Inside {
@@ -178,7 +178,7 @@ pub(super) fn inside(
     let mut args = sandbox_command::arguments(&facts);
     if gate.is_some() {
         args.extend(forward_words(&executable::current_executable().map_err(errors::internal)?));
-        let exceptions = forward::exceptions(&app.settings.sandbox);
+        let exceptions = proxy_forward::exceptions(&app.settings.sandbox);
         env.extend(exceptions.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
     args.extend(program.argv.iter().cloned());

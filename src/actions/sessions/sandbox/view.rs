@@ -12,7 +12,7 @@ use crate::{
         },
     },
     domain::{
-        rules::{open_hosts::OpenHost, sandbox_command::Shown},
+        rules::{proxy_hosts::OpenHost, sandbox_command::Shown},
         sandbox::{SandboxClass, SandboxNetwork},
     },
     wire::{SandboxPathView, SandboxView},

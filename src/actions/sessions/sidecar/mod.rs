@@ -3,9 +3,9 @@
 //! It sleeps until the store or the transcript changes, the agent's process exits, or a newer sidecar supersedes it.
 
 mod agent_process;
-mod companion;
+mod main_loop;
 mod options;
 mod transcript;
 
-pub use companion::run;
+pub use main_loop::run;
 pub use options::{ReadTranscript, SidecarOptions};

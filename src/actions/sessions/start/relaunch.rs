@@ -10,7 +10,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            inside_session, launch_parts, lookup, message_state, other_host,
+            inside_session, launch_event, lookup, message_state, other_host,
             session_end::DeadSession,
             session_process::{self, RunProcesses},
         },
@@ -179,7 +179,7 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
 /// Checks that the request has the program and the variables that were given only to the first launch, because they are not
 /// stored.
 fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result<()> {
-    let own = app.read(|tx| Ok(launch_parts::own_parts(tx, of)?))?;
+    let own = app.read(|tx| Ok(launch_event::own_parts(tx, of)?))?;
     let command = own.command && request.command.is_none();
     let env: Vec<String> = own.env.into_iter().filter(|name| !request.env.contains_key(name)).collect();
     if command || !env.is_empty() {

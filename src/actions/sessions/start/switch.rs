@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{inside_session, launch_parts, lookup},
+        core::{inside_session, launch_event, lookup},
         sessions::{
             control::{interrupt, running_session::RunningSession},
             launch::{
@@ -146,7 +146,7 @@ pub fn check(app: &App, id: &SessionId, request: &SwitchRequest) -> Result<()> {
 
 /// The plans of the other program, and of the present one in case the other one fails.
 fn plans(app: &App, of: &Session, request: &SwitchRequest) -> Result<(LaunchPlan, LaunchPlan)> {
-    let own = app.read(|tx| Ok(launch_parts::own_parts(tx, of)?))?;
+    let own = app.read(|tx| Ok(launch_event::own_parts(tx, of)?))?;
     if own.command || !own.env.is_empty() {
         let why = format!(
             "{} was launched with a program or variables of its own, which are not stored; stop and relaunch it instead",

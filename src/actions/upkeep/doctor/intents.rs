@@ -19,7 +19,7 @@ use crate::{
         finding::{Finding, Severity},
         plural,
     },
-    store::{ReadTx, events, lanes, requests},
+    store::{ReadTx, events, idempotency_keys, lanes},
 };
 
 /// A younger intent most likely belongs to a running command.
@@ -29,7 +29,7 @@ const MIN_AGE: Duration = Duration::from_secs(5 * 60);
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();
-    for open in requests::open_intents(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
+    for open in idempotency_keys::open_intents(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
         let finding = match (worktree::lane_of_intent(&open.id), sync_intent::lane_of(&open.id)) {
             (Some(lane), _) => Some(lane_finding(app, tx, &lane, &open)?),
             (None, Some(lane)) => Some(sync_finding(app, tx, &lane, &open)?),
@@ -47,7 +47,7 @@ fn intent_finding(message: String, fix: String) -> Finding {
     Finding::new("unsettled", Severity::Note, message).with_fix(fix)
 }
 
-fn import_finding(import: &ImportIntent, open: &requests::OpenIntent) -> Finding {
+fn import_finding(import: &ImportIntent, open: &idempotency_keys::OpenIntent) -> Finding {
     let message = format!(
         "the import of a file, begun on {} at {}, was never completed: of its {} only some are here",
         import.host,
@@ -57,7 +57,7 @@ fn import_finding(import: &ImportIntent, open: &requests::OpenIntent) -> Finding
     intent_finding(message, "fairway task import FILE".to_owned())
 }
 
-fn sync_finding(app: &App, tx: &ReadTx<'_>, name: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
+fn sync_finding(app: &App, tx: &ReadTx<'_>, name: &LaneName, open: &idempotency_keys::OpenIntent) -> Result<Finding> {
     let message = format!("the sync of lane {name} started at {} and was never completed", open.since);
     let lane = lanes::find(tx, name)?.filter(|lane| other_host::has_worktree(app, lane));
     let Some(lane) = lane else { return Ok(intent_finding(message, format!("fairway lane sync {name}"))) };
@@ -66,7 +66,7 @@ fn sync_finding(app: &App, tx: &ReadTx<'_>, name: &LaneName, open: &requests::Op
     Ok(intent_finding(format!("{message} on the host {}", host.name), fix))
 }
 
-fn lane_finding(app: &App, tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
+fn lane_finding(app: &App, tx: &ReadTx<'_>, lane: &LaneName, open: &idempotency_keys::OpenIntent) -> Result<Finding> {
     let since = open.since;
     let message =
         format!("the creation of a branch and a worktree for lane {lane} started at {since} and was never completed");
@@ -85,7 +85,7 @@ fn lane_finding(app: &App, tx: &ReadTx<'_>, lane: &LaneName, open: &requests::Op
 }
 
 /// The finding for an intent of a request; `None` while its program runs.
-fn request_finding(tx: &ReadTx<'_>, open: &requests::OpenIntent) -> Result<Option<Finding>> {
+fn request_finding(tx: &ReadTx<'_>, open: &idempotency_keys::OpenIntent) -> Result<Option<Finding>> {
     let (id, since) = (&open.id, open.since);
     let mut start = None;
     // This reads the whole log, but only when there is such a request.

@@ -20,7 +20,7 @@ use crate::{
         id::SinkName,
         notification::Receipt,
         plural,
-        rules::cycle,
+        rules::dependency_cycle,
     },
     os::{file_system, git::Git, lock::FileLock, process},
     store::{
@@ -135,7 +135,7 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
         next.entry(from).or_default().push(to.clone());
     }
     let branches = |task: &String| Ok::<_, Infallible>(next.get(task).cloned().unwrap_or_default());
-    cycle::find(next.keys().copied(), branches).unwrap_or_default()
+    dependency_cycle::find(next.keys().copied(), branches).unwrap_or_default()
 }
 
 fn check_files(app: &App, findings: &mut Vec<Finding>) {

@@ -5,12 +5,12 @@
 //! leaves a claim with a lease: after it the item is sent again, so that it may come twice but is not lost.
 
 mod document;
+mod follow;
 mod send;
 mod sinks;
 mod state;
-mod waiting_sender;
 
+pub use follow::{follow, send_in_background};
 pub use send::{Outlets, SendReport, require_sinks, send_due, send_due_of};
 pub use sinks::test;
 pub use state::{given_up, state};
-pub use waiting_sender::{follow, send_in_background};

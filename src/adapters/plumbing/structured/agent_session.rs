@@ -30,7 +30,7 @@ use crate::{
         },
     },
     env::Env,
-    os::{child::Running, command::Program, poll::poll_timeout, process_tree, request_socket::Incoming},
+    os::{command::Program, poll::poll_timeout, process_tree, request_socket::Incoming, session_leader::Running},
 };
 
 /// How long an agent that has closed its stdout may take to end.

@@ -3,21 +3,21 @@
 
 mod attempts;
 mod hosts;
-mod needs;
 mod probes;
 mod reach;
+mod required_actions;
 mod targets;
-mod world;
+mod temporary_project;
 
 use std::{collections::BTreeMap, ffi::OsString};
 
 use anyhow::Result;
 
 use self::{
-    needs::{NEEDS, Need},
     probes::{PROBES, Probe},
+    required_actions::{NEEDS, Need},
     targets::{Said, Targets},
-    world::World,
+    temporary_project::World,
 };
 use crate::{
     actions::{

@@ -36,7 +36,7 @@ use crate::{
         },
     },
     config::SandboxSettings,
-    domain::rules::open_hosts::OpenHost,
+    domain::rules::proxy_hosts::OpenHost,
     env::vars,
     os::{
         capture::{self, Call},

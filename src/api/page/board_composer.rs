@@ -17,7 +17,7 @@ use crate::{
         agents::approval,
         board::{BoardCache, WatchedProcess},
     },
-    api::{error::ApiError, live_project::AppFactory, writer::run_catching_panic},
+    api::{error::ApiError, live_project::AppFactory, store_writer::run_catching_panic},
     env::Timestamp,
     wire::{BoardView, NeedView, SessionOverviewView},
 };

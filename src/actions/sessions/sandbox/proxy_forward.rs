@@ -87,7 +87,7 @@ async fn pass(mut client: TcpStream) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::rules::open_hosts::OpenHost;
+    use crate::domain::rules::proxy_hosts::OpenHost;
 
     #[test]
     fn loopback_is_the_sandboxs_own_unless_it_is_open() {
