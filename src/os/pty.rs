@@ -30,6 +30,8 @@ use super::{
 
 /// How much of an offscreen program's output is kept, in bytes.
 const CAPTURE_LIMIT: usize = 8 * 1024;
+/// How many bytes of output are read before the program and the time limit are looked at again.
+const MAX_TURN: usize = 1 << 20;
 
 /// The master end of a program's terminal: writes are its input, reads its output. Does not block.
 #[derive(Debug)]
@@ -123,10 +125,11 @@ pub struct OffscreenResult {
 /// take their size from the first terminal.
 pub fn run_offscreen(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<OffscreenResult> {
     let deadline = Instant::now() + limit;
-    let (pty, running) = spawn(program, size, None)?;
-    let (mut output, mut pty) = (HeadTailBuffer::new(CAPTURE_LIMIT), Some(pty));
+    let (mut pty, running) = spawn(program, size, None)?;
+    // The terminal stays open until the end: closing it would hang up on a program that has only closed its streams.
+    let (mut output, mut readable) = (HeadTailBuffer::new(CAPTURE_LIMIT), Some(&mut pty));
     loop {
-        read_available(&mut pty, usize::MAX, |bytes| output.push(bytes));
+        read_available(&mut readable, MAX_TURN, |bytes| output.push(bytes));
         if let Some(code) = running.reap()? {
             return Ok(OffscreenResult { code: Some(code), output: output.to_bytes() });
         }
@@ -137,7 +140,7 @@ pub fn run_offscreen(program: &Program<'_>, size: Size, limit: Duration) -> io::
             return Ok(OffscreenResult { code: None, output: output.to_bytes() });
         }
         let mut watched = vec![PollFd::new(running.as_fd(), PollFlags::POLLIN)];
-        watched.extend(pty.as_ref().map(|pty| PollFd::new(pty.as_fd(), PollFlags::POLLIN)));
+        watched.extend(readable.as_ref().map(|pty| PollFd::new(pty.as_fd(), PollFlags::POLLIN)));
         poll(&mut watched, Some(left))?;
     }
 }
@@ -191,5 +194,7 @@ mod tests {
         // A child that keeps the terminal is not waited for.
         assert_eq!(sh("trap '' HUP; sleep 2 & exit 0", long).code, Some(0));
         assert!(begun.elapsed() < Duration::from_secs(20));
+        // A program that closes its streams is not hung up on.
+        assert_eq!(sh("exec </dev/null >/dev/null 2>&1; sleep 0.3; exit 4", long).code, Some(4));
     }
 }

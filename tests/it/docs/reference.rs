@@ -31,20 +31,22 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// A command's help, and the part of it that lists the options of every command.
-fn help(world: &TestProject, path: &str) -> (String, String) {
+/// A command's help without the options of every command.
+fn help(world: &TestProject, path: &str) -> String {
     let words = path.split(' ').skip(1).chain(["--help"]);
     let run = world.run(words).exits(0);
     assert_eq!(run.stderr, "", "{path}");
     let text = run.stdout;
-    let (mut own, mut global) = (Vec::new(), Vec::new());
+    let mut own = Vec::new();
     let mut is_global = false;
     for line in text.lines().map(str::trim_end) {
         // The list ends with the next line at the margin, such as a heading of examples.
         is_global = line.starts_with("Global options") || is_global && (line.is_empty() || line.starts_with(' '));
-        if is_global { &mut global } else { &mut own }.push(line);
+        if !is_global {
+            own.push(line);
+        }
     }
-    (own.join("\n").trim_end().to_owned(), global.join("\n").trim_end().to_owned())
+    own.join("\n").trim_end().to_owned()
 }
 
 /// The paths of a command and of the commands below it, hidden ones apart, each with its purpose.
@@ -61,9 +63,8 @@ fn cli_reference_is_the_help_of_every_command() {
     let mut commands = Vec::new();
     paths(&fairway::cli::command(), "fairway", &mut commands);
     assert!(commands.len() > 50, "only {commands:?}");
-    // The options of every command are a topic of their own, or else a part of the general help.
-    let topic = world.run(["help", "options"]);
-    let global = if topic.code == Some(0) { topic.stdout } else { help(&world, "fairway").1 };
+    // The options of every command are a topic of their own.
+    let global = world.run(["help", "options"]).exits(0).stdout;
     assert!(global.contains("--json"), "no global options: {global}");
     let mut generated = format!("\n## Global options\n\n```text\n{}\n```\n\n", global.trim_end());
     generated.push_str("## Commands\n\n| command | purpose |\n|---|---|\n");
@@ -71,7 +72,7 @@ fn cli_reference_is_the_help_of_every_command() {
         writeln!(generated, "| [`{path}`](#{}) | {} |", path.replace(' ', "-"), cell(about)).unwrap();
     }
     for (path, _) in &commands {
-        let page = help(&world, path).0;
+        let page = help(&world, path);
         let listed = page.split("\nCommands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
         for line in listed.lines().filter(|line| !line.starts_with("   ")) {
             assert!(line.split_whitespace().count() > 1, "no word about it: {line}");

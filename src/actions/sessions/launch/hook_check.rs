@@ -26,9 +26,9 @@ pub(crate) struct HookCheck {
 pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck>> {
     if let Some((path, text)) = &plan.hooks.file {
         let directory = app.project.launch_hooks_dir();
-        prune_signs(&directory, app.env.now());
         files::private_dir(&directory)?;
         files::write_atomic_nosync(path, text.as_bytes(), 0o600)?;
+        prune_signs(&directory, app.env.now());
     }
     let Some(question) = plan.hooks.question.clone() else { return Ok(None) };
     let known = plan.known_hooks;
