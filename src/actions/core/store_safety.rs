@@ -47,7 +47,8 @@ pub fn install(project: &Project) {
     let _ = try_install(project);
 }
 
-/// The empty repository and git's file of ignored paths, if the shield is in place.
+/// The empty repository that shields the state directory from `git clean`, and git's file of ignored paths; `None` when there is
+/// no shield.
 pub fn installed(project: &Project) -> Option<(PathBuf, PathBuf)> {
     let common = GitDir::around(&project.root)?.common;
     let (shield, exclude) = (common.join(SHIELD), common.join(EXCLUDE));

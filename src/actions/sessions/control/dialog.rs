@@ -46,8 +46,9 @@ impl RecordedDialogs {
     }
 }
 
-/// Selects the choice whose number `choose` returns, and waits until the dialog is gone. Calls `record` right before the first
-/// key, and checks the screen before each key. The inner `Err` says why the choice was not made.
+/// Selects the choice whose number `choose` returns, by pressing its keys, and waits until the dialog is gone. Calls `record`
+/// right before the first key, and checks the screen before each key. The inner `Err` says why the choice was not made, or why
+/// the dialog is still there.
 ///
 /// # Errors
 /// Those of the backend and of `record`.

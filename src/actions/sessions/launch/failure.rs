@@ -74,8 +74,8 @@ pub(super) fn settle(
 }
 
 /// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, releases the claim of a
-/// start, and deletes the intent so that the request may be repeated. Returns the error, with the steps of the rollback that
-/// failed.
+/// start, and deletes the intent so that the request may be repeated. A session whose program was to be replaced is not marked as
+/// failed, because it goes back to its earlier program. Returns the error, with the steps of the rollback that failed.
 pub(super) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
     let (id, name, run) = (&plan.session.id, plan.session.name(), &plan.session.run_id);
     let mut why = error.reason();

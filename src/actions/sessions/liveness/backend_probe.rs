@@ -65,8 +65,8 @@ impl BackendProber {
         Self { endpoints: BTreeMap::new(), panes: PaneProber::default(), local_host: host::identity() }
     }
 
-    /// Asks the backend whether a session runs. Sessions of other hosts, sessions without a backend and sessions whose process
-    /// has exited are not queried. Writes nothing.
+    /// Asks the backend whether a session runs. Sessions of other hosts, sessions without a backend, and sessions whose recorded
+    /// process or supervisor is gone are not queried. Writes nothing.
     pub fn probe(
         &mut self,
         app: &App,

@@ -60,7 +60,7 @@ impl Draft {
         Ok(Self { task, is_new_task, place, plan, own_prompt })
     }
 
-    /// Checks that the session could claim the task. Does nothing for a new task.
+    /// Checks that the session could claim the task. Does nothing for a new task, and for a start that claims nothing.
     ///
     /// # Errors
     /// The code of the rule that excludes the task.

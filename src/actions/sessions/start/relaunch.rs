@@ -60,8 +60,9 @@ pub struct RelaunchRequest {
     pub watch: PromptWatch,
 }
 
-/// Launches a session in the place of one that is over, with its claims. When the program ends because its old conversation is
-/// gone, it is launched again with a new one.
+/// Launches a session in the place of one that is over, with its claims. With `here` in the request, the work of a session of
+/// another host is first brought to this host. When the program ends because its old conversation is gone, it is launched again
+/// with a new one.
 ///
 /// # Errors
 /// `session_alive` while the session, or a relaunch of it, may be alive; `session_mismatch` when it is on another host; with
