@@ -272,8 +272,8 @@ impl App {
         self.after_write.imported(self.env.now());
     }
 
-    /// Sets leases and heartbeats that lie in the future, because the clock that wrote them was ahead, as if they had been
-    /// written now. Writes only if there are any.
+    /// Corrects leases and heartbeats that lie in the future because the clock that wrote them was ahead: they count as written
+    /// now. Writes only if there are any.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;
         if self.read(|tx| Ok(integrity::has_future_times(tx, now)?))? {
@@ -282,8 +282,8 @@ impl App {
         Ok(())
     }
 
-    /// Runs `change` in one transaction that no `--request-id` covers: a step of a command with effects outside of the
-    /// store. On an error nothing is written.
+    /// Runs `change` in one transaction, without a heartbeat, and stores no answer under the `--request-id`: for one step of a
+    /// command that also has effects outside of the store. On an error nothing is written.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let done = self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)?;
         self.after_write.wrote(self.env.now());

@@ -39,7 +39,8 @@ pub fn refuse(app: &App, command: &'static str) -> Result<()> {
     refuse_at(&app.env, place(app), command)
 }
 
-/// Like [`refuse`], outside of a project.
+/// Like [`refuse`], for a command outside of a project. Without a store it judges only by the environment variables of this
+/// process and of its ancestors.
 pub fn refuse_without_project(env: &Env, command: &'static str) -> Result<()> {
     let place = if has_session_variable(env) { CallPlace::Inside(None) } else { place_by_environment() };
     refuse_at(env, place, command)

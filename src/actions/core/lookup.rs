@@ -76,7 +76,7 @@ pub(in crate::actions) fn shown_run(run_id: &RunId) -> String {
     run_id.as_str().chars().take(64).collect()
 }
 
-/// The role and the lane that the caller named; each of them that the caller did not name is that of the acting session.
+/// The role and the lane that the caller named. A role or lane that the caller did not name is that of the acting session.
 ///
 /// # Errors
 /// `not_found` when the acting session is not registered.

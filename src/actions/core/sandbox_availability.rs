@@ -32,7 +32,7 @@ pub enum SandboxMaker {
 }
 
 /// Finds the program that makes sandboxes of this class. For the class `command` that is the configured one, which is not tried
-/// out; for every other class it is bubblewrap, also for `off`.
+/// out; for every other class, also for `off`, it is bubblewrap, which is tried out.
 ///
 /// # Errors
 /// `sandbox_unavailable`, with the fix.

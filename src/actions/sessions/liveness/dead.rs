@@ -93,8 +93,8 @@ pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>)
     Ok(judged.into_iter().filter_map(|(_, judged)| judged.ok()).collect())
 }
 
-/// Judges every session with claims made in `lane` and on `task`, except the acting session; without one of them, its claims in
-/// all lanes or on all tasks count. Each session comes with the proof that it is dead, or with the reason why it may be alive.
+/// Judges every session with claims, except the acting one. With `lane` only claims that were made in this lane count, and with
+/// `task` only those on this task. Each session comes with the proof that it is dead, or with the reason why it may be alive.
 pub fn judge_claimants(
     app: &App,
     lane: Option<&LaneName>,

@@ -64,7 +64,8 @@ pub struct SessionPatch {
     pub run_id: Option<RunId>,
 }
 
-/// Updates the reported fields of the matching session, or registers a new one.
+/// Updates the reported fields of the matching session, or registers a new one. A report of the activity `idle` also delivers the
+/// queued messages of the session.
 ///
 /// # Errors
 /// `session_final`; `session_mismatch` for another session run, an external id of another live session, or a return to

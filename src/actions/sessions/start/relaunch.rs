@@ -101,7 +101,7 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     }
 }
 
-/// The dead sessions that have claims and can be relaunched: Fairway launched them, and they were not relaunched yet.
+/// The dead sessions that have claims and can be relaunched: Fairway launched them, and no live session has replaced them.
 pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
     let mut found = Vec::new();
     for (session, judged) in judge_claimants(app, None, None)? {

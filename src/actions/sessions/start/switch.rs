@@ -83,9 +83,9 @@ impl SwitchTo {
     }
 }
 
-/// Replaces the program of a live session: by one in a terminal, or by one without a terminal. Before that it waits for the end
-/// of the running turn, or cancels the turn if the request says so. When the new program does not start, the earlier one is
-/// started again.
+/// Replaces the program of a live session: by one in a terminal, or by one without a terminal. A session that already runs in
+/// that way stays unchanged. Before the change it waits for the end of the running turn, or cancels the turn if the request says
+/// so. When the new program does not start, the earlier one is started again.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `usage` when the conversation cannot continue there; those of a launch;
