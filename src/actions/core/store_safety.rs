@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Shields the state directory from `git clean`, writes the WAL of an idle store back into its file, and makes a snapshot if one is
-/// due. Returns a warning only for a damaged store; any other failure is ignored, so that the caller's command succeeds.
+/// Shields the state directory from `git clean`, writes the WAL of an idle store back into its file, and makes a snapshot if one
+/// is due. Returns a warning only for a damaged store; any other failure is ignored, so that the caller's command succeeds.
 pub fn keep_safe(app: &App) -> Option<String> {
     install(&app.project);
     let outside = app.project.outside_dir()?;

@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// Interrupts the work of a session's program: with the keys that its provider's profile names, otherwise in the way of its
-/// backend, as Ctrl-C would. The program may ignore that. Without `force`, an idle session is left alone, and the call is refused
-/// while the program asks whether a directory or hooks are trusted.
+/// backend, as Ctrl-C would. The program may ignore that. Without `force`, an idle session is left alone if it is structured or
+/// has such keys, and the call is refused while the program asks whether a directory or hooks are trusted.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`, `session_asks`; `invalid_value` for configured keys that are not names
