@@ -11,7 +11,7 @@ use crate::os::git::Git;
 
 type Landed = (String, String);
 
-/// Which landings of other hosts this host has, as far as it was looked up.
+/// Which landings of other hosts are in the base branches of this host. Only landings that were looked up are known.
 #[derive(Debug, Default)]
 pub struct LandedCommits {
     known: RefCell<BTreeMap<Landed, bool>>,

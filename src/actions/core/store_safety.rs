@@ -108,7 +108,7 @@ fn write_if_different(path: &Path, text: &str) -> io::Result<()> {
     files::write_atomic_nosync(path, text.as_bytes(), 0o600)
 }
 
-/// The path of `to` as seen from `from`, so that it stays valid when both move.
+/// The path from `from` to `to`, so that it stays valid when both move.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let mut shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     // Paths that share only the root are not in one tree.

@@ -16,7 +16,7 @@ use crate::{
     os::poll_until::poll_until,
 };
 
-/// How many lines are read when the script cannot show the visible screen itself.
+/// How many lines are read when the backend script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;
 /// How long the program may take to close the dialog. On a busy machine it may read no input for a while.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);

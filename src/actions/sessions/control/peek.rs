@@ -93,7 +93,7 @@ enum BackendScreen {
     Shown(String),
     /// The backend shows nothing, as for a session that has exited.
     Empty,
-    /// The script does not know `peek`.
+    /// The backend script does not know `peek`.
     Unsupported(String),
 }
 

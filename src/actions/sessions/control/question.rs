@@ -16,7 +16,7 @@ use crate::{
     store::sessions,
 };
 
-/// How many lines are read when the script cannot show the visible screen itself.
+/// How many lines are read when the backend script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;
 
 /// Types a text into a session and submits it, unless the session's last report or its screen shows that it asks a question.

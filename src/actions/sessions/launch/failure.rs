@@ -36,7 +36,7 @@ const MAX_BYTES: usize = 600;
 pub(super) enum NotRunning {
     /// A step before the start has failed.
     NotStarted(AdapterError),
-    /// The script reported that it could not start the program.
+    /// The backend script reported that it could not start the program.
     StartFailed(AdapterError),
     /// The program ended before the launch was confirmed.
     Ended,
@@ -128,7 +128,7 @@ fn mark_stopping(tx: &WriteTx<'_>, id: &SessionId) -> Result<()> {
     Ok(())
 }
 
-/// The error of a failed start. When the script reports that the program has ended, the error holds its exit code and its
+/// The error of a failed start. When the backend script reports that the program has ended, the error holds its exit code and its
 /// last output.
 fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> AdapterError {
     let AdapterError::Failed { why, .. } = &error else { return error };

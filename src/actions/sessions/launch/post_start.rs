@@ -19,17 +19,17 @@ use crate::{
     os::process::{ProcessKey, ProcessStatus},
 };
 
-/// How long this process watches for an early exit of the program when the script does not wait for it.
+/// How long this process watches for an early exit of the program when the backend script does not wait for it.
 const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);
 
 /// The steps that follow the start of the program.
 pub(crate) struct PostStart<'a> {
     adapter: &'a Adapter,
     plan: &'a LaunchPlan,
-    /// The configuration for the script.
+    /// The configuration for the backend script.
     start: StartConfig,
     capabilities: OnceCell<Capabilities>,
-    /// The prompt that the script does not type.
+    /// The prompt that the backend script does not type.
     prompt_to_type: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> PostStart<'a> {
         self.plan.start.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new)
     }
 
-    /// The script's capabilities, queried at first use. A script that does not answer has only the required ones.
+    /// The backend script's capabilities, queried at first use. A script that does not answer has only the required ones.
     fn capabilities(&self) -> &Capabilities {
         self.capabilities.get_or_init(|| self.adapter.capabilities().unwrap_or_default())
     }

@@ -136,7 +136,7 @@ pub fn is_structured(app: &App, id: &SessionId) -> Result<bool> {
     Ok(app.read(|tx| lookup::session(tx, id))?.is_structured())
 }
 
-/// Checks that a session can be switched, as far as that is known without trying it.
+/// Checks whether anything that is known before the switch forbids it, and changes nothing.
 ///
 /// # Errors
 /// Those of [`switch`].
