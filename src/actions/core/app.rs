@@ -64,7 +64,7 @@ impl App {
         }
     }
 
-    /// Like [`App::new`], with the configuration in force.
+    /// Like [`App::new`], but loads the configuration that is in force.
     pub fn in_force(
         env: Rc<Env>,
         project: Project,
@@ -75,8 +75,8 @@ impl App {
         Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
-    /// Like [`App::in_force`], for a person or a session. With a store on a server, a person's name gets the machine added.
-    /// `request` makes the idempotency key from that actor.
+    /// Like [`App::in_force`], for a person or a session. With a store on a server, a digest of this machine is added to a
+    /// person's name. `request` makes the idempotency key for the resulting actor.
     pub fn for_caller(
         env: Rc<Env>,
         project: Project,
@@ -116,7 +116,7 @@ impl App {
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// This context for another project, whose store is not opened yet.
+    /// This context for another project, whose store is not opened yet. The configuration stays that of this context's project.
     #[must_use]
     pub fn with_project(&self, project: Project) -> Self {
         let project = Rc::new(project);
@@ -148,7 +148,8 @@ impl App {
         self.store_for_reading()?.read_together(query)
     }
 
-    /// The stored answer of a repeated `--request-id`; `None` without one, and for a new request.
+    /// The stored answer of a repeated `--request-id`. `None` when the command has no `--request-id`, when the request is new,
+    /// and when an earlier one has no answer yet.
     ///
     /// # Errors
     /// `request_reused` when the id was used for another command.
@@ -160,10 +161,11 @@ impl App {
     }
 
     /// Writes the intent of a command that changes something outside of the store. Returns the stored answer of a repeated
-    /// `--request-id`. `became` describes, for the error, an earlier intent without an answer.
+    /// `--request-id`. For an earlier intent without an answer it fails with `request_open`; `became` is the sentence in that
+    /// error about what is known of the earlier try. Without a `--request-id` it does nothing.
     ///
     /// # Errors
-    /// `request_reused`, `request_pending`.
+    /// `request_reused`, `request_open`.
     pub fn record_intent(&self, became: &str) -> Result<Option<Answer>> {
         match &self.idempotency_key {
             Some(key) => self.transaction(|tx| key.record_intent(tx, || Ok((became.to_owned(), false)))),
@@ -206,8 +208,8 @@ impl App {
         result.map_err(|error| open_store::with_way_back(&self.project, error))
     }
 
-    /// A waiter that is woken by every change of the store. Create it before the first query, so that no change in
-    /// between is missed.
+    /// A waiter that every change of the store wakes. Create it before the first query: otherwise a change between the query and
+    /// the wait is missed.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let store = self.store_for_writing()?;
         let dir = store.wake_dir();
@@ -217,9 +219,9 @@ impl App {
         Ok(store.listen(ChangeWaiter::bind(dir, &name)?)?)
     }
 
-    /// Runs `change` in one transaction and stores its answer under the `--request-id`. An acting session must be
-    /// registered; the change counts as its heartbeat, which renews its leases and revives it. On an error nothing is
-    /// written.
+    /// Runs `change` in one transaction and stores its answer under the `--request-id`. For a repeated `--request-id` it returns
+    /// the stored answer and does not run `change`. An acting session must be registered; the change counts as its heartbeat,
+    /// which renews its leases and revives it. On an error nothing is written.
     pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_as(true, Box::new(change))
     }
@@ -265,13 +267,14 @@ impl App {
         Ok(())
     }
 
-    /// Asks for a snapshot of the store at the end of the command: imported tasks exist nowhere else in this form.
+    /// Asks for a snapshot of the store at the end of the command, even if none is due: the imported tasks may exist nowhere
+    /// else.
     pub fn snapshot_after_import(&self) {
         self.after_write.imported(self.env.now());
     }
 
-    /// Corrects leases and heartbeats that were written by a clock that was ahead, as if they had been written now. Writes only if
-    /// there are any.
+    /// Corrects leases and heartbeats that lie in the future because the clock that wrote them was ahead: they count as written
+    /// now. Writes only if there are any.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;
         if self.read(|tx| Ok(integrity::has_future_times(tx, now)?))? {
@@ -280,8 +283,8 @@ impl App {
         Ok(())
     }
 
-    /// Runs `change` in one transaction that no `--request-id` covers: a step of a command with effects outside of the
-    /// store. On an error nothing is written.
+    /// Runs `change` in one transaction, without a heartbeat, and stores no answer under the `--request-id`: for one step of a
+    /// command that also has effects outside of the store. On an error nothing is written.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let done = self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)?;
         self.after_write.wrote(self.env.now());

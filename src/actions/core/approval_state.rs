@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// Expires a session's pending approval requests, or those for one tool. Call it when the tool has run, or when the
-/// turn or session ends: the provider no longer waits for an answer then.
+/// Expires a session's pending approval requests; with `tool`, only those for that tool. Call it when the tool has run, or when
+/// the turn or the session ends: the provider does not wait for an answer any more.
 pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)? {
         if tool.is_some_and(|tool| tool != approval.tool) {
@@ -31,8 +31,8 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
     Ok(())
 }
 
-/// Expires the approval requests that no hook waits for. Call it when a new turn begins: a person has then answered in the
-/// agent's window.
+/// Expires a session's pending approval requests that Fairway cannot answer, because no hook waits for the answer. Call it when a
+/// new turn begins: a person has then answered in the agent's window.
 pub(in crate::actions) fn expire_unanswerable(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)?.into_iter().filter(|approval| !approval.answerable) {
         expire(tx, approval, WENT_ON)?;
@@ -54,7 +54,7 @@ pub const ALWAYS_FIELD: &str = "always";
 /// A field of the event of an answer: whether the answer also holds for further calls.
 pub(in crate::actions) const LASTS: &str = "always";
 
-/// Whether the answer to an approval also holds for further calls.
+/// Whether the answer to an approval request also holds for further calls; `false` while there is no answer.
 pub(in crate::actions) fn lasts(tx: &ReadTx<'_>, approval: &Approval) -> Result<bool> {
     let is_answer = |kind| kind == EventKind::ApprovalAnswered;
     let is_meant = |event: &LoggedEvent| event.data["id"] == approval.id;

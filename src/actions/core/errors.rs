@@ -353,7 +353,8 @@ fn adapter(error: &AdapterError) -> Failure {
     Failure { hint, details, retryable: error.is_retryable(), ..failure }
 }
 
-/// A hint with a similar operation, for a backend script that does not support this one.
+/// A hint with another command, for an operation that the session's backend script does not support. `None` for an operation that
+/// no other command replaces.
 pub(in crate::actions) fn alternative_hint(operation: &str, session: &SessionId) -> Option<String> {
     Some(match operation {
         "nudge" => format!("to leave it a message: fairway message send --to-session {session} TEXT"),

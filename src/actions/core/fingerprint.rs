@@ -25,8 +25,9 @@ pub fn of_event(digest: &str) -> String {
     format!("{EVENT}{digest}")
 }
 
-/// Whether a stored fingerprint and a new one belong to the same request. `answer` is the stored answer as JSON, if there is
-/// one: with it, fingerprints of the previous version are compared.
+/// Whether a stored fingerprint and a new one belong to the same request. The previous version stored bare digests. Such a digest
+/// matches an API request with this digest, every event, and a command to which `answer`, the stored answer as JSON, may belong.
+/// Without a readable `answer` it matches every command.
 pub fn is_same(stored: &str, asked: &str, answer: Option<&str>) -> bool {
     if stored == asked {
         return true;

@@ -36,8 +36,8 @@ impl IdempotencyKey {
         }
     }
 
-    /// Writes the intent of a new request. Returns the stored answer of a repeat. For an earlier intent without an answer,
-    /// `state` returns its description and whether its command still runs, and the call fails with `request_pending`.
+    /// Writes the intent of a new request. Returns the stored answer of a repeat. For an earlier intent without an answer it
+    /// calls `state`, which returns a sentence about the earlier try and whether that still runs, and fails with `request_open`.
     pub(crate) fn record_intent(
         &self,
         tx: &WriteTx<'_>,
@@ -62,7 +62,8 @@ impl IdempotencyKey {
         Ok(idempotency_keys::upsert(tx, &self.id, &self.fingerprint, Some(&text))?)
     }
 
-    /// Deletes an intent without an answer. Nothing was done, so a repeat may try again.
+    /// Deletes the intent of a request that has no answer, so that a repeat runs the command. Call it only when the command has
+    /// done nothing.
     pub(crate) fn discard_intent(&self, tx: &WriteTx<'_>) -> Result<()> {
         Ok(idempotency_keys::delete_open(tx, &self.id)?)
     }

@@ -39,7 +39,8 @@ pub fn refuse(app: &App, command: &'static str) -> Result<()> {
     refuse_at(&app.env, place(app), command)
 }
 
-/// Like [`refuse`], outside of a project.
+/// Like [`refuse`], for a command outside of a project. Without a store it judges only by the environment variables of this
+/// process and of its ancestors.
 pub fn refuse_without_project(env: &Env, command: &'static str) -> Result<()> {
     let place = if has_session_variable(env) { CallPlace::Inside(None) } else { place_by_environment() };
     refuse_at(env, place, command)
@@ -56,8 +57,8 @@ fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
     }
 }
 
-/// Like [`refuse`], but a session that acts for itself in one of these roles is allowed. Only a trusted configuration can give a
-/// role this permission.
+/// Like [`refuse`], but allows a session that calls under its own id and has one of these roles. The texts of the configuration
+/// that are in force must be trusted, because otherwise an agent could give its role this permission.
 pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> Result<()> {
     let refused = || Err(Refusal::InsideSession { command }.into());
     let known = match place(app) {
@@ -73,13 +74,14 @@ pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> R
     if role.is_some_and(|role| roles.contains(&role)) { Ok(()) } else { refused() }
 }
 
-/// Whether the caller has a session's variable, or an ancestor that is a session's root process or the supervisor of
-/// its job. Unreadable ancestors count as inside.
+/// Whether this process has an environment variable of a session, or [`place`] finds it inside a session or cannot tell.
 pub fn is_inside(app: &App) -> bool {
     has_session_variable(&app.env) || place(app) != CallPlace::Outside
 }
 
-/// Whether a command is called from inside of a session.
+/// Whether this process was started from inside a session, and if possible from which one: by its ancestors, which may be a
+/// session's root process, the supervisor of a session's job, or have been started with a session's environment variables, and by
+/// its own environment variables.
 pub fn place(app: &App) -> CallPlace {
     let ancestors = match process::own_ancestors() {
         Ok(ancestors) => ancestors,

@@ -11,8 +11,9 @@ use crate::{
     store::{StoreError, WriteTx, sessions, tasks},
 };
 
-/// Records an act of a session as its heartbeat. A starting or stale session becomes running, with an event. A final session
-/// stays as it is, and so does one whose current run is not `run_id`.
+/// Records that a session has done something: sets its heartbeat, acknowledges the prompts that were typed into it, and makes a
+/// starting or stale session running, with an event. Does nothing for a final session, and when the session's current run is not
+/// `run_id`.
 pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Result<()> {
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
@@ -21,7 +22,7 @@ pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Res
     mark_running(tx, session)
 }
 
-/// Like [`touch`], for a report of the session; also renews the leases of its claims.
+/// Like [`touch`], for a report of the session, without a check of its run. Also renews the leases of the session's claims.
 pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -40,7 +41,11 @@ pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Sets a session running unless it is final. It does not confirm typed prompts, which a starting session has not read.
+/// Records a heartbeat and makes a starting or stale session running, with an event. Does not acknowledge typed prompts, which a
+/// session that is still starting has not read.
+///
+/// # Errors
+/// `session_final`.
 pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
@@ -50,7 +55,7 @@ pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> R
     record_running(tx, session, "it acts")
 }
 
-/// Writes a session that the caller has read in this transaction.
+/// Writes a session that the caller has read in this transaction. Fails when the row has changed since it was read.
 pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     // No other process writes while this transaction is open, so the version cannot have changed.
     if sessions::update(tx, session)? {

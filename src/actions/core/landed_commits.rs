@@ -11,7 +11,7 @@ use crate::os::git::Git;
 
 type Landed = (String, String);
 
-/// Which landings of other hosts this host has, as far as it was looked up.
+/// Which landings of other hosts are in the base branches of this host. Only landings that were looked up are known.
 #[derive(Debug, Default)]
 pub struct LandedCommits {
     known: RefCell<BTreeMap<Landed, bool>>,
@@ -20,7 +20,7 @@ pub struct LandedCommits {
 }
 
 impl LandedCommits {
-    /// Forgets which landings are missing here, so that they are looked up again.
+    /// Forgets the landings that this host did not have, so that they are looked up again.
     pub fn forget_missing(&self) {
         self.known.borrow_mut().retain(|_, is_here| *is_here);
         self.unknown.borrow_mut().clear();
@@ -30,8 +30,8 @@ impl LandedCommits {
         !self.unknown.borrow().is_empty()
     }
 
-    /// Whether a base of this host has the commit. One that was not looked up yet counts as missing until [`Self::look_up`] is
-    /// called.
+    /// Whether this host's base branch contains the commit of a landing. A landing that was not looked up yet counts as missing
+    /// until [`Self::look_up`] is called.
     pub(in crate::actions) fn has(&self, landed: &Landed) -> bool {
         let known = self.known.borrow().get(landed).copied();
         if known.is_none() {

@@ -30,13 +30,13 @@ impl LastHeard {
         Self { at, now }
     }
 
-    /// The last write of a session or of its host, whichever is later.
+    /// When the session or its host last wrote to the store, whichever is later.
     pub fn of_session(tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result<Self> {
         let own = session.last_heartbeat_at.unwrap_or(session.started_at);
         Self::of(tx, own, session.host_id.as_deref(), now)
     }
 
-    /// The last write of a job or of its host, whichever is later.
+    /// When the job or its host last wrote to the store, whichever is later.
     pub fn of_job(tx: &ReadTx<'_>, job: &Job, now: Timestamp) -> Result<Self> {
         Self::of(tx, job.updated_at, job.host_id.as_deref(), now)
     }
@@ -46,7 +46,7 @@ impl LastHeard {
         Ok(Self::new(host.map_or(own, |host| host.last_seen.max(own)), now))
     }
 
-    /// Whether the last write is less than `sessions.stale_after` ago; always true when that setting is `off`.
+    /// Whether the last write is at most `sessions.stale_after` ago; always true when that setting is `off`.
     pub fn is_recent(self, app: &App) -> bool {
         match app.settings.sessions.stale_after {
             StaleAfter::After(limit) => self.now.since(self.at) <= limit,
@@ -58,7 +58,8 @@ impl LastHeard {
         age::rough(self.now.since(self.at))
     }
 
-    /// Refuses to give up something that may still be at work, unless `forced`.
+    /// Refuses to give up a session, a job or a lane when its host was last heard of recently and may still work on it, unless
+    /// `forced`.
     ///
     /// # Errors
     /// `host_alive`.
@@ -71,7 +72,7 @@ impl LastHeard {
         Err(Refusal::HostAlive { subject: name, host, ago: self.age(), there, force })
     }
 
-    /// The reason to record with a session or job that is given up.
+    /// The reason to record with a session or job that is given up: by whom, how long ago it was last heard of, and `why`.
     pub fn reason(self, app: &App, why: Option<&str>) -> String {
         let mut text = format!("{GIVEN_UP_REASON}{}, last heard {} ago", app.actor.name, self.age());
         if let Some(why) = why {

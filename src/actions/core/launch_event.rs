@@ -30,8 +30,8 @@ pub struct OwnParts {
     pub env: Vec<String>,
 }
 
-/// The parts of a session's launch that are not stored. Earlier versions did not record which parts these were: then the program
-/// of a session without a provider counts as named.
+/// The parts of a session's launch that the store does not keep. An earlier version did not record them: for its sessions the
+/// command counts as such a part when the session has no provider or the provider `shell`, and no variable does.
 pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
     let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
@@ -48,7 +48,8 @@ pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreErr
     Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
 }
 
-/// Whether the session's program is being replaced. If the new one fails to start, the session keeps the old one.
+/// Whether the session's program is being replaced by another one. If the new program fails to start, the session keeps the old
+/// one.
 pub fn is_switching(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     if session.status != SessionStatus::Starting {
         return Ok(false);

@@ -50,7 +50,7 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     }
 }
 
-/// The lane of a task; `None` without one, and for a lane that was removed.
+/// The lane of a task; `None` when the task names no lane, or one that was removed.
 pub fn lane_of(tx: &ReadTx<'_>, task: &Task) -> Result<Option<Lane>, StoreError> {
     Ok(task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten())
 }
@@ -76,7 +76,10 @@ pub(in crate::actions) fn shown_run(run_id: &RunId) -> String {
     run_id.as_str().chars().take(64).collect()
 }
 
-/// The given role and lane of an actor, else those of its session.
+/// The role and the lane that the caller named. A role or lane that the caller did not name is that of the acting session.
+///
+/// # Errors
+/// `not_found` when the acting session is not registered.
 pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, Option<LaneName>)> {
     let session = actor.session.as_ref().map(|id| session(tx, id)).transpose()?;
     let (role, lane) = session.map_or((None, None), |session| (Some(session.role), session.lane));
@@ -91,7 +94,7 @@ pub struct Scope {
     pub task: Option<TaskId>,
 }
 
-/// Like [`effective_scope`], with the session's task. An unregistered session implies nothing.
+/// Like [`effective_scope`], with the task of the acting session. It is no error when that session is not registered.
 pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
     let session = actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
     let of_session = session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
@@ -128,8 +131,8 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Task
     }
 }
 
-/// Whether the actor may continue the claim on a task: its session is in the lane in which a session that has ended made the
-/// claim.
+/// Whether the actor may continue the claim on a task: the actor is a session in the lane in which the claim was made, and the
+/// session that made the claim has ended or is dead.
 pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool> {
     let find = |id: &SessionId| sessions::find(tx, id);
     let holder = task.state.claim().and_then(|claim| claim.session.as_ref()).map(find).transpose()?.flatten();
@@ -140,7 +143,7 @@ pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool>
     Ok(actor.session.as_ref() != Some(&holder.id) && made_in == Some(own_lane) && is_over())
 }
 
-/// The open dependencies of a task. Does not read the store for a task without any.
+/// The open dependencies of a task. Empty for a closed task. Reads the store only for an open task that has any.
 pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());

@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, WriteTx, messages},
 };
 
-/// An event about a message, without the message's text: that is not part of the event log.
+/// Makes an event about a message. It leaves out the message's text, which does not belong in the event log.
 pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
     let (noun, name) = noun_and_name(&message.to);
     let lane = match &message.to {
@@ -57,13 +57,14 @@ pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// The ids of the messages that expire with a session. Typed ones have probably arrived.
+/// The ids of the open messages to a session, which expire when it ends. Messages that were typed into its terminal are left out,
+/// because they have probably arrived.
 pub fn unread_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<i64>> {
     let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
     Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
-/// The note about messages that expired with ended sessions; `None` without any.
+/// The note about messages that expired when their session ended; `None` without any.
 pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     match ids {
         [] => None,
@@ -75,7 +76,7 @@ pub fn undelivered_note(ids: &[i64]) -> Option<String> {
     }
 }
 
-/// Offers messages to a session until a time, with an event for each.
+/// Offers messages to a session until the time `until`, and records an event for each.
 pub(in crate::actions) fn offer(
     tx: &WriteTx<'_>,
     session: &Session,

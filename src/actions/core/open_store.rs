@@ -9,7 +9,7 @@ use crate::{
     store::{Store, StoreError, snapshots},
 };
 
-/// Opens the store for reading. A missing file counts as an empty store, in memory.
+/// Opens the store for reading. When its file is missing, opens an empty store in memory.
 pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -25,7 +25,8 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
     }
 }
 
-/// Completes an error of the store: when the store is damaged or lost and there is no snapshot to restore, the error says so.
+/// Converts an error of the store. When the store is damaged or lost and there is no snapshot to restore, the result says that
+/// too.
 pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
     let has_snapshot = || project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
     let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
@@ -57,8 +58,8 @@ pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddres
     }
 }
 
-/// The value of `FAIRWAY_STORE_URL` for a session, without a password. Empty, which unsets the variable, when the local
-/// configuration file names the same store.
+/// The value of `FAIRWAY_STORE_URL` for a session, without a password. Empty, which unsets the variable, when this process has no
+/// such variable or the configuration files name the same store.
 pub fn url_to_pass_on(env: &Env, layers: &Layers) -> String {
     let given = env.var(vars::FAIRWAY_STORE_URL).map(without_password);
     let local = layers.text_in_files("store", "url").map(|url| without_password(&url));

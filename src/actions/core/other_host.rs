@@ -12,8 +12,9 @@ use crate::{
     store::{ReadTx, StoreError, hosts},
 };
 
-/// Whether a lane's worktree is on another host. It is not when no host is recorded, when a store in a file lies beside
-/// the worktree, or when a container of the same machine sees the directory.
+/// Whether a lane's worktree is on another host. `false` when the lane has no worktree or no recorded host. With a store in a
+/// file it is also `false` when the worktree exists here, or when the recorded host is another container of this machine; with a
+/// store on a server, only when both hold.
 pub fn has_worktree(app: &App, lane: &Lane) -> bool {
     let (Some(id), Some(dir)) = (&lane.host_id, &lane.worktree) else { return false };
     let dir = Path::new(dir);
@@ -26,7 +27,8 @@ pub fn has_worktree(app: &App, lane: &Lane) -> bool {
     local.id.as_ref() != Some(id) && !shares_machine
 }
 
-/// Whether the directory that a session works in is on another host.
+/// Whether `dir`, in which a session works, is on another host. `false` when no host is recorded and, with a store in a file,
+/// when `dir` exists here or the recorded host is another container of this machine.
 pub fn has_directory(app: &App, session: &Session, dir: &Path) -> bool {
     let Some(id) = &session.host_id else { return false };
     let local = host::identity();
@@ -34,12 +36,14 @@ pub fn has_directory(app: &App, session: &Session, dir: &Path) -> bool {
     local.id.as_ref() != Some(id) && !is_shared
 }
 
-/// Whether a host with this id has its own repository. Always false for a store in a file.
+/// Whether the host with this id works in another clone of the repository: with a store on a server, every host but this one
+/// does. `false` without an id, and for a store in a file.
 pub fn has_repository(app: &App, host_id: Option<&str>) -> bool {
     app.settings.store.is_on_server() && host_id.is_some_and(|id| host::identity().id.as_deref() != Some(id))
 }
 
-/// Describes the host that a row names, under its current name.
+/// Describes the host that a row of the store names as `recorded`, with the id `id`. A host that was renamed since gets its
+/// present name.
 pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHost, StoreError> {
     let known = id.map(|id| hosts::find(tx, id)).transpose()?.flatten();
     // A renamed host is reached under its new name. A store in a file has only what each row recorded.
@@ -48,7 +52,7 @@ pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHo
     Ok(OtherHost::new(name.as_deref().unwrap_or(recorded), &host::name(), root))
 }
 
-/// The session's host; `None` when it is this one.
+/// The host of a session; `None` when that is this host.
 pub fn of_session(tx: &ReadTx<'_>, session: &Session) -> Result<Option<OtherHost>, StoreError> {
     if host::identity().owns(&session.host, session.host_id.as_deref()) {
         return Ok(None);
@@ -60,13 +64,15 @@ pub fn of_lane(tx: &ReadTx<'_>, lane: &Lane) -> Result<OtherHost, StoreError> {
     find(tx, lane.host.as_deref().unwrap_or_default(), lane.host_id.as_deref())
 }
 
-/// The refusal of a command that needs a lane's worktree, when that is on another host. `words` is the command.
+/// The refusal of a command that needs a lane's worktree, for a lane whose worktree is on another host. `words` are the arguments
+/// of the command that the hint suggests to run there.
 pub fn lane_refusal(tx: &ReadTx<'_>, lane: &Lane, words: &[&str]) -> Result<Refusal> {
     let host = of_lane(tx, lane)?;
     Ok(Refusal::LaneElsewhere { lane: lane.name.clone(), command: host.command(words), host: host.name })
 }
 
-/// Refuses a command when the lane's worktree, which it needs, is on another host. `words` is the command, for the hint.
+/// Refuses a command that needs a lane's worktree when the worktree is on another host. `words` are the arguments of the command
+/// that the hint suggests to run there.
 ///
 /// # Errors
 /// `lane_elsewhere`.
@@ -74,7 +80,8 @@ pub fn refuse_lane(app: &App, lane: &Lane, words: &[&str]) -> Result<()> {
     if has_worktree(app, lane) { Err(app.read(|tx| lane_refusal(tx, lane, words))?.into()) } else { Ok(()) }
 }
 
-/// The refusal of a command that needs a session's process or directory, when that is on another host. `words` is the command.
+/// The refusal of a command that needs a session's process or directory, for a session of another host. `words` are the arguments
+/// of the command that the hint suggests to run there.
 pub fn session_refusal(app: &App, tx: &ReadTx<'_>, session: &Session, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &session.host, session.host_id.as_deref())?;
     let is_silent = !LastHeard::of_session(tx, session, now(app)?)?.is_recent(app);
@@ -82,8 +89,8 @@ pub fn session_refusal(app: &App, tx: &ReadTx<'_>, session: &Session, words: &[&
     Ok(Refusal::SessionElsewhere { session: session.id.clone(), command, host: host.name, is_silent })
 }
 
-/// The refusal of a command that needs a job's process or output, when that is on another host. `words` is the command without
-/// the job's id.
+/// The refusal of a command that needs a job's process or output, for a job of another host. `words` are the arguments of the
+/// command that the hint suggests to run there, without the job's id.
 pub fn job_refusal(app: &App, tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &job.host, job.host_id.as_deref())?;
     let id = job.id.to_string();

@@ -31,7 +31,8 @@ pub enum SandboxMaker {
     Prefix(PathBuf),
 }
 
-/// Finds the program that makes sandboxes of a class, and tries it where that is possible.
+/// Finds the program that makes sandboxes of this class. For the class `command` that is the configured one, which is not tried
+/// out; for every other class, also for `off`, it is bubblewrap, which is tried out.
 ///
 /// # Errors
 /// `sandbox_unavailable`, with the fix.
@@ -44,7 +45,7 @@ pub fn require(app: &App, class: SandboxClass, network: SandboxNetwork) -> Resul
     }
 }
 
-/// Refuses `--network` for a class that would ignore it.
+/// Refuses `--network` for the class `command`, whose program decides on the network itself.
 ///
 /// # Errors
 /// `usage`.

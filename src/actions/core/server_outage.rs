@@ -28,17 +28,18 @@ impl<'a> ServerOutage<'a> {
         Self { warn, pause: None, repeats_unknown: false }
     }
 
-    /// Repeats a change of unknown outcome too. For changes that are harmless when they are made twice.
+    /// Makes [`Self::outlast`] repeat a change whose outcome is unknown, too. Use it only for changes that are harmless when they
+    /// are made twice.
     #[must_use]
     pub const fn repeating_unknown(self) -> Self {
         Self { repeats_unknown: true, ..self }
     }
 
     /// Calls `look` until the server answers, at most until the deadline. `look` may be called several times, so it must keep
-    /// nothing of a failed call. The end of the outage wakes the waiter.
+    /// nothing of a failed call. Between two calls it waits at most 5 s, or until `waiter` is woken.
     ///
     /// # Errors
-    /// The errors of `look`: at once when the server refuses, and after the deadline when it still does not answer.
+    /// Those of `look`: an error that is no outage at once, an outage when the deadline has passed.
     pub fn outlast<T>(
         &mut self,
         waiter: &ChangeWaiter,
@@ -73,7 +74,7 @@ impl<'a> ServerOutage<'a> {
     }
 }
 
-/// Repeats `attempt` while the server does not answer, at most for `limit`.
+/// Calls `attempt` again while the server does not answer, at most for `limit`.
 ///
 /// # Errors
 /// The error of the last `attempt`.
@@ -82,7 +83,7 @@ pub fn retry<T>(limit: Duration, attempt: impl FnMut() -> Result<T>) -> Result<T
     retry_while(|| Instant::now() < deadline, attempt)
 }
 
-/// Repeats `attempt` while the server does not answer and `is_wanted` returns true.
+/// Calls `attempt` again while the server does not answer and `is_wanted` returns true.
 pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match attempt() {
@@ -92,8 +93,8 @@ pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() ->
     }
 }
 
-/// Turns an outage into an error of unknown outcome, because a part of the change outside of the store, which `done` names, is
-/// done already. Other errors stay as they are.
+/// Turns an outage into an error of unknown outcome, for a command that has already made its change outside of the store. `done`
+/// names that change. Other errors stay as they are.
 pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error {
     let (address, why) = match error.downcast_ref() {
         Some(

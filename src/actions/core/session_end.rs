@@ -12,7 +12,8 @@ use crate::{
     store::{ReadTx, WriteTx, sessions},
 };
 
-/// Ends a session with its event. Its pending approval requests and messages expire, its claims stay.
+/// Gives a session the final status `status` and records an event. Its pending approval requests and messages expire, its claims
+/// stay.
 ///
 /// # Errors
 /// `session_final` when it is already final.
@@ -50,12 +51,12 @@ pub struct DeadSession {
 }
 
 impl DeadSession {
-    /// `session` is the row as it was read before its processes were looked at.
+    /// `session` is the row as it was read before its processes were examined.
     pub fn new(session: &Session, why: String) -> Self {
         Self { id: session.id.clone(), why, version: session.version }
     }
 
-    /// The session; `None` when it has changed since the proof, because a heartbeat or another run disproves it.
+    /// The session; `None` when its row has changed since the proof, because a heartbeat or a new run disproves it.
     pub fn confirm(&self, tx: &ReadTx<'_>) -> Result<Option<Session>> {
         Ok(sessions::find(tx, &self.id)?.filter(|session| session.version == self.version))
     }

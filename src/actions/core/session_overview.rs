@@ -48,7 +48,8 @@ pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
     Ok(found)
 }
 
-/// Adds the facts to sessions. `held` has at least the tasks that they have claimed.
+/// Adds to each session the facts that its row does not hold. `held` must contain at least the tasks that these sessions have
+/// claimed.
 pub fn with_facts(
     tx: &ReadTx<'_>,
     sessions: Vec<Session>,

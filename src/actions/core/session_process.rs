@@ -23,7 +23,8 @@ pub fn is_local(session: &Session) -> bool {
     host::identity().owns(&session.host, session.host_id.as_deref())
 }
 
-/// Whether a session is alive: judged by its recorded process, and in a pane by the multiplexer's server.
+/// Judges whether a session is alive: by its recorded process or, when that says nothing and the session is in a pane of this
+/// host, by the multiplexer's server.
 pub fn aliveness(session: &Session) -> Aliveness {
     let is_local = is_local(session);
     let process = match process_state(session) {
@@ -48,7 +49,8 @@ pub struct RunProcesses {
 }
 
 impl RunProcesses {
-    /// How many processes of a session run are alive on this host. Zero when `/proc` cannot be listed.
+    /// How many processes of a session run are alive on this host, by the first search of `/proc`. Zero when `/proc` cannot be
+    /// listed.
     pub fn count(&mut self, run_id: &RunId) -> usize {
         let found = self.found.get_or_insert_with(|| {
             let mut found: BTreeMap<RunId, Vec<i32>> = BTreeMap::new();
@@ -73,7 +75,8 @@ fn orphaned_program(session: &Session, supervisor: &ProcessKey) -> Option<Proces
     (program.status() == ProcessStatus::Alive).then_some(program)
 }
 
-/// The pid of the process whose end would end the session's life; `None` when there is none.
+/// The pid of the process on which the session's life depends: the program when the supervisor is gone and the program is alive,
+/// otherwise the recorded process, which may be gone. `None` when no process is recorded.
 pub fn living_process(session: &Session) -> Option<i64> {
     let supervisor = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
     let is_gone = |key: &ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
@@ -83,7 +86,8 @@ pub fn living_process(session: &Session) -> Option<i64> {
     }
 }
 
-/// The state of a session's recorded process, as `/proc` shows it.
+/// The state of a session's recorded process on this machine, as `/proc` shows it. When the machine was rebooted since, the
+/// process is gone.
 pub fn process_state(session: &Session) -> ProcessObservation {
     // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();

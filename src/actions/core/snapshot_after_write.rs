@@ -25,19 +25,20 @@ pub(super) struct AfterWrite {
 }
 
 impl AfterWrite {
-    /// `store` is the one opened for writing. `reused` is the one opened for reading, which may have been used for writing too.
+    /// `store` becomes the store that is opened for writing, and `reused` the one that is opened for reading, through which a
+    /// command may write too. Both may still be empty.
     pub fn new(project: &Rc<Project>, store: &Rc<OnceCell<Store>>, reused: &Rc<OnceCell<Store>>) -> Rc<Self> {
         let (store, reused) = (Rc::clone(store), Rc::clone(reused));
         Rc::new(Self { project: Rc::clone(project), store, reused, due: Cell::new(None) })
     }
 
-    /// Notes that a change was committed at this time.
+    /// Notes that a change was committed at the time `at`.
     pub fn wrote(&self, at: Timestamp) {
         let when = self.due.get().map_or(When::Due, |(when, _)| when);
         self.due.set(Some((when, at)));
     }
 
-    /// Notes that an import was committed at this time: its snapshot is made even if none is due yet.
+    /// Notes that an import was committed at the time `at`: its snapshot is made even if none is due yet.
     pub fn imported(&self, at: Timestamp) {
         self.due.set(Some((When::Changed, at)));
     }

@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Shields the state directory from `git clean`, writes the WAL of an idle store back into its file, and makes a snapshot if one is
-/// due. Returns a warning only for a damaged store; any other failure is ignored, so that the caller's command succeeds.
+/// Shields the state directory from `git clean`, writes the WAL of an idle store back into its file, and makes a snapshot if one
+/// is due. Returns a warning only for a damaged store; any other failure is ignored, so that the caller's command succeeds.
 pub fn keep_safe(app: &App) -> Option<String> {
     install(&app.project);
     let outside = app.project.outside_dir()?;
@@ -47,7 +47,8 @@ pub fn install(project: &Project) {
     let _ = try_install(project);
 }
 
-/// The empty repository and git's file of ignored paths, if the shield is in place.
+/// The empty repository that shields the state directory from `git clean`, and git's file of ignored paths; `None` when there is
+/// no shield.
 pub fn installed(project: &Project) -> Option<(PathBuf, PathBuf)> {
     let common = GitDir::around(&project.root)?.common;
     let (shield, exclude) = (common.join(SHIELD), common.join(EXCLUDE));
@@ -107,7 +108,7 @@ fn write_if_different(path: &Path, text: &str) -> io::Result<()> {
     files::write_atomic_nosync(path, text.as_bytes(), 0o600)
 }
 
-/// The path of `to` as seen from `from`, so that it stays valid when both move.
+/// The path from `from` to `to`, so that it stays valid when both move.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let mut shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     // Paths that share only the root are not in one tree.

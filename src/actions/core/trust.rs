@@ -29,7 +29,7 @@ use crate::{
 /// Trusts the project's current configuration.
 ///
 /// # Errors
-/// `untrusted` if git tracks the store or a local file.
+/// `untrusted` if git tracks the store or a `local.toml`.
 pub fn trust(app: &App) -> Result<Answer> {
     refuse_tracked_store(app)?;
     let present = Present::load(app)?;
@@ -103,7 +103,7 @@ impl Present {
     }
 }
 
-/// The configuration files as they are now, and whether they are trusted.
+/// Loads the configuration files as they are now, and tells whether this user has trusted them.
 pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;
@@ -122,7 +122,8 @@ fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
     named.into_iter().filter(is_unknown).collect()
 }
 
-/// Refuses a script that the store names, unless this user has trusted or launched it unchanged.
+/// Refuses a backend script that the store names, unless Fairway has unpacked it itself, or this user has trusted it or launched
+/// a session with it and it has not changed since.
 ///
 /// # Errors
 /// `untrusted`.
@@ -137,8 +138,8 @@ pub fn require_script(app: &App, script: &Path) -> Result<()> {
     }
 }
 
-/// The note while the last trusted configuration is in force because the present one is not trusted. The note for an agent does
-/// not advise to trust anything.
+/// The note that the last trusted configuration is in force, because the present one has changed since or has an error. Inside a
+/// session the note does not advise to trust or to edit anything.
 pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
     let what = match &kept.error {
         Some(error) => error.clone(),
@@ -250,7 +251,7 @@ fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// Refuses while the configuration is not trusted.
+/// Refuses a configuration that names programs and that this user has not trusted.
 ///
 /// # Errors
 /// `untrusted`.
@@ -261,7 +262,7 @@ pub fn require(app: &App) -> Result<()> {
     }
 }
 
-/// Trusts a configuration that this command has just written.
+/// Records this user's trust in a configuration that this command itself has just written.
 pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;

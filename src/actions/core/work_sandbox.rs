@@ -29,7 +29,7 @@ pub(crate) struct WorkSandbox {
     pub class: SandboxClass,
 }
 
-/// The sandbox in which a session's program runs; `None` without one.
+/// The sandbox in which a session's program runs. `None` without a session, for a session without a lane, and without a sandbox.
 pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result<Option<WorkSandbox>, StoreError> {
     let session = session.map(|id| sessions::find(tx, id)).transpose()?.flatten();
     Ok(session.and_then(|session| {
@@ -38,8 +38,8 @@ pub(crate) fn of_session(tx: &ReadTx<'_>, session: Option<&SessionId>) -> Result
     }))
 }
 
-/// The sandbox of a task's work: the one that its lane demands, else that of the session that last claimed it; `None` without
-/// one.
+/// The sandbox for the work on a task: the one that its lane demands, else that of the session that last claimed the task; `None`
+/// when neither has one.
 pub(crate) fn of_task(tx: &ReadTx<'_>, task: &Task) -> Result<Option<WorkSandbox>, StoreError> {
     let lane = lookup::lane_of(tx, task)?;
     if let Some(lane) = lane.as_ref().and_then(of_lane) {
@@ -54,7 +54,7 @@ pub(crate) fn of_lane(lane: &Lane) -> Option<WorkSandbox> {
     (lane.sandbox != SandboxClass::Off).then(|| WorkSandbox { lane: lane.name.clone(), class: lane.sandbox })
 }
 
-/// The words to put before a program, so that it runs in a sandbox. `env` names the variables that reach it. Fails with
+/// The arguments to put before a program's own, so that it runs in a sandbox. `env` names the variables that reach it. Fails with
 /// `sandbox_unavailable` and `untrusted`; the program must then not run at all.
 pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
     trust::require(app)?;
@@ -73,7 +73,7 @@ pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[Strin
     Ok(words)
 }
 
-/// Like [`prefix`], for callers that need UTF-8.
+/// Like [`prefix`], with all arguments as UTF-8 and with an empty `env`.
 pub(crate) fn prefix_texts(app: &App, class: SandboxClass, at: Apart<'_>) -> Result<Vec<String>> {
     let text =
         |word: OsString| word.into_string().map_err(|_| Refusal::invalid("the project's root", "is not valid UTF-8"));

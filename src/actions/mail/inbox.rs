@@ -44,7 +44,7 @@ pub struct InboxBatch {
 }
 
 impl InboxBatch {
-    /// Adds a note about further waiting messages to an answer.
+    /// Adds a note with the number of messages that still wait, if there are any.
     pub fn with_notes(&self, answer: Answer) -> Answer {
         match self.remaining {
             0 => answer,
@@ -53,7 +53,7 @@ impl InboxBatch {
     }
 }
 
-/// An actor that reads the messages under a session key that is no session's id.
+/// The actor that reads the messages under a session key that is no session's id.
 pub fn actor_of_key(key: &RoutingKey) -> Actor {
     Actor { name: key.to_string(), session: None, run_id: None, role: None, lane: None, epoch: None }
 }
@@ -71,11 +71,13 @@ fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<
     })
 }
 
-/// The reader for an actor: its session or this person, and its lane and role. `since` is the start of the wait. An unregistered
-/// session may read when it has messages or has started jobs.
+/// Determines which messages an actor reads: those to its session or to `person`, and those to its lane and its role. `since` is
+/// the time at which the command began to wait. A session that is not registered may read when it has messages or has started
+/// jobs.
 ///
 /// # Errors
-/// `usage` when nothing names a reader.
+/// `usage` when neither a session, a person, a lane nor a role is known; `not_found` for any other session that is not
+/// registered.
 pub fn reader_for(
     tx: &ReadTx<'_>,
     actor: &Actor,
@@ -101,7 +103,8 @@ pub fn reader_for(
     Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since })
 }
 
-/// The acting person; `None` for a session, and for a program of a session that does not act as it.
+/// The acting person. `None` when the actor is a session, and for a program inside a session that does not act under the
+/// session's id.
 pub fn acting_person(app: &App) -> Result<Option<PersonName>> {
     match (&app.actor.session, PersonName::of_actor(&app.actor.name)) {
         (None, Some(person)) if !inside_session::is_inside(app) => Ok(Some(person)),
@@ -117,8 +120,8 @@ fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPla
     Ok(delivery::plan_read(open, &reader.name, reader.since, now))
 }
 
-/// Acknowledges the messages of the previous read and offers the waiting ones, which `acknowledge` acknowledges at
-/// once.
+/// Offers the waiting messages to the reader, and acknowledges those that the reader got with its previous read. With
+/// `acknowledge` the new ones are acknowledged at once, too.
 pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, channel: Channel, acknowledge: bool) -> Result<InboxBatch> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
@@ -156,11 +159,11 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
     Ok(())
 }
 
-/// Reads the actor's messages, or those under `key`. `wait` blocks until there is one. An outage of the store's server does not
-/// end the wait: `warn` gets a message about it.
+/// Reads the actor's messages, or those under `key`. With `wait` it blocks until there is one; without it the answer may have
+/// none. An outage of the store's server does not end the wait: `warn` gets a message about it.
 ///
 /// # Errors
-/// `nothing_arrived` after the wait, `usage`.
+/// `nothing_arrived` when the wait is over; `not_found` for an unknown session or key; `usage`.
 pub fn inbox(
     app: &App,
     key: Option<&RoutingKey>,

@@ -26,7 +26,8 @@ pub struct OutboxFilter {
     pub limit: usize,
 }
 
-/// The open messages, or all that the store keeps, oldest first.
+/// The newest messages that the filter selects, oldest first: only the open ones, or with `all` also the others that the store
+/// still has.
 pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     app.read(|tx| {
         let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;
@@ -42,11 +43,11 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     })
 }
 
-/// Withdraws a message that is queued or offered. The sender and any person may do so, another session only with
-/// `force`. An offered message may have been read already.
+/// Withdraws a message that is queued or offered; a withdrawn one stays as it is. The sender and any person may do so, another
+/// session only with `force`. An offered message may have been read already.
 ///
 /// # Errors
-/// `already_answered`, `not_creator`.
+/// `not_found`; `already_answered` for a message in another final state; `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
     app.mutate(|tx| {
@@ -83,7 +84,7 @@ fn sender(message: &Message) -> String {
     from.unwrap_or(&message.source).to_owned()
 }
 
-/// Why a message to a registered session waits; `None` when it does not.
+/// Why a message waits. `None` when its recipient is no registered session, and when it does not wait.
 pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
     let Recipient::Session(id) = &message.to else { return Ok(None) };
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };

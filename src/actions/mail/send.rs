@@ -42,7 +42,7 @@ pub struct NewMessage {
 /// Queues a message, or counts it as a repeat of a waiting one with the same deduplication key.
 ///
 /// # Errors
-/// `session_final`.
+/// `session_final`; `not_found` for an unknown lane; `invalid_value`.
 pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
     let content = text_limits::check_body("message", &new.content)?;
     if content.trim().is_empty() {

@@ -21,8 +21,8 @@ pub struct Stretch {
     pub until: Timestamp,
 }
 
-/// Returns the stretches of the session's current run up to `now`, oldest first. Only the newest 400 changes of its activity
-/// count.
+/// Returns the stretches of the session's current run, oldest first, until the session's end or until `now` while it lives. Only
+/// the newest 400 changes of its activity count: when there are as many, the time before them is left out.
 ///
 /// # Errors
 /// `not_found` for an unknown session.

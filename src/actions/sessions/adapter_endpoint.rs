@@ -24,7 +24,7 @@ pub fn adapter(app: &App, session: &Session, words: &[&str]) -> Result<Adapter> 
     local_adapter(app, session)
 }
 
-/// Like [`adapter`], but the caller knows that the session is on this host.
+/// Like [`adapter`], for a session that the caller knows to be on this host. That is not checked.
 pub fn local_adapter(app: &App, session: &Session) -> Result<Adapter> {
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
         let why = format!("session {} was not launched by fairway and has no backend to call", session.id);

@@ -51,9 +51,9 @@ struct OpenQuestion {
     task: Option<TaskId>,
 }
 
-/// Answers a question of a session and marks it as settled. The answer is typed into the session's terminal, after the same
-/// check of the screen as for a prompt. A session that receives messages gets it as a message that names the question. In a
-/// dialog whose keys are recorded, `text` selects a choice by its number or its wording.
+/// Answers a question of a session and marks it as settled. The answer is typed into the session's terminal, after the same check
+/// of the screen as for a prompt. A session that reads its messages instead gets it as a message that names the question. In a
+/// dialog of the provider whose keys are recorded, `text` selects a choice by its number or its wording.
 ///
 /// # Errors
 /// `not_found` when the session does not ask this question now; `session_asks` for a dialog of the provider whose keys are not

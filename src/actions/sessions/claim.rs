@@ -21,8 +21,8 @@ pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
     with_dead(app, || dead::predecessors(app, request.id.as_ref()), |dead| claim::claim(app, request, dead))
 }
 
-/// Calls `look` for dead sessions, then `claim` with them. Does so again, at most four times in all, while the claim is refused
-/// and one of the dead sessions has changed since the look.
+/// Calls `look`, which finds dead sessions, and passes them to `claim`. Repeats both, at most four times in all, when `claim` is
+/// refused because the task is claimed or nothing is ready, and one of the dead sessions has changed since `look`.
 pub(super) fn with_dead<T>(
     app: &App,
     look: impl Fn() -> Result<Vec<DeadSession>>,

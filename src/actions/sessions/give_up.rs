@@ -16,10 +16,11 @@ use crate::{
     store::{ReadTx, WriteTx},
 };
 
-/// When a session of another host was last heard of, if that is long enough ago to give it up.
+/// Returns when a session of another host was last heard of, provided that this is long enough ago to give the session up, or
+/// that `forced` is set.
 ///
 /// # Errors
-/// `host_alive` when it is not, unless `forced`.
+/// `host_alive` when it is not long enough ago.
 pub(super) fn last_heard(
     app: &App,
     tx: &ReadTx<'_>,

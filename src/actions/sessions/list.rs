@@ -23,8 +23,8 @@ use crate::{
     wire::{ProtocolView, SessionOverviewView},
 };
 
-/// The sessions of a scope with the facts about them, oldest first. Sessions that are silent for too long count as stale,
-/// whatever their recorded status.
+/// The sessions of a scope with the facts about them, oldest first. Sessions that are silent for too long count as stale, no
+/// matter which status is recorded.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
     let mut found = app.read_together(|tx| {
         let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;

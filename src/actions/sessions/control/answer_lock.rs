@@ -14,7 +14,8 @@ const LOCK: &str = "answer.lock";
 /// How long an answer waits for another one: longer than a call of a backend.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// Waits for the lock. Returns `None` when another answer holds it for more than 40 s.
+/// Waits for the lock that only one answer to a question can have at a time. Returns `None` when another answer holds it for more
+/// than 40 s.
 pub(in crate::actions) fn acquire(app: &App) -> Result<Option<FileLock>> {
     files::private_dir(&app.project.state).map_err(errors::internal)?;
     let runtime = app.project.runtime_dir();

@@ -23,11 +23,11 @@ pub struct Attachable {
 }
 
 impl Attachable {
-    /// Attaches the terminal until the user detaches or the session ends. Returns the script's exit code, or 0 when the session
-    /// has ended.
+    /// Attaches the terminal until the user detaches or the session ends. Returns the backend script's exit code, or 0 when the
+    /// session has ended.
     ///
     /// # Errors
-    /// `adapter_failed` when the script cannot be run; `adapter_unsupported`.
+    /// `adapter_failed` when the backend script cannot be run; `adapter_unsupported`.
     pub fn run(&self) -> Result<u8> {
         let code = self.adapter.attach(&self.name).map_err(|error| refuse_unsupported(error, &self.session))?;
         // The client of zellij fails when its session ends.

@@ -16,7 +16,7 @@ use crate::{
     os::poll_until::poll_until,
 };
 
-/// How many lines are read when the script cannot show the visible screen itself.
+/// How many lines are read when the backend script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;
 /// How long the program may take to close the dialog. On a busy machine it may read no input for a while.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,8 +46,9 @@ impl RecordedDialogs {
     }
 }
 
-/// Selects the choice whose number `choose` returns, and waits until the dialog is gone. Calls `record` right before the first
-/// key, and checks the screen before each key. The inner `Err` says why the choice was not made.
+/// Selects the choice whose number `choose` returns, by pressing its keys, and waits until the dialog is gone. Calls `record`
+/// right before the first key, and checks the screen before each key. The inner `Err` says why the choice was not made, or why
+/// the dialog is still there.
 ///
 /// # Errors
 /// Those of the backend and of `record`.

@@ -14,7 +14,8 @@ use crate::{
     wire::SessionView,
 };
 
-/// Records a session of another host or container as failed, for the reason `why`. Its claims stay; a note names them.
+/// Records a session of another host or container as failed, for the reason `why`. Its claims stay; notes name the tasks. A final
+/// session stays unchanged.
 ///
 /// # Errors
 /// `not_found`; `session_alive` for a session of this host, which can be stopped; `host_alive` without `force` while its host

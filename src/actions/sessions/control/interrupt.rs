@@ -13,9 +13,9 @@ use crate::{
     wire::SessionView,
 };
 
-/// Interrupts the work of a session's program, with the keys of its provider or else as Ctrl-C would. The program may ignore
-/// that. Without `force`, an idle session is left alone, and the call is refused while the program asks whether a directory or
-/// hooks are trusted.
+/// Interrupts the work of a session's program: with the keys that its provider's profile names, otherwise in the way of its
+/// backend, as Ctrl-C would. The program may ignore that. Without `force`, an idle session is left alone if it is structured or
+/// has such keys, and the call is refused while the program asks whether a directory or hooks are trusted.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`, `session_asks`; `invalid_value` for configured keys that are not names
@@ -72,8 +72,9 @@ fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
     Ok(Some(answer.note(format!("to press the keys all the same: fairway session interrupt {id} --force"))))
 }
 
-/// Presses the provider's keys that interrupt a turn, or has the backend interrupt the program when none are configured. Ctrl-C
-/// ends the idle program of some providers, so it never replaces configured keys. A program without a terminal gets the signal.
+/// Presses the keys with which the provider's profile interrupts a turn. When the profile names none, or the session has no
+/// terminal, the backend interrupts the program. Configured keys are never replaced by Ctrl-C, which ends the idle program of
+/// some providers.
 pub(in crate::actions) fn press(app: &App, live: &RunningSession) -> Result<()> {
     let name = live.backend_name();
     let keys = question::profile(app, &live.session).interrupt_keys.filter(|keys| !keys.is_empty());

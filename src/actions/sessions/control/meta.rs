@@ -49,7 +49,7 @@ pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer>
     )
 }
 
-/// Removes a value; a missing key is no error.
+/// Removes the value of a key; a missing key is no error.
 pub fn remove(app: &App, id: &SessionId, key: &str) -> Result<Answer> {
     check_key(key)?;
     let line = format!("removed {key} of {id}");

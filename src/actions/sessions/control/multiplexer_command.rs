@@ -10,8 +10,8 @@ use crate::{
 /// The socket that stands for the user's own server.
 const DEFAULT_SOCKET: &str = "default";
 
-/// The shell command that attaches a terminal without Fairway. `None` for a session that has ended, that has no pane, or whose
-/// backend is not tmux, screen or zellij.
+/// The shell command that attaches a terminal to the session directly through its multiplexer. `None` for a session that has
+/// ended, that has no pane, or whose backend is not tmux, screen or zellij.
 pub fn attach_command(session: &Session) -> Option<String> {
     if session.status.is_final() {
         return None;

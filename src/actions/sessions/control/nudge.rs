@@ -8,8 +8,8 @@ use crate::{
     domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
-/// Types a text verbatim and submits it. The event log records its size, never the text. Without `force` it is refused while
-/// the session asks a question.
+/// Types a text verbatim into a session's terminal and submits it. The event log records its size, never the text. Without
+/// `force` it is refused while the session asks a question.
 ///
 /// # Errors
 /// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`, `session_asks`; the

@@ -33,8 +33,8 @@ pub struct Peek {
     pub note: Option<String>,
 }
 
-/// Reads the last `lines` lines of a session's screen, or of its transcript when it has ended; 0 means all. `raw` keeps control
-/// sequences as they were printed.
+/// Reads the last `lines` lines of a session's screen; 0 means all. Reads the transcript instead when the session has ended, or
+/// when the backend shows nothing. Secrets are masked. `raw` keeps control sequences as they were printed.
 ///
 /// # Errors
 /// `not_found`, `session_mismatch`; the `adapter_` codes.
@@ -65,7 +65,8 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     Ok(Peek { note, ..peek("transcript", &text) })
 }
 
-/// The live sessions of a lane whose transcripts are on this host, oldest first, each with its screen to follow.
+/// The live sessions of a lane, oldest first, each with its screen to follow. Sessions whose transcript is not on this host are
+/// left out.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
@@ -92,7 +93,7 @@ enum BackendScreen {
     Shown(String),
     /// The backend shows nothing, as for a session that has exited.
     Empty,
-    /// The script does not know `peek`.
+    /// The backend script does not know `peek`.
     Unsupported(String),
 }
 

@@ -16,10 +16,10 @@ use crate::{
     store::sessions,
 };
 
-/// How many lines are read when the script cannot show the visible screen itself.
+/// How many lines are read when the backend script cannot show the visible screen itself.
 const SCREEN_LINES: u32 = 60;
 
-/// Types a text into a session and submits it, unless the session asks a question, by its last report or on its screen.
+/// Types a text into a session and submits it, unless the session's last report or its screen shows that it asks a question.
 ///
 /// # Errors
 /// `session_asks`; those of the backend, also when it cannot show the screen of a provider whose questions are known.
@@ -44,8 +44,8 @@ pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], 
     }
 }
 
-/// Fails with `session_asks` when the session asks a question, by its last report or on its screen. Otherwise returns the texts
-/// by which questions of its provider's program are recognized.
+/// Fails with `session_asks` when the session's last report or its screen shows that it asks a question. Otherwise returns the
+/// texts by which questions of its provider's program are recognized.
 pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     // The activity of now, not of the time when the session was found.
     let now = app.read(|tx| Ok(sessions::find(tx, &live.session.id)?))?;

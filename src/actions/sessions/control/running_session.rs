@@ -58,8 +58,8 @@ impl RunningSession {
     }
 }
 
-/// The note about an operation that the backend script does not support. By the protocol its exit code 2 means a success that
-/// did nothing. `None` for any other error.
+/// The note about an operation that the backend script does not support. By the exec session protocol, a script's exit code 2
+/// means a success that did nothing. `None` for any other error.
 pub(in crate::actions) fn unsupported_note(error: &anyhow::Error, session: &SessionId) -> Option<String> {
     let error = error.downcast_ref::<AdapterError>()?;
     let AdapterError::Unsupported { operation, .. } = error else { return None };

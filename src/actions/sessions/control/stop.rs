@@ -38,10 +38,11 @@ pub const SOURCE: &str = session::STOP_SOURCE;
 /// How long the remaining processes of an ended session may take to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Stops a session, also from inside it. Its claims stay; a note names them.
+/// Stops a session, also when it is called from inside the session. Of a session that has already ended, it ends the program that
+/// is still running, if there is one. Claims of the session stay; notes name the tasks.
 ///
 /// # Errors
-/// `not_found`, `session_mismatch`; the `adapter_` codes, after which the session counts as running.
+/// `not_found`, `session_mismatch`; the `adapter_` codes, after which the session has its earlier status and activity.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);

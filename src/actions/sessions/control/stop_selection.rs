@@ -22,7 +22,8 @@ pub struct StopSelection {
     pub notes: Vec<String>,
 }
 
-/// Selects the live sessions of a lane, or of the whole project, that this host can stop. The others are named in notes.
+/// Selects the live sessions of a lane, or of the whole project, that this host can stop; the session that calls comes last. The
+/// other live sessions are named in notes.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.

@@ -2,8 +2,8 @@
 
 use crate::domain::session::{Session, SessionStatus};
 
-/// The commands that a session supports in its present status, each with its verb. `attach` is not suggested for a stale
-/// session, because its program is most likely gone.
+/// The commands for a session that are possible in its present status, each as a pair of its verb and the full command. `attach`
+/// is not suggested for a stale session, because its program is most likely gone.
 pub fn commands(session: &Session) -> Vec<(&'static str, String)> {
     let id = &session.id;
     let has_backend = session.adapter_script.is_some() && !session.status.is_final();

@@ -75,8 +75,8 @@ impl Choice {
         Ok(Self { work, role, provider, entry, id, backend, structured, setup })
     }
 
-    /// The program settings of the role, with the provider's as fallback. The role's settings are ignored when the launch uses
-    /// another provider than the role's, for which they were made.
+    /// The program settings of the role, with the provider's as fallback. The role's settings count only when the launch uses the
+    /// role's provider or, for a role without a provider, when the request names none.
     pub(super) fn program_settings(&self, request: &LaunchRequest) -> ProgramSettings {
         let is_roles = match &self.role.provider {
             Some(own) => *own == self.provider,
@@ -87,8 +87,8 @@ impl Choice {
     }
 }
 
-/// Finds the task, lane and role of a launch. The lane is the requested one, else the role's, else the task's; the role is the
-/// requested one, else the lane's, else the task's.
+/// Finds the task, lane and role of a launch. The lane is the requested one, else that of the requested role, else the task's;
+/// the role is the requested one, else the lane's, else the task's.
 ///
 /// # Errors
 /// `not_found` for a task or lane; `usage` without a role.
@@ -169,7 +169,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Decides the worktree, branch, sandbox, transcript and backend state of a launch.
+    /// Decides the worktree, the branch, the sandbox, the transcript and the directory of the backend's state for a launch.
     ///
     /// # Errors
     /// `lane_elsewhere` for a lane with its worktree on another host; `not_found` and `worktree_missing` for a worktree that

@@ -44,7 +44,8 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Collects the variables that the agent's profile, the provider, the role and the request set; a later one overrides.
+/// Collects the variables that the agent's profile, the provider, the role and the request set. Of two with one name, the later
+/// in this order counts.
 ///
 /// # Errors
 /// `usage` for a name that is invalid or reserved.

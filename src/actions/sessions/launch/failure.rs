@@ -36,7 +36,7 @@ const MAX_BYTES: usize = 600;
 pub(super) enum NotRunning {
     /// A step before the start has failed.
     NotStarted(AdapterError),
-    /// The script reported that it could not start the program.
+    /// The backend script reported that it could not start the program.
     StartFailed(AdapterError),
     /// The program ended before the launch was confirmed.
     Ended,
@@ -74,8 +74,8 @@ pub(super) fn settle(
 }
 
 /// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, releases the claim of a
-/// start, and deletes the intent so that the request may be repeated. Returns the error, with the steps of the rollback that
-/// failed.
+/// start, and deletes the intent so that the request may be repeated. A session whose program was to be replaced is not marked as
+/// failed, because it goes back to its earlier program. Returns the error, with the steps of the rollback that failed.
 pub(super) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
     let (id, name, run) = (&plan.session.id, plan.session.name(), &plan.session.run_id);
     let mut why = error.reason();
@@ -128,7 +128,7 @@ fn mark_stopping(tx: &WriteTx<'_>, id: &SessionId) -> Result<()> {
     Ok(())
 }
 
-/// The error of a failed start. When the script reports that the program has ended, the error holds its exit code and its
+/// The error of a failed start. When the backend script reports that the program has ended, the error holds its exit code and its
 /// last output.
 fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> AdapterError {
     let AdapterError::Failed { why, .. } = &error else { return error };

@@ -97,9 +97,9 @@ pub fn refusal(session: &str, view: &FirstPromptView, within: Duration) -> Optio
     })
 }
 
-/// Waits at most `limit` until the first prompt of a launched session has arrived. Returns at the first question that a person
-/// must answer, unless `through_questions`. `None` for a launch without a prompt.
-/// For a program that sends no reports it returns at once, because the arrival cannot be observed.
+/// Waits at most `limit` until the first prompt of a launched session has arrived. Returns earlier when the session ends and,
+/// unless `through_questions` is set, at the first question that a person must answer. For a program that sends no reports it
+/// returns at once, because the arrival cannot be observed. `None` for a launch without a prompt.
 pub(crate) fn watch(
     app: &App,
     plan: &LaunchPlan,

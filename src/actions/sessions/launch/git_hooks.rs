@@ -62,7 +62,7 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The mark of a directory whose hook asks the guard about every push, also about one that only adds commits.
 const EVERY_PUSH: &str = "a";
 
-/// The directory of the git hooks for a session with this role and worktree. `None` when no rule denies the role any push.
+/// The directory of the git hooks for a session with this role and worktree. `None` when no guard rule denies the role any push.
 pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Option<PathBuf>> {
     let Some(rules) = app.settings.guard.as_ref() else { return Ok(None) };
     if PushKind::ALL.into_iter().all(|kind| rules.denied_push(kind, role).is_none()) {
@@ -92,8 +92,8 @@ fn own_directory(app: &App, directory: &Path) -> Option<PathBuf> {
     Some(directory.join(String::from_utf8_lossy(&done.stdout).trim_end_matches('\n')))
 }
 
-/// The environment variables that point git to the hooks in `directory`, in addition to the git settings in `set`, and a `PATH`
-/// in which the session's own `git` comes first.
+/// The environment variables for a session with git hooks: git settings that name `directory`, in addition to those that `set` or
+/// this process's environment has, and a `PATH` in which the session's own `git` comes first.
 pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let get = |name: &str| set.get(name).cloned().or_else(|| app.env.var(name).map(str::to_owned));
     let base = directory.parent().unwrap_or(directory);
@@ -107,7 +107,8 @@ pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, Stri
     git_hooks::variables(&settings).into_iter().chain([(vars::PATH.to_owned(), path)]).collect()
 }
 
-/// Writes the hooks and the session's own `git` into `directory`, which all sessions of this program with the same hooks share.
+/// Writes the hooks and the session's own `git` into `directory`. Sessions that the same Fairway program launches with the same
+/// hooks share it.
 pub(super) fn write(directory: &Path) -> Result<()> {
     write_all(directory).map_err(errors::internal)
 }

@@ -21,8 +21,8 @@ pub(crate) struct HookCheck {
     answer: JoinHandle<HookVerdict>,
 }
 
-/// Writes the hooks' settings file, and asks the provider's program in a thread whether it runs the hooks. `None` when there is
-/// nothing to ask.
+/// Writes the hooks' settings file, and starts a thread that asks the provider's program whether it runs the hooks. `None` when
+/// there is nothing to ask.
 pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck>> {
     if let Some((path, text)) = &plan.hooks.file {
         let directory = app.project.launch_hooks_dir();
@@ -53,7 +53,8 @@ fn prune_signs(directory: &Path, now: Timestamp) {
 }
 
 impl HookCheck {
-    /// Waits for the answer. Returns a note when the program does not run the hooks, or when that is unknown.
+    /// Waits for the answer of the provider's program. Returns a note when the program does not run the hooks, or when that is
+    /// unknown.
     pub(crate) fn note(self, session: &SessionId) -> Option<String> {
         let provider = self.provider;
         match self.answer.join().unwrap_or_else(|_| HookVerdict::Unknown("the question failed".to_owned())) {

@@ -44,7 +44,7 @@ impl Drop for LaunchLock {
     }
 }
 
-/// Reads from the lock file whether a launch is in progress. The session must be of this host.
+/// Finds out from the lock file whether a launch of the session is in progress. The session must be of this host.
 pub(crate) fn state(app: &App, session: &Session) -> LaunchState {
     let path = path(app, session);
     match InheritableLock::is_locked(&path) {

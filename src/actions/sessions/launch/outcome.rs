@@ -19,7 +19,7 @@ use crate::{
 
 /// The outcome of a start.
 pub(crate) enum LaunchOutcome {
-    /// The program runs; with its process, where the script reported one.
+    /// The program runs; with its process, where the backend script reported one.
     Running(Box<StartReport>, Option<ProcessKey>),
     /// The program was started; whether it runs is unknown, for this reason.
     Unknown(Box<StartReport>, String),

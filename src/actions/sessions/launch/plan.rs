@@ -51,9 +51,9 @@ pub struct LaunchPlan {
     pub requested_id: Option<SessionId>,
     /// The backend's script.
     pub located: ResolvedBackend,
-    /// The directory where the script keeps its state.
+    /// The directory where the backend script keeps its state.
     pub state_dir: PathBuf,
-    /// The configuration for the script.
+    /// The configuration for the backend script.
     pub start: StartConfig,
     /// The command as shell text.
     pub command: String,

@@ -19,24 +19,24 @@ use crate::{
     os::process::{ProcessKey, ProcessStatus},
 };
 
-/// How long this process watches for an early exit of the program when the script does not wait for it.
+/// How long this process watches for an early exit of the program when the backend script does not wait for it.
 const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);
 
 /// The steps that follow the start of the program.
 pub(crate) struct PostStart<'a> {
     adapter: &'a Adapter,
     plan: &'a LaunchPlan,
-    /// The configuration for the script.
+    /// The configuration for the backend script.
     start: StartConfig,
     capabilities: OnceCell<Capabilities>,
-    /// The prompt that the script does not type.
+    /// The prompt that the backend script does not type.
     prompt_to_type: Option<String>,
 }
 
 impl<'a> PostStart<'a> {
-    /// Removes from the script's configuration the steps that this process does itself. This process types the first prompt when the
-    /// script cannot, and when the provider's trust and permission questions can be recognized on its screen: a script would type
-    /// the prompt into such a question.
+    /// Plans the steps that this process does after the start, and removes them from the configuration for the backend script.
+    /// This process types the first prompt when the script cannot, and when the provider's trust and permission questions can be
+    /// recognized on the screen: a script would type the prompt into such a question.
     pub(crate) fn new(app: &App, adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
         let mut steps =
             Self { adapter, plan, start: plan.start.clone(), capabilities: OnceCell::new(), prompt_to_type: None };
@@ -57,7 +57,8 @@ impl<'a> PostStart<'a> {
         steps
     }
 
-    /// Runs the `pre_start` commands, unless the script runs them. They may create the worktree, which must exist afterwards.
+    /// Runs the `pre_start` commands, unless the backend script runs them. Fails when the worktree does not exist afterwards,
+    /// which the commands may create.
     pub(crate) fn prepare(&self, app: &App, notes: &mut Vec<String>) -> Result<(), AdapterError> {
         if self.plan.setup != Setup::Caller {
             return Ok(());
@@ -81,17 +82,17 @@ impl<'a> PostStart<'a> {
         self.plan.start.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new)
     }
 
-    /// The script's capabilities, queried at first use. A script that does not answer has only the required ones.
+    /// The backend script's capabilities, queried at first use. A script that does not answer has only the required ones.
     fn capabilities(&self) -> &Capabilities {
         self.capabilities.get_or_init(|| self.adapter.capabilities().unwrap_or_default())
     }
 
-    /// The configuration that the script receives.
+    /// The start configuration that the backend script receives.
     pub(crate) const fn start(&self) -> &StartConfig {
         &self.start
     }
 
-    /// Waits until the program is ready, unless the script has waited for that. A timeout becomes a note.
+    /// Waits until the program is ready, unless the backend script has already waited for that. A timeout becomes a note.
     pub(crate) fn wait_ready(&self, outcome: &LaunchOutcome, notes: &mut Vec<String>) -> Readiness {
         let root = match outcome {
             // The built-in scripts always wait for an early exit.
@@ -127,7 +128,8 @@ impl<'a> PostStart<'a> {
         readiness
     }
 
-    /// The step that is left when the session has been recorded, as a clause for a message.
+    /// The step that this process still has to do when the session has been recorded, as a clause for a message; `None` when
+    /// there is none.
     pub(crate) const fn remaining(&self) -> Option<&'static str> {
         match (&self.prompt_to_type, self.plan.setup) {
             (Some(_), _) => Some("the prompt was typed"),
@@ -136,7 +138,7 @@ impl<'a> PostStart<'a> {
         }
     }
 
-    /// Sets the session up and types the first prompt, unless the script does that. Failures become notes.
+    /// Sets the session up and types the first prompt, as far as the backend script does not do that. Failures become notes.
     pub(crate) fn run(&self, app: &App, notes: &mut Vec<String>) {
         if self.plan.setup == Setup::Caller {
             self.run_setup(app, notes);

@@ -75,7 +75,9 @@ enum Hooks {
     Brought(Vec<String>, Option<(PathBuf, String)>),
 }
 
-/// Adds the arguments, hooks and prompt delivery of the provider's profile to the program. Writes nothing and starts nothing.
+/// Adds the arguments, hooks and prompt delivery of the provider's profile to the program. Another program than the provider's,
+/// shell text that is more than plain arguments, and the program of a launch without profile stay as they are. Writes nothing and
+/// starts nothing.
 ///
 /// # Errors
 /// `usage` when a conversation is to be resumed and cannot be.

@@ -16,8 +16,8 @@ pub const FIRST_SENTENCE: &str = "Run `fairway prime` and begin.";
 /// The word after which all words are operands.
 const END_OF_OPTIONS: &str = "--";
 
-/// The words of a program to which arguments can be added: its exact arguments, or shell text that consists of plain words.
-/// `None` for other shell text.
+/// The arguments of a program, with its name first, so that others can be added: its exact arguments, or those of shell text that
+/// is nothing but plain arguments. `None` for other shell text.
 pub(crate) fn words_of(program: &Program) -> Option<Vec<String>> {
     let words = program.argv.clone().or_else(|| plain_words(&program.shell_text));
     words.filter(|words| !words.is_empty())
@@ -37,7 +37,7 @@ pub(crate) fn fill(args: &[String], place: &str, value: &str) -> Vec<String> {
     args.iter().map(|arg| arg.replace(place, value)).collect()
 }
 
-/// Repeats `args` for each of `values`, with the placeholder `place` replaced by it.
+/// Repeats `args` once for each of `values`, and replaces the placeholder `place` in them by that value.
 pub(crate) fn fill_each(args: &[String], place: &str, values: &[String]) -> Vec<String> {
     values.iter().flat_map(|value| fill(args, place, value)).collect()
 }
@@ -45,7 +45,8 @@ pub(crate) fn fill_each(args: &[String], place: &str, values: &[String]) -> Vec<
 /// The arguments that resume a conversation.
 ///
 /// # Errors
-/// `usage` when the profile has no way to name it, or its id could be read as an option.
+/// `usage` when the profile has no `resume_args`, or when the conversation's id is empty, begins with `-` or has control
+/// characters.
 pub(crate) fn resume(profile: &ProviderProfile, provider: &Label, conversation: &str) -> Result<Vec<String>, Refusal> {
     let cannot = |why: String| Refusal::Usage { why: format!("the conversation cannot be resumed: {why}") };
     let Some(args) = &profile.resume_args else {
@@ -57,8 +58,9 @@ pub(crate) fn resume(profile: &ProviderProfile, provider: &Label, conversation: 
     Ok(fill(args, "{conversation}", conversation))
 }
 
-/// The first of the user's words that sets the same option as one of `args`. For options of the form `KEY=VALUE` it is the
-/// first that sets the same key, a key below it or a key above it.
+/// The first of the user's arguments in `words` that sets the same option as one of `args`; `None` without one. Arguments after
+/// `--` do not count. When `args` has options of the form `KEY=VALUE`, it is the first argument that sets the same key, a key
+/// below it or a key above it.
 pub(crate) fn conflict<'a>(words: &'a [String], args: &[String]) -> Option<&'a str> {
     let own = words.iter().skip(1).take_while(|word| *word != END_OF_OPTIONS).map(String::as_str);
     let keys: Vec<&str> = args.iter().filter_map(|arg| key_of(arg)).collect();

@@ -58,7 +58,8 @@ pub(crate) fn name_of(requested: &CommandSpec) -> Option<String> {
     Path::new(&program).file_name()?.to_str().map(str::to_owned)
 }
 
-/// The requested program, else the configured one, else the program named like the provider.
+/// The program to launch: the requested one, else the configured one, else the user's shell for the provider `shell`, else the
+/// program that has the provider's name.
 pub(crate) fn choose(
     app: &App,
     requested: Option<&CommandSpec>,
@@ -77,8 +78,9 @@ pub(crate) fn choose(
     }
 }
 
-/// Removes the provider's signs of readiness from the settings when the launch has a command of its own that does not mention
-/// the provider's program, because these signs would never appear. The second value is a note for the user if they were removed.
+/// Removes the signs by which the provider's program shows that it is ready from the settings, when the launch names a command
+/// that does not mention that program: these signs would never appear. The second value is a note for the user if they were
+/// removed.
 pub(crate) fn drop_inapplicable_readiness(
     settings: ProgramSettings,
     has_own_command: bool,
@@ -98,7 +100,8 @@ pub(crate) fn drop_inapplicable_readiness(
     (ProgramSettings { process_names: None, ready_prompt_prefix: None, ..settings }, Some(note))
 }
 
-/// Checks that the program exists. Shell text whose program cannot be determined is not checked; a note says so.
+/// Checks that the program exists. That is not possible for shell text whose program cannot be determined, and for a relative
+/// path in a worktree that does not exist yet; a note says so.
 ///
 /// # Errors
 /// `not_found`, `invalid_value`.
@@ -152,11 +155,11 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     text_limits::check_body("prompt", prompt)
 }
 
-/// Prepares the program to get the first prompt in the way that it expects: as an argument, on its stdin, or typed after the
-/// start.
+/// Prepares the program to get the first prompt in the way that `delivery` names: as an argument, on its stdin, or typed after
+/// the start. Without a prompt the program stays as it is.
 ///
 /// # Errors
-/// `invalid_value` when the prompt is too long for that delivery; `usage` when the command has no place for it.
+/// `invalid_value` when the prompt is too long for that way; `usage` when the command has no place for it.
 pub(crate) fn with_prompt(
     program: Program,
     delivery: PromptDelivery,

@@ -82,8 +82,8 @@ pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, 
     Ok(chain)
 }
 
-/// The sessions whose claims a relaunch of `of` continues: `of` itself, the sessions that it replaced, and failed relaunches of
-/// it.
+/// The sessions whose claims a relaunch of `of` continues: `of` itself, the sessions that it replaced, and those that have
+/// replaced it. Sessions without a claim are left out.
 pub(crate) fn predecessors(tx: &ReadTx<'_>, of: &Session) -> Result<Vec<Session>, StoreError> {
     let earlier = chain(tx, of)?;
     let mut found = Vec::new();

@@ -100,8 +100,8 @@ fn unfinished(app: &App) -> Result<Option<Session>> {
     app.read(|tx| Ok(sessions::find(tx, &id)?))
 }
 
-/// Records the ends of dead sessions with claims in the lane, unless the launch itself continues a claim. An agent cannot see
-/// from its sandbox that they are dead, so it relies on the records of this host.
+/// Records the ends of dead sessions with claims in the lane of a launch, unless the launch itself continues a claim. The
+/// launched agent may be in a sandbox from which it cannot see that they are dead, so it relies on these records.
 pub(super) fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
     let continues = match &plan.purpose {
         Purpose::Launch => false,
@@ -130,7 +130,8 @@ pub(crate) enum Recorded {
     Continued(Vec<TaskId>),
 }
 
-/// Records the intent of a launch, with the claim of a start. Dead sessions are looked up first, outside of the transaction.
+/// Records the intent of a launch, with the claim of a start. Before that, outside of the transaction, it finds out which
+/// sessions are dead.
 pub(super) fn record(app: &App, plan: &LaunchPlan) -> Result<Recorded> {
     let look = || dead_predecessors(app, plan);
     with_dead(app, look, |dead| app.transaction(|tx| record_intent(app, tx, plan, dead)))
@@ -237,7 +238,8 @@ fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSes
     Ok(recorded)
 }
 
-/// Records the outcome of the start. A session whose end the supervisor has recorded meanwhile stays unchanged.
+/// Records the outcome of the start, and stores the answer under the `--request-id`. A session that has ended, or whose end the
+/// supervisor has recorded meanwhile, stays unchanged.
 pub(crate) fn confirm(
     app: &App,
     tx: &WriteTx<'_>,

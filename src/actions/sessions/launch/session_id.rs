@@ -15,9 +15,9 @@ use crate::{
 /// The highest number that is appended to a requested id.
 const MAX_NUMBER: u32 = 9_999;
 
-/// Chooses the id of a new session. The id of an ended session is not used again: the new session gets the next free number,
-/// `web-1-2` for `web-1`. Without a requested id it is `base`, or `base` with the first free number; without both it is a
-/// random one.
+/// Chooses the id of a new session. Without a requested id it is `base`, or `base` with the first free number; without both it is
+/// a random one. The id of an ended session is used again only if that session was a failed launch: otherwise the new session
+/// gets the next free number, `web-1-2` for `web-1`.
 ///
 /// # Errors
 /// `exists` when a live session has the id, or when no number is free.

@@ -36,8 +36,8 @@ use crate::{
 /// How long a launch tries to record that its program runs while the store's server cannot be reached.
 const CONFIRM_LIMIT: Duration = Duration::from_secs(10);
 
-/// Launches a planned session. The first prompt is typed once, by the script if it can do that, otherwise by this process when
-/// the program is ready. When typing fails, a note says so.
+/// Launches a planned session. The first prompt is typed once, by the backend script if it can do that, otherwise by this process
+/// when the program is ready. When typing fails, a note says so.
 ///
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
@@ -194,7 +194,7 @@ pub enum PromptWatch {
     For(Duration),
 }
 
-/// The outcome of a start that the script reported as successful.
+/// The outcome of a start that the backend script reported as successful.
 fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartReport>) -> LaunchOutcome {
     let report = Box::new(report.unwrap_or_default());
     if let Some(pid) = report.pid {

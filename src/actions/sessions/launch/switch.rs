@@ -48,7 +48,8 @@ impl Switch {
         )
     }
 
-    /// Ends the earlier program, unless the switch is a return. When that fails, the session's row is restored.
+    /// Ends the earlier program, unless this switch starts the earlier program again after a failed one. When that fails, the
+    /// session's row is restored.
     ///
     /// # Errors
     /// The `adapter_` codes.

@@ -33,7 +33,7 @@ struct EndpointKey {
 struct Endpoint {
     adapter: Adapter,
     listed: RunningList,
-    /// Whether the script may know when a session last printed something.
+    /// Whether the backend script may know when a session last printed something.
     reports_activity: bool,
 }
 
@@ -41,7 +41,7 @@ struct Endpoint {
 enum RunningList {
     /// These names. A session that is not listed may have exited.
     Names(BTreeSet<String>),
-    /// The script cannot list: each session is queried separately.
+    /// The backend script cannot list: each session is queried separately.
     Unsupported,
     /// The call failed for this reason, and is not repeated.
     Unknown(String),
@@ -65,8 +65,8 @@ impl BackendProber {
         Self { endpoints: BTreeMap::new(), panes: PaneProber::default(), local_host: host::identity() }
     }
 
-    /// Asks the backend whether a session runs. Sessions of other hosts, sessions without a backend and sessions whose process
-    /// has exited are not queried. Writes nothing.
+    /// Asks the backend whether a session runs. Sessions of other hosts, sessions without a backend, and sessions whose recorded
+    /// process or supervisor is gone are not queried. Writes nothing.
     pub fn probe(
         &mut self,
         app: &App,
@@ -123,7 +123,7 @@ impl BackendProber {
 }
 
 impl Endpoint {
-    /// Lists the running sessions. `Err` is the reason why the script cannot be called.
+    /// Lists the running sessions. `Err` is the reason why the backend script cannot be called.
     fn open(app: &App, session: &Session, key: &EndpointKey) -> Result<Self, String> {
         // The call would create them again.
         if let Some(gone) = [&key.script, &key.state].into_iter().find(|path| !Path::new(path).exists()) {

@@ -19,9 +19,9 @@ use crate::{
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Marks a session as stale when its exit is observed, and records a checkpoint on its task. Returns whether the session is
-/// then stale or final. When the exit is not certain, the session stays unchanged.
-/// Calls the session's adapter: never inside a transaction.
+/// Waits at most 3 s until the exit of a session is observed, marks the session as stale, and records a checkpoint on its task.
+/// Returns whether the session is then stale or final. When no exit is observed, the session stays unchanged. Calls the session's
+/// adapter: never inside a transaction.
 ///
 /// # Errors
 /// `not_found`.

@@ -74,7 +74,8 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
     Ok(DeadSession::new(session, why))
 }
 
-/// The dead sessions whose claims the acting session may continue: claims made in its own lane, on `task` or on any task.
+/// The dead sessions whose claims the acting session may continue: claims made in its own lane, on `task` or, without one, on any
+/// task. Empty when no session acts, or when it has no lane.
 pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     let Some(id) = &app.actor.session else { return Ok(Vec::new()) };
     let Some(lane) = app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.lane) else {
@@ -83,7 +84,7 @@ pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>
     dead_claimants(app, Some(&lane), task)
 }
 
-/// The dead sessions with claims made in `lane`, on `task` or on any task. Empty without a lane.
+/// The dead sessions with claims made in `lane`, on `task` or, without one, on any task. Empty without a lane.
 pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     if lane.is_none() {
         return Ok(Vec::new());
@@ -92,8 +93,8 @@ pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>)
     Ok(judged.into_iter().filter_map(|(_, judged)| judged.ok()).collect())
 }
 
-/// Judges every session with claims, except the acting one: claims made in `lane` or anywhere, on `task` or on any task. Each
-/// session comes with the proof that it is dead, or with the reason why it may be alive.
+/// Judges every session with claims, except the acting one. With `lane` only claims that were made in this lane count, and with
+/// `task` only those on this task. Each session comes with the proof that it is dead, or with the reason why it may be alive.
 pub fn judge_claimants(
     app: &App,
     lane: Option<&LaneName>,

@@ -24,8 +24,9 @@ use crate::{
 /// How long a write to a locked or full store is retried.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Records the end of the program that this configuration started, with its exit code. Does nothing without a Fairway session,
-/// and for a session that is final or that another run has started since. Retries while the store is locked or full.
+/// Records that the program which was started with the configuration `start` has ended, with its exit code. Does nothing when the
+/// configuration names no Fairway session, when the session is final or has another run by now, and while its launch is rolled
+/// back or its program is being replaced. Retries while the store is locked or full.
 pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
     let (Some(root), Some(id), Some(run)) =
         (start.var(vars::FAIRWAY_ROOT), start.var(vars::FAIRWAY_SESSION_ID), start.var(vars::FAIRWAY_RUN_ID))

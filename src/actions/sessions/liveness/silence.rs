@@ -15,9 +15,9 @@ use crate::{
     env::Timestamp,
 };
 
-/// Marks the sessions that have been silent for too long, and those that the reader has stopped. When many of `sessions` are
-/// silent at once, the clock is probably wrong, and none is marked as silent; sessions of `silent_hosts` do not count for that.
-/// Returns whether the marks were withheld for that reason.
+/// Marks the sessions that have been silent for too long, and those that the acting person or session has stopped. When many of
+/// `sessions` are silent at once, the clock is probably wrong, and none is marked as silent; sessions of `silent_hosts` do not
+/// count for that. Returns whether the marks were withheld for that reason.
 pub fn judge(app: &App, sessions: &mut [SessionOverview], now: Timestamp, silent_hosts: &BTreeSet<String>) -> bool {
     let mut verdicts: Vec<Liveness> = sessions.iter().map(|one| assess(app, one, now)).collect();
     let is_counted = |one: &SessionOverview| one.session.host_id.as_ref().is_none_or(|id| !silent_hosts.contains(id));

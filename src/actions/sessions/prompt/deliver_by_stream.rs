@@ -25,10 +25,11 @@ use crate::{
     wire::MessageView,
 };
 
-/// Offers the next messages to a session over its stream, each for 60 s: messages that can be delivered, and those whose
-/// earlier offer has expired without an acknowledgement. A new connection passes `since_connected`, the ids that it was sent
-/// itself, and also gets the messages that the previous connection has not acknowledged. `after` is the last id that the
-/// previous connection received: messages sent up to it are left out, unless it is acknowledged.
+/// Offers the next messages to a session over its stream, each for 60 s: messages that can be delivered, and those whose earlier
+/// offer has expired without an acknowledgement. A new connection passes as `since_connected` the ids that it was sent itself; it
+/// also gets the messages that the previous connection has not acknowledged. `after` is the id of the last message that the
+/// previous connection received: of the messages that it was offered, those up to this one are left out, unless this one is
+/// acknowledged already.
 pub fn next_batch(
     app: &App,
     session: &Session,

@@ -200,8 +200,8 @@ fn waiting_note(app: &App, sent: &Answer) -> Result<Option<String>> {
     })
 }
 
-/// Delivers the queued messages of the session that `answer` describes, provided that it was just reported idle. A failure
-/// becomes a note.
+/// Delivers the queued messages of the session that `answer` describes, provided that `activity`, which it has just reported, is
+/// idle. A failure becomes a note.
 pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
     match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {

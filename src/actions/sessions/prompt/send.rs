@@ -148,7 +148,8 @@ impl PreparedPrompt {
         Ok(Self { content, priority, source: DEFAULT_SOURCE.into(), metadata, dedup: None, ttl })
     }
 
-    /// Queues the prompt for a session, or counts it as a repeat when the session has one with its dedup key.
+    /// Queues the prompt for a session. When the session already has a prompt with its dedup key, an acknowledged one stays as it
+    /// is, and an open one counts the repeat or is queued again, as [`send`] describes.
     ///
     /// # Errors
     /// `session_final`.

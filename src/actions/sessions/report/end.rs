@@ -25,7 +25,8 @@ pub struct EndRequest {
     pub reason: Option<String>,
 }
 
-/// Moves a starting, running or stale session to ended or failed. A session that already has that status stays unchanged.
+/// Moves a starting, running or stale session to ended or failed. A final session stays unchanged when the request names no
+/// status, or the one that it has.
 ///
 /// # Errors
 /// `not_found`; `session_final` when it has the other final status.

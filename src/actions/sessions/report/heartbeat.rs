@@ -33,8 +33,8 @@ pub struct Heartbeat {
     pub run_id: Option<RunId>,
 }
 
-/// Records a heartbeat: a starting or stale session becomes running, and the leases of its claims are renewed. A heartbeat
-/// that changes nothing else records no event.
+/// Records a heartbeat: a starting or stale session becomes running, and the leases of its claims are renewed. A heartbeat that
+/// changes nothing else records no event. One that reports the activity `idle` also delivers the queued messages of the session.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `session_mismatch` for another session run, `usage`.

@@ -52,8 +52,8 @@ pub struct ProviderReport {
     pub event_id: Option<String>,
 }
 
-/// Records one event of a provider: upserts the session, and adds the checkpoint, evidence or handoff that belongs to the state
-/// to its task. With `dry_run` everything is checked and nothing is written.
+/// Records one event of a provider: upserts the session, and adds to its task the checkpoint, evidence or handoff that belongs to
+/// the reported state. With `dry_run` everything is checked and nothing is written.
 ///
 /// # Errors
 /// `session_final`, also for a session that has ended under its external id; `session_mismatch` for a session of another task,

@@ -27,8 +27,8 @@ use crate::{
 const MAX_BYTES: u64 = 256 << 10;
 
 /// Marks sessions as idle, in `sessions` only, when the end of their transcript shows that a person interrupted the turn and
-/// nothing was printed for a while. Returns the earliest time at which a session can be judged that cannot be yet. For all
-/// other sessions only the time of the last output is read.
+/// nothing was printed for a while. Returns the earliest time at which it is worthwhile to judge again a session whose transcript
+/// can show that and does not yet; `None` without one.
 pub(in crate::actions) fn judge(
     app: &App,
     tx: &ReadTx<'_>,

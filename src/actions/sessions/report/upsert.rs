@@ -64,7 +64,8 @@ pub struct SessionPatch {
     pub run_id: Option<RunId>,
 }
 
-/// Updates the reported fields of the matching session, or registers a new one.
+/// Updates the reported fields of the matching session, or registers a new one. A report of the activity `idle` also delivers the
+/// queued messages of the session.
 ///
 /// # Errors
 /// `session_final`; `session_mismatch` for another session run, an external id of another live session, or a return to
@@ -200,8 +201,8 @@ fn create(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, is_own: bool, local
     Answer::new(&SessionView::from(&session), &session.id, line)
 }
 
-/// Makes a new session from a patch without storing it. `given` is its id, if any. `is_own` says whether it is the acting
-/// session, whose role and run the environment names.
+/// Makes a new session from a patch without storing it. `given` is the id that the caller named; without one the session gets a
+/// new id. With `is_own` it is the acting session, and its role and run may come from the environment.
 ///
 /// # Errors
 /// `usage` without a role; `session_mismatch` when its run or external id belongs to another live session.

@@ -48,7 +48,8 @@ pub struct ApartRequest {
     pub argv: Vec<OsString>,
 }
 
-/// Runs the program in the foreground until it ends. Its commits are lost; a note says so.
+/// Runs a program in the foreground, in a sandbox of its own, until it ends. The commits that it makes there are lost; a note
+/// says so.
 ///
 /// # Errors
 /// `sandbox_unavailable`; `untrusted`; those of [`lane::find`]; `invalid_value` for a checkout that is not one of a landing.

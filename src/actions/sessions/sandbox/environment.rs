@@ -42,7 +42,8 @@ const USUAL: &[&str] = &[
 const OUTSIDE: &[&str] =
     &[vars::FAIRWAY_SOCKET, vars::FAIRWAY_PORT_FILE, vars::FAIRWAY_TOKEN_FILE, vars::FAIRWAY_TRANSCRIPT];
 
-/// The environment inside the sandbox. `named` are the variables that the configuration lets through.
+/// The environment inside the sandbox, chosen from the person's `vars`. `named` are the variables that the configuration lets
+/// through.
 pub fn inside(
     vars: &BTreeMap<OsString, OsString>,
     named: &[String],

@@ -33,7 +33,8 @@ impl MountMark {
         Ok(Self { dir: dir.to_path_buf(), _shared: SharedLock::acquire(&shared(dir))? })
     }
 
-    /// Removes the empty directories from the lane, unless another sandbox works there.
+    /// Ends the mark, and removes the empty directories that bubblewrap has left in the lane's worktree, unless another sandbox
+    /// works there.
     pub fn release(self, worktree: &Path) -> io::Result<()> {
         let dir = self.dir.clone();
         drop(self);

@@ -60,7 +60,8 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// Lists the paths that the sandbox opens or closes. When two entries have the same path, the later one counts.
+    /// Lists the paths that the sandbox opens or closes. Paths that do not exist are left out. When two entries have the same
+    /// path, the later one counts.
     pub fn openings(&self) -> Vec<Opening> {
         let mut all = Vec::new();
         let home = self.home.as_deref().filter(|home| home.parent().is_some());
@@ -181,7 +182,7 @@ impl Surroundings<'_> {
 }
 
 /// The mounts for a container or virtual machine, parents before children. Openings to programs and libraries are left out,
-/// because it has its own.
+/// because the container has its own, and so are closed paths.
 pub fn mounts(openings: &[Opening]) -> Vec<Mount> {
     let is_own = |why: &str| [TOOLCHAIN, OF_PATH, OF_SYSTEM, NAMES].contains(&why);
     let all = openings.iter().filter(|one| !is_own(one.why));
@@ -206,7 +207,8 @@ pub fn shown(openings: &[Opening]) -> BTreeMap<PathBuf, Shown> {
     openings.iter().map(|one| (one.path.clone(), one.shown.clone())).collect()
 }
 
-/// The existing names at the top of a lane that the person's own programs run or read later. Empty directories do not count.
+/// The names at the top of a lane's worktree that exist and that the person's own programs would run or read later. Empty
+/// directories do not count.
 pub fn later_names(worktree: &Path) -> Vec<String> {
     let defaults = sandbox_defaults();
     let names = defaults.lane_directories.into_iter().chain(defaults.lane_files);

@@ -63,7 +63,7 @@ pub struct Finished {
 }
 
 impl SandboxRequest {
-    /// The requested class, else the configured one. `off` becomes the class with namespaces.
+    /// The requested class, else the configured one. `off` becomes `namespace`.
     pub fn class(&self, app: &App) -> SandboxClass {
         match self.class.unwrap_or(app.settings.sandbox.class) {
             SandboxClass::Off => SandboxClass::Namespace,
@@ -137,8 +137,8 @@ pub(super) struct Inside<'a> {
     pub argv: &'a [OsString],
 }
 
-/// Runs a program in the foreground, in a sandbox with these openings, until it ends. When the network is a proxy, it starts
-/// the proxy.
+/// Runs a program in the foreground, in a sandbox with these openings, until it ends. Bubblewrap's sandbox with the network
+/// `proxy` gets a proxy that this process runs.
 pub(super) fn inside(
     app: &App,
     maker: &SandboxMaker,

@@ -18,7 +18,8 @@ pub(super) struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Whether the recorded process has certainly exited on this host. After this call [`Self::exit_fd`] signals its exit.
+    /// Whether the session's recorded process has certainly exited on this host. After this call [`Self::exit_fd`] signals the
+    /// exit of a process that is alive.
     pub(super) fn has_exited(&mut self, session: &Session) -> bool {
         if !host::identity().owns(&session.host, session.host_id.as_deref()) {
             self.known = None;

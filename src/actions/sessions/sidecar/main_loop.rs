@@ -59,7 +59,8 @@ struct Sidecar<'a> {
     turns: usize,
 }
 
-/// Runs beside a session until it ends. `warn` receives the errors after which the sidecar tries again.
+/// Runs beside a session until the session or its agent has ended, or another sidecar takes over. `warn` receives the errors
+/// after which the sidecar tries again.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `usage` for an unreadable transcript; `untrusted`.

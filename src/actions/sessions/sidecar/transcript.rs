@@ -32,7 +32,8 @@ pub(super) struct TranscriptTail {
 }
 
 impl TranscriptTail {
-    /// The requested transcript, or the one that is recorded for the session; `None` when there is none.
+    /// The requested transcript, or the one that is recorded for the session. `None` when there is none, and when none is
+    /// requested and the session's provider is not supported.
     ///
     /// # Errors
     /// `usage` for a requested transcript without a supported provider.
@@ -61,7 +62,7 @@ impl TranscriptTail {
         Ok(Some(Self { path, stored_path: name, provider }))
     }
 
-    /// Watches for the transcript to grow, to be replaced or to be created.
+    /// Makes `watch` report when the transcript grows, is replaced or is created.
     pub(super) fn watch(&self, watch: &mut FileWatch) {
         if let Some(dir) = self.path.ancestors().skip(1).find(|dir| dir.is_dir()) {
             watch.watch_dir(dir);

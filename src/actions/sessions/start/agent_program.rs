@@ -23,8 +23,8 @@ const TERMINAL_BACKEND: &str = "tmux";
 /// The configuration key of the project's backend.
 const BACKEND_KEY: &str = "sessions.default_backend";
 
-/// The provider to launch: the requested one, else the only agent that is installed. `None` when the program, the role or the
-/// lane decides.
+/// The provider to launch: the requested one, else the only agent that is installed. `None` when none is requested and the
+/// command, the role or the lane decides.
 ///
 /// # Errors
 /// `not_found` when none is installed; `usage` when several are.
@@ -54,7 +54,7 @@ pub(super) fn provider(
     }
 }
 
-/// The providers whose program for a terminal is installed, sorted by name.
+/// The providers whose program for use in a terminal is installed, sorted by name.
 pub fn installed_providers(app: &App) -> Vec<String> {
     providers_with(app, false, is_installed)
 }
@@ -95,8 +95,8 @@ fn is_in_path(app: &App, program: &str) -> bool {
     executable::find(program, path, &app.project.root).is_some()
 }
 
-/// The backend to launch in: the requested one, else tmux if it is installed. `None` when the role, the lane or the
-/// configuration decides.
+/// The backend to launch in: the requested one, else tmux if it is installed. `None` when none is requested and the role, the
+/// lane, the configuration or the choice of a structured session decides, and when tmux is not installed.
 pub(super) fn backend(
     app: &App,
     request: &StartRequest,

@@ -4,7 +4,7 @@ use crate::{actions::sessions::launch::program::CommandSpec, domain::id::Label, 
 
 use super::{StartRequest, draft::Draft, first_prompt};
 
-/// Lists the commands that together do the same as the start, as a person would type them.
+/// Lists the commands that together do what the start does, as a person would type them.
 pub(super) fn view(draft: &Draft, request: &StartRequest) -> StartPlanView {
     let session = &draft.plan.session;
     let (task, lane) = (&draft.task.id, &draft.place.lane.name);

@@ -45,7 +45,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Resolves and checks a start. Writes nothing.
+    /// Finds the task and the lane of a start, and plans its launch. Writes nothing.
     pub(super) fn new(app: &App, subject: &Subject, request: &StartRequest) -> Result<Self> {
         let (task, is_new_task) = match subject {
             Subject::Known(task) => (task.as_ref().clone(), false),
@@ -60,7 +60,7 @@ impl Draft {
         Ok(Self { task, is_new_task, place, plan, own_prompt })
     }
 
-    /// Checks that the session could claim the task. Does nothing for a new task.
+    /// Checks that the session could claim the task. Does nothing for a new task, and for a start that claims nothing.
     ///
     /// # Errors
     /// The code of the rule that excludes the task.

@@ -60,8 +60,9 @@ pub struct RelaunchRequest {
     pub watch: PromptWatch,
 }
 
-/// Launches a session in the place of one that is over, with its claims. When the program ends because its old conversation is
-/// gone, it is launched again with a new one.
+/// Launches a session in the place of one that is over, with its claims. With `here` in the request, the work of a session of
+/// another host is first brought to this host. When the program ends because its old conversation is gone, it is launched again
+/// with a new one.
 ///
 /// # Errors
 /// `session_alive` while the session, or a relaunch of it, may be alive; `session_mismatch` when it is on another host; with
@@ -100,7 +101,7 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     }
 }
 
-/// The dead sessions that have claims and can be relaunched: Fairway launched them, and they were not relaunched yet.
+/// The dead sessions that have claims and can be relaunched: Fairway launched them, and no live session has replaced them.
 pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
     let mut found = Vec::new();
     for (session, judged) in judge_claimants(app, None, None)? {

@@ -58,7 +58,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     launched
 }
 
-/// Lists the commands that together do the same as [`start`]. Writes nothing.
+/// Lists the commands that together do what [`start`] would do. Writes nothing.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
     inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     let subject = requested_task::find(app, argument, request.body.as_deref())?;

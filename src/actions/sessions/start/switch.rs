@@ -83,7 +83,9 @@ impl SwitchTo {
     }
 }
 
-/// Switches a session. Waits for the end of its turn. When the other program does not start, the earlier one is started again.
+/// Replaces the program of a live session: by one in a terminal, or by one without a terminal. A session that already runs in
+/// that way stays unchanged. Before the change it waits for the end of the running turn, or cancels the turn if the request says
+/// so. When the new program does not start, the earlier one is started again.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `usage` when the conversation cannot continue there; those of a launch;
@@ -134,7 +136,7 @@ pub fn is_structured(app: &App, id: &SessionId) -> Result<bool> {
     Ok(app.read(|tx| lookup::session(tx, id))?.is_structured())
 }
 
-/// Checks that a session can be switched, as far as that is known without trying it.
+/// Checks whether anything that is known before the switch forbids it, and changes nothing.
 ///
 /// # Errors
 /// Those of [`switch`].

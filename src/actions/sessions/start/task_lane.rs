@@ -77,7 +77,7 @@ pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
     }
 }
 
-/// Removes the lane again, with its branch and worktree, unless it contains work. A note says which.
+/// Removes the lane again, with its branch and worktree, unless it contains work. A note says whether it was removed.
 pub(super) fn unmake(app: &App, place: &TaskLane, notes: &mut Vec<String>) {
     let name = &place.lane.name;
     notes.push(match rm::rm(app, name) {

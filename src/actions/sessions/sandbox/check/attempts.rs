@@ -9,14 +9,14 @@ use std::{
 
 use super::targets::{self, Targets};
 
-/// Appends the mark to a file, which is created if it is missing.
+/// Appends the mark, the random text by which an effect is recognized, to a file, which is created if it is missing.
 pub fn write(path: &Path, to: &Targets) -> io::Result<String> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     writeln!(file, "{}", to.mark)?;
     Ok(String::new())
 }
 
-/// Puts a file with the mark in the place of another file.
+/// Replaces another file by one that contains the mark.
 pub fn replace(path: &Path, to: &Targets) -> io::Result<String> {
     let other = to.lane_path("replacement");
     write(&other, to)?;
@@ -66,7 +66,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// Writes the file through `/proc/PID/root` of the process outside, or else of process 1.
+/// Writes the file through `/proc/PID/root` of a process outside of the sandbox, or else of process 1.
 pub fn write_by_process_root(to: &Targets) -> io::Result<String> {
     let path = to.path("shared/process");
     let inside = path.strip_prefix("/").unwrap_or(&path);
@@ -79,7 +79,7 @@ pub fn write_by_descriptor(to: &Targets) -> io::Result<String> {
     write(Path::new(&path), to)
 }
 
-/// Looks for the credential in the kernel's copy of this process's environment.
+/// Looks for the credential that the check has set in the environment, in the kernel's copy of this process's environment.
 pub fn credential(_: &Targets) -> io::Result<String> {
     let all = fs::read("/proc/self/environ")?;
     let text = String::from_utf8_lossy(&all).into_owned();

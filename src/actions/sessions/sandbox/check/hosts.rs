@@ -16,8 +16,8 @@ pub fn proxy(to: &Targets) -> Option<SocketAddr> {
     text.strip_prefix("http://")?.parse().ok()
 }
 
-/// Tries to reach the closed server outside through the proxy, with `text` as the host. Without a proxy it connects to `meant`,
-/// the host that a careless program would read from `text`.
+/// Tries to reach through the proxy a server outside that is closed, by a request that names `text` as the host. Without a proxy
+/// it connects to `meant`, the host that a careless program would read from `text`.
 pub fn trick(to: &Targets, name: &str, text: &[u8], meant: &str) -> io::Result<String> {
     let stream = match proxy(to) {
         Some(_) => tunnel(to, text, to.tcp)?,
@@ -26,7 +26,8 @@ pub fn trick(to: &Targets, name: &str, text: &[u8], meant: &str) -> io::Result<S
     say(stream, &format!("{name} {}\n", to.mark))
 }
 
-/// Tries to reach a closed host by an unencrypted HTTP request whose `Host` field names an open one.
+/// Tries to reach a closed host by an unencrypted HTTP request whose `Host` field names an open one. Without a proxy the request
+/// goes directly to the closed host.
 pub fn field(to: &Targets, name: &str) -> io::Result<String> {
     let address: SocketAddr = ([127, 0, 0, 1], to.tcp).into();
     let words = format!("{name} {}", to.mark);

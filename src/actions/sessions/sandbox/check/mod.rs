@@ -42,11 +42,11 @@ use crate::{
     wire::{SandboxCheckView, SandboxNeedView, SandboxProbeView},
 };
 
-/// Makes every attempt outside, as a control, and then inside a sandbox of this class and network; `None` means the configured
-/// ones.
+/// Checks what a sandbox of this class and network prevents: makes every attempt outside of it, as a control, and then inside.
+/// `None` means the configured class or network; the class `off` counts as `namespace`.
 ///
 /// # Errors
-/// `sandbox_unavailable`; `untrusted`.
+/// `sandbox_unavailable`; `untrusted`; `usage` for a network that the class would ignore.
 pub fn check(app: &App, class: Option<SandboxClass>, network: Option<SandboxNetwork>) -> Result<SandboxCheckView> {
     let class = match class.unwrap_or(app.settings.sandbox.class) {
         SandboxClass::Off => SandboxClass::Namespace,

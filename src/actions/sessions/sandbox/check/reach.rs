@@ -40,7 +40,7 @@ fn words(name: &str, to: &Targets) -> String {
     format!("{name} {}\n", to.mark)
 }
 
-/// Runs a program in the lane and returns its stdout. Fails with the last line of stderr unless the program exits with 0.
+/// Runs a program in the test lane and returns its stdout. Fails with the last line of its stderr when the exit code is not 0.
 pub fn program(args: &[&str], to: &Targets) -> io::Result<String> {
     let mut words = args.iter();
     let name = words.next().copied().unwrap_or_default();
@@ -115,7 +115,7 @@ pub fn user_namespace(to: &Targets) -> io::Result<String> {
     program(&["unshare", "--user", "--map-root-user", "--mount", "true"], to).map(|_| done(to))
 }
 
-/// Mounts the directory again, writable, if that is allowed, and writes there.
+/// Mounts the shared directory, which is open for reading only, again as a writable one, and writes there.
 pub fn remount(to: &Targets) -> io::Result<String> {
     let dir = to.path("shared");
     let text = dir.display().to_string();
@@ -134,7 +134,7 @@ pub fn device(to: &Targets) -> io::Result<String> {
     Ok(done(to))
 }
 
-/// Succeeds if a program with the set-user-id bit would get its owner's rights.
+/// Succeeds if a program with the set-user-id bit could get its owner's rights.
 pub fn new_privileges(to: &Targets) -> io::Result<String> {
     let status = fs::read_to_string("/proc/self/status")?;
     let is_free = status.lines().any(|line| line.split_whitespace().eq(["NoNewPrivs:", "0"]));

@@ -173,7 +173,7 @@ impl World {
         self.targets.path(targets::RUNTIME)
     }
 
-    /// Describes the world in the form in which the surroundings of a real lane are described.
+    /// Describes this test world in the form in which the surroundings of a real lane are described.
     pub fn surroundings<'a>(&'a self, settings: &'a SandboxSettings, program: PathBuf) -> Surroundings<'a> {
         let path = self.env.get(OsStr::new(vars::PATH)).cloned().unwrap_or_default();
         Surroundings {
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    /// Starts the proxy as for a real project, and returns the opening that leads to it.
+    /// Starts a proxy as for a real project, with the hosts of this test world, and returns the opening that leads to it.
     pub fn open_proxy(&self) -> Result<Opening> {
         let Targets { tcp, opened, .. } = self.targets;
         let texts = [
