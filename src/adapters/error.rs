@@ -56,7 +56,7 @@ impl AdapterError {
         }
     }
 
-    /// The message without the program's screen, which may hold secrets and is kept out of the store.
+    /// The error message without the text of the program's screen. That text may hold secrets, so it must not get into the store.
     pub fn reason(&self) -> String {
         match self {
             Self::ProgramEnded { session, why, .. } => format!("{session} was started, but {why}"),
@@ -69,7 +69,8 @@ impl AdapterError {
         matches!(self, Self::Busy { .. } | Self::PreviousFailed { retryable: true, .. })
     }
 
-    /// Whether a failed start may have left a session behind, which the caller should then end with `stop`.
+    /// Whether a `start` that failed with this error may have left a session behind. The caller should then end the session with
+    /// `stop`.
     pub const fn may_leave_session(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::ProgramEnded { .. })
     }
