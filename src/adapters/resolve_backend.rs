@@ -43,7 +43,7 @@ pub struct ResolvedBackend {
 ///
 /// # Errors
 /// `not_found` when there is no such backend or its script is missing or not executable; `untrusted` as for
-/// [`check_permissions`]; `invalid` when a built-in script is named and there is no home directory.
+/// [`check_permissions`]; `invalid_value` when a built-in script is named and there is no home directory.
 pub fn resolve_backend(
     word: &str,
     place: BackendSource,

@@ -152,8 +152,8 @@ impl Harness {
         self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
     }
 
-    /// Calls the script. It is a deviation when the script is known not to support the operation, when an earlier call of the operation
-    /// has timed out, when this call times out, or when a signal has interrupted the check.
+    /// Calls the script. It is a deviation when the script is known not to support the operation, when an earlier call of the
+    /// operation has timed out, when this call times out, or when a signal has interrupted the check.
     pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         self.call_with(&self.adapter, args, stdin)
     }

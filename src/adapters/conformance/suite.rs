@@ -23,7 +23,7 @@ use crate::{
 /// empty. Returns the report and, when a probe has failed, the error that names the failed operations.
 ///
 /// # Errors
-/// `not_found`, `untrusted`; `interrupted` when a signal arrived. All sessions are stopped before.
+/// `not_found`, `untrusted`; `interrupted` when a signal has arrived. The sessions of the check are stopped in that case, too.
 pub fn run(
     env: &Env,
     root: Option<&Path>,

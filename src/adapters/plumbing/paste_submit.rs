@@ -74,12 +74,13 @@ impl PasteSubmit {
         self.queue.retain(|(one, _)| *one != id);
     }
 
-    /// Whether keys of a person must wait, so that they do not get into the middle of a text.
+    /// Whether a text is being written to the program. Keys that a person types must then wait, so that they do not get into the
+    /// middle of the text.
     pub const fn is_writing(&self) -> bool {
         matches!(&self.current, Some(Current { phase: Phase::Writing { .. }, .. }))
     }
 
-    /// To be called whenever the program has printed something.
+    /// Records that the program has printed something. To be called whenever it does.
     pub fn note_output(&mut self, now: Duration) {
         match self.current.as_mut().map(|current| &mut current.phase) {
             Some(Phase::Writing { printed, .. } | Phase::Showing { printed, .. }) => *printed = Some(now),
@@ -139,7 +140,7 @@ impl PasteSubmit {
         None
     }
 
-    /// When [`next_action`](Self::next_action) must be called even if nothing else happens.
+    /// When [`next_action`](Self::next_action) must be called even if nothing else happens; `None` when no input is being typed.
     pub fn next_wake(&self) -> Option<Duration> {
         match &self.current.as_ref()?.phase {
             Phase::Writing { since, .. } => Some(*since + ACCEPT_TIMEOUT),
