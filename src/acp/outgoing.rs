@@ -45,14 +45,14 @@ pub fn set_config_option(conversation: &str, option: &str, value: &str) -> Value
     json!({ "sessionId": conversation, "configId": option, "value": value })
 }
 
-/// The parameters of `session/prompt`, with each text as a part of its own.
+/// The parameters of `session/prompt`. Each text becomes a content block of its own.
 pub fn prompt(conversation: &str, texts: &[&str]) -> Value {
     let parts: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
     json!({ "sessionId": conversation, "prompt": parts })
 }
 
-/// The parameters of `_session/steering`, an extension of the protocol: a prompt for the running turn. When no turn runs any
-/// more, the agent must answer `promptRequired` and leave the prompt to this client.
+/// The parameters of `_session/steering`, an extension of the protocol that passes a prompt into the running turn. They ask the
+/// agent to answer `promptRequired` when no turn runs any more, and to leave the prompt to this client then.
 pub fn steering(conversation: &str, text: &str) -> Value {
     let mut params = prompt(conversation, &[text]);
     params["_meta"] = json!({ "steering": { "idleBehavior": "promptRequired" } });

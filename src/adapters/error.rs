@@ -41,7 +41,7 @@ pub enum AdapterError {
 }
 
 impl AdapterError {
-    /// The stable error code, as documented.
+    /// The code of this error in messages and JSON, as the documentation lists it. It never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Failed { .. } | Self::CannotRun { .. } => "adapter_failed",
@@ -64,7 +64,7 @@ impl AdapterError {
         }
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the call that failed may succeed when it is repeated later.
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Busy { .. } | Self::PreviousFailed { retryable: true, .. })
     }

@@ -132,7 +132,7 @@ impl Adapter {
         self.query_running(name).into()
     }
 
-    /// Whether the session runs a program with exactly one of these base names. Without names: whether the session is alive.
+    /// Whether the session runs a program whose base name equals one of `programs`. Without names: whether the session is alive.
     pub fn process_alive(&self, name: &str, programs: &[String]) -> Result<bool, AdapterError> {
         self.query_bool("process-alive", name, programs.join("\n").as_bytes())
     }

@@ -170,7 +170,7 @@ impl StartConfig {
         secret.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
     }
 
-    /// A variable of the session's environment; `None` when it is unset or empty.
+    /// The value of a variable in the environment of this configuration; `None` when it is unset or empty.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.as_ref()?.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }

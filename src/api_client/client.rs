@@ -34,8 +34,8 @@ impl ApiClient {
         Some(Self { stream, timeout: limit })
     }
 
-    /// Whether the server is a process of this very program that was started outside of sessions, without preloaded libraries,
-    /// and has the lock of servers in this runtime directory. False where this is unknown.
+    /// Whether the server runs this very program, was started outside of sessions and without preloaded libraries, and has the
+    /// lock of servers in this runtime directory. `false` when any of this is unknown.
     pub fn is_own_server(&self, runtime: &Path) -> bool {
         /// Variables that load foreign code into the program, or show that an agent started it.
         const SUSPECT: &[&str] =

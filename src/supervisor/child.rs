@@ -119,7 +119,8 @@ impl Child {
         self.terminal.as_mut()
     }
 
-    /// Closes this process's copy of the program's end of the terminal. The output then ends when no other process has it open.
+    /// Closes this process's copy of the program's end of the terminal. From then on the output ends once no other process has
+    /// that end open.
     pub fn release_terminal(&mut self) {
         self.program_end = None;
     }

@@ -93,12 +93,12 @@ impl Harness {
         self.clock.now()
     }
 
-    /// The directory of the check, with the files of all its sessions.
+    /// The temporary directory of the check, which has the files of all its sessions.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The environment entry (`NAME=value`) that every process of the check's sessions has.
+    /// The environment entry (`NAME=value`) that marks every process of the check's sessions, so that it can be found.
     pub fn env_tag(&self) -> String {
         format!("{TAG_VAR}={}", self.dir.display())
     }

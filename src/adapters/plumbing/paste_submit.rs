@@ -90,8 +90,8 @@ impl PasteSubmit {
         }
     }
 
-    /// The next step, if one is due. `drained` says that the terminal has taken all bytes so far. Call this until it returns
-    /// `None`.
+    /// Returns the next step of typing, if one is due. `drained` says that the terminal has taken all bytes so far. Call this
+    /// until it returns `None`.
     pub fn next_action(&mut self, now: Duration, modes: TerminalModes, drained: bool) -> Option<Action> {
         let Some(current) = &mut self.current else {
             let (id, job) = self.queue.pop_front()?;

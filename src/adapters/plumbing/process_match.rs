@@ -6,7 +6,7 @@ use super::{SessionDir, session_dir::env_tag};
 use crate::os::{process, process_tree};
 
 impl SessionDir {
-    /// Whether a descendant of the session's root process runs a program with exactly one of these base names. Without names:
+    /// Whether a descendant of the session's root process runs a program whose base name equals one of `names`. Without names:
     /// whether the session is alive.
     pub fn has_program(&self, names: &[String]) -> io::Result<bool> {
         if !self.is_alive()? {

@@ -39,7 +39,7 @@ impl SessionDir {
     /// with all processes that it left behind.
     ///
     /// # Errors
-    /// `already exists` when a session of that name is alive or starting.
+    /// When a session of that name is alive or starting. Callers recognize this error by the words `already exists` in its text.
     pub fn create(&self, unpacked: &StartFiles<'_>) -> io::Result<()> {
         files::private_dir(&self.state_dir)?;
         let _turn = self.lock_state_dir()?;

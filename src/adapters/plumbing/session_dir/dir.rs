@@ -76,7 +76,7 @@ impl SessionDir {
             .transpose()
     }
 
-    /// The environment of the process that started the session; empty when it was removed after the start.
+    /// The recorded environment of the process that started the session; empty when the record was removed after the start.
     pub fn caller_env(&self) -> io::Result<BTreeMap<OsString, OsString>> {
         let entry = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;

@@ -5,8 +5,9 @@ use std::{fs, io, path::Path};
 use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTED_BY_FILE, SessionDir, read_optional};
 
 impl SessionDir {
-    /// Removes everything that only the start needed, secrets included: all other parts of the start configuration stay. The
-    /// caller must have the lock of the state directory. Returns whether there was anything to remove.
+    /// Removes what only the start needed and what may be secret: the caller's environment, and all of the start configuration
+    /// but the part that is needed while the session lives. The caller must have the lock of the state directory. Returns whether
+    /// there was anything to remove.
     pub(super) fn forget_start(&self) -> io::Result<bool> {
         let Some(start) = self.start_config()? else { return Ok(false) };
         let retained = start.without_start();

@@ -30,10 +30,10 @@ pub enum StartState {
 }
 
 impl SessionDir {
-    /// Makes the process `own` the session's root process.
+    /// Records the process `own` as the session's root process.
     ///
     /// # Errors
-    /// When the session does not exist (any more), or is already running.
+    /// When the session does not exist or is already running.
     pub fn become_root(&self, own: &ProcessKey) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         if !self.file(START_FILE).exists() {
