@@ -9,7 +9,7 @@ use crate::{domain::SessionId, os::digest};
 const PROJECT_CHARS: usize = 6;
 
 /// The name of a new session: `<id>.<project>` for a built-in script that keeps dots in names, else `<id>-<project>`. Scripts
-/// that are not built in get the second form, because it needs no characters that ids do not have.
+/// that are not built in get the second form, because it consists only of characters that are valid in ids.
 pub fn session_name(id: &SessionId, built_in: Option<&BuiltIn>, project: &str) -> String {
     let separator = if built_in.is_some_and(|script| script.allows_points) { '.' } else { '-' };
     format!("{id}{separator}{project}")

@@ -29,7 +29,7 @@ pub struct Transcript {
 
 impl Transcript {
     /// Opens a transcript for writing at its end and creates its directory. Whenever the file reaches `limit` bytes, it is
-    /// renamed to `.1` and a new one is begun. Fails when the file is a symbolic link.
+    /// renamed with the suffix `.1`, and a new one is begun. Fails when the file is a symbolic link.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         if let Some(dir) = path.parent().filter(|dir| !dir.exists()) {
             files::private_dir(dir)?;

@@ -48,8 +48,8 @@ impl Shared {
 }
 
 impl TranscriptWriter {
-    /// Opens a transcript and starts the thread that writes to it. Whenever the file reaches `limit` bytes, it is renamed to `.1`
-    /// and a new one is begun.
+    /// Opens a transcript and starts the thread that writes to it. Whenever the file reaches `limit` bytes, it is renamed with
+    /// the suffix `.1`, and a new one is begun.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         let mut transcript = Transcript::open(path, limit)?;
         Self::with_writer(move |bytes| transcript.write(bytes))

@@ -21,8 +21,8 @@ pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
 /// the socket.
 ///
 /// # Errors
-/// `invalid_value` when `program` is not a plain name. Also when the directory cannot be created or other users have access to
-/// it.
+/// `invalid_value` when `program` is not a plain name. An I/O error when the directory cannot be created, is a link or belongs to
+/// another user.
 pub fn socket_path(env: &Env, program: &str) -> Result<PathBuf> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {

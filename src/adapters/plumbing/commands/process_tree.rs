@@ -25,8 +25,8 @@ pub fn roll_back(env: &Env, name: &str) -> Result<()> {
 }
 
 /// Appends a stream to a transcript until the stream ends. Bytes that cannot be written are dropped, so that a slow disk never
-/// blocks the process that writes to the stream. Whenever the transcript reaches `limit` bytes, it is renamed to `.1` and a new
-/// one is begun.
+/// blocks the process that writes to the stream. Whenever the transcript reaches `limit` bytes, it is renamed with the suffix
+/// `.1`, and a new one is begun.
 pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
     let recorder = TranscriptWriter::open(path, limit)?;
     let mut buffer = vec![0; 64 * 1024];

@@ -73,8 +73,8 @@ impl Terminal for ScriptTerminal<'_> {
 }
 
 /// Types a text into a session through the session's script and submits it, after any other text that is being typed. When the
-/// screen shows a question, nothing is submitted, and the text by which the question was recognized is returned. The caller gives
-/// these texts in the environment variable `FAIRWAY_QUESTIONS`. A session that does not exist is no error.
+/// screen shows a question, nothing is submitted, and the text by which the question was recognized is returned. The caller lists
+/// the texts that mark questions in the environment variable `FAIRWAY_QUESTIONS`. A session that does not exist is no error.
 ///
 /// # Errors
 /// When another text takes too long to type, the text is too long, or the script fails.
