@@ -42,7 +42,8 @@ pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
 }
 
 /// The path of the socket on which a server with this runtime directory listens, if it runs. Needs no variable of the server's
-/// environment: a path outside of the runtime directory is read from [`POINTER_FILE`]. `None` when that file has no valid path.
+/// environment: a path outside of the runtime directory is read from [`POINTER_FILE`]. `None` when that file is missing or has no
+/// valid path.
 pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {

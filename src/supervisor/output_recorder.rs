@@ -148,7 +148,7 @@ impl OutputRecorder {
         }
     }
 
-    /// Adds output of a stream, which a later [`flush`](Self::flush) writes. `now` is the time since the supervisor's start.
+    /// Adds output of a stream. A later [`flush`](Self::flush) writes it. `now` is the time since the supervisor's start.
     pub fn push(&mut self, stream: ItemType, bytes: &[u8], now: Duration) {
         if bytes.is_empty() {
             return;

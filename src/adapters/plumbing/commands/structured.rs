@@ -19,7 +19,7 @@ use crate::{
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
 /// Runs the agent of a structured session (one over the Agent Client Protocol) to its end and returns the agent's exit code.
-/// `open_sink` makes the receiver of the session's reports from the start configuration. `record_exit` gets the start
+/// `open_sink` gets the start configuration and returns the receiver of the session's reports. `record_exit` gets the start
 /// configuration and the exit code; when it fails, `warn` gets the reason.
 pub fn run(
     env: &Env,

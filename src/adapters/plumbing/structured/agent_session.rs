@@ -41,8 +41,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const FINAL_READS: u8 = 16;
 
 /// Runs the agent of a structured session (one over the Agent Client Protocol) to its end and returns the agent's exit code.
-/// `open_sink` makes the receiver of the session's reports from the start configuration. `ended` gets the start configuration and
-/// the exit code. This process prints a line on stdout once the agent has opened its session.
+/// `open_sink` gets the start configuration and returns the receiver of the session's reports. `ended` gets the start
+/// configuration and the exit code. This process prints a line on stdout once the agent has opened its session.
 ///
 /// # Errors
 /// When the session does not exist or is already running, the agent cannot be started, or the agent opens no session.
