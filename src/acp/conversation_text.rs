@@ -25,7 +25,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Formats a prompt with each line quoted by `> `. Forgets which calls were shown before it.
+    /// Formats a prompt with each line quoted by `> `. From then on, a tool call that was shown before counts as not shown yet.
     pub fn prompt(&mut self, text: &str) -> String {
         self.titled.clear();
         self.ended.clear();
@@ -36,12 +36,12 @@ impl Conversation {
         piece
     }
 
-    /// Formats a note of the supervisor as one line in brackets.
+    /// Formats a note of the session's supervisor as one line in brackets.
     pub fn note(&mut self, text: &str) -> String {
         format!("{}[{}]\n", self.new_line(), escape(text).replace('\n', " "))
     }
 
-    /// Formats the end of a turn. The ordinary reason, `end_turn`, only ends the open line.
+    /// Formats the end of a turn. For the ordinary reason, `end_turn`, the result only ends a line that is still open.
     pub fn turn_end(&mut self, stop_reason: &str) -> String {
         match stop_reason {
             "end_turn" => self.new_line(),
@@ -49,12 +49,13 @@ impl Conversation {
         }
     }
 
-    /// Formats the agent's question whether `call` may run.
+    /// Formats the agent's question whether the tool call `call` may run.
     pub fn question(&mut self, call: &ToolCall) -> String {
         self.note(&format!("the agent asks: {}", call.describe()))
     }
 
-    /// Formats the answer to a question. `is_lasting` says that it also holds for later calls.
+    /// Formats the answer to the agent's question about a tool call. `is_lasting` says that the answer also holds for later
+    /// calls.
     pub fn decision(&mut self, choice: &PermissionChoice, is_lasting: bool) -> String {
         let lasting = if is_lasting { " always" } else { "" };
         let text = match choice {
@@ -65,7 +66,8 @@ impl Conversation {
         self.note(&text)
     }
 
-    /// Formats an update of the agent (`session/update`). Returns an empty text for a kind that shows nothing.
+    /// Formats an update from the agent (`session/update`). Returns an empty text for a kind of update that is not shown. Updates
+    /// of tool calls are formatted by [`tool`](Self::tool).
     pub fn update(&mut self, update: &Value) -> String {
         match update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default() {
             "agent_message_chunk" => match update.get("content").and_then(tool_call::content_text) {
@@ -89,7 +91,8 @@ impl Conversation {
         text
     }
 
-    /// Formats an update of a tool call; `call` must already include the update. Shows the title and the result once each.
+    /// Formats an update of a tool call; `call` must already include the update. The title and the result of a call are returned
+    /// once each; the result is empty when there is nothing new to show.
     pub fn tool(&mut self, call: &ToolCall, update: &Value) -> String {
         let mut piece = String::new();
         let is_new = !self.titled.contains(&call.id);

@@ -41,7 +41,7 @@ pub struct RpcError {
 }
 
 impl Frame {
-    /// Parses one line of the agent. The error says why the line is not a frame.
+    /// Parses one line of the agent's output. The error says why the line is not a frame of the protocol.
     pub fn parse(line: &[u8]) -> Result<Self, &'static str> {
         let Ok(Value::Object(mut object)) = serde_json::from_slice(line) else { return Err("not a JSON object") };
         let mut take = |name: &str| object.remove(name).filter(|value| !value.is_null());

@@ -23,7 +23,7 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// Takes the next bytes and calls `visit` with every line that they complete. Blank lines are left out.
+    /// Adds the next bytes of the stream and calls `visit` with every line that they complete. Blank lines are left out.
     pub fn push(&mut self, mut bytes: &[u8], visit: &mut dyn FnMut(Line<'_>)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
@@ -45,7 +45,7 @@ impl FrameReader {
         self.extend(bytes);
     }
 
-    /// The bytes of the last line, which has no newline yet.
+    /// The bytes received so far of the last line, whose newline has not arrived yet.
     pub fn incomplete(&self) -> &[u8] {
         &self.buffer
     }

@@ -21,7 +21,7 @@ pub struct AgentInfo {
 }
 
 impl AgentInfo {
-    /// Reads the agent's answer to `initialize`. A missing capability counts as not offered.
+    /// Reads the agent's answer to `initialize`. A capability that the answer does not mention counts as absent.
     pub fn from_json(result: &Value) -> Self {
         let info = |key: &str| {
             let text = result.pointer("/agentInfo")?.get(key)?.as_str()?;
@@ -84,8 +84,8 @@ pub struct GuardMode {
 }
 
 impl GuardMode {
-    /// Compares the mode that the profile names with the one that the agent reports. Unless both exist and are equal, the result
-    /// has a reason why the session is not guarded.
+    /// Compares the mode that the agent's profile names (`wanted`) with the mode that the agent reports. Unless both exist and
+    /// are equal, the result has a reason why the session is not guarded.
     pub fn compare(wanted: Option<&str>, reported: Option<&str>) -> Self {
         let why = match (wanted, reported) {
             (None, _) => Some("its profile names no mode in which it asks".to_owned()),
@@ -96,7 +96,7 @@ impl GuardMode {
         Self { mode: reported.map(str::to_owned), is_asking: why.is_none(), why }
     }
 
-    /// Adds a reason why the session is not guarded, unless `proof` covers this agent.
+    /// Adds a reason why the session is not guarded when there is none yet and `proof` does not cover this agent.
     #[must_use]
     pub fn with_proof(self, proof: &Proof, agent: &AgentInfo) -> Self {
         let why = self.why.or_else(|| proof.gap(agent));
@@ -104,13 +104,14 @@ impl GuardMode {
     }
 }
 
-/// The mode in an answer or an update: from its mode fields, else from the configuration option of the category `mode`.
+/// The agent's current mode from an answer or an update: from the fields for modes, else from the configuration option of the
+/// category `mode`. `None` when the document has neither.
 pub fn current_mode(document: &Value) -> Option<&str> {
     let of_modes = document.pointer("/modes/currentModeId").or_else(|| document.get("currentModeId"));
     of_modes.and_then(Value::as_str).or_else(|| mode_option(document)?.get("currentValue")?.as_str())
 }
 
-/// The id of the configuration option that sets the mode; `None` for an agent that has no such option.
+/// The id of the configuration option that sets the agent's mode; `None` when the document has no such option.
 pub fn mode_option_id(document: &Value) -> Option<&str> {
     mode_option(document)?.get("id")?.as_str()
 }

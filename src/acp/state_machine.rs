@@ -122,7 +122,7 @@ pub struct StateMachine {
 }
 
 impl StateMachine {
-    /// A session whose agent is not started yet.
+    /// Creates the state of a session whose agent is not started yet.
     pub fn new(config: StateMachineConfig) -> Self {
         Self {
             config,
@@ -149,18 +149,20 @@ impl StateMachine {
         }
     }
 
-    /// When [`Event::Tick`] is due even if nothing else happens.
+    /// When the caller must pass [`Event::Tick`] even if nothing else happens, as the time since the supervisor's start; `None`
+    /// when it need not.
     pub fn due(&self) -> Option<Duration> {
         let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode);
         is_setup.then_some(SETUP_TIMEOUT).or(self.paused_until)
     }
 
-    /// Formats a note of the supervisor for the conversation.
+    /// Formats a note of the session's supervisor as a line for the transcript.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
     }
 
-    /// Handles an event at the time `now`, since the supervisor's start, and returns the effects in order.
+    /// Handles an event at the time `now`, counted from the supervisor's start, and returns the effects in the order in which the
+    /// caller must carry them out. After the agent's end, requests are refused and all other events are ignored.
     #[must_use]
     pub fn step(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();

@@ -134,13 +134,13 @@ impl PermissionChoice {
     /// Allowed, this once.
     pub const ALLOW: Self = Self::Allow { always: false };
 
-    /// Denies this one call, for the reason `why`.
+    /// Denies only this call, for the reason `why`.
     pub const fn deny(why: Option<String>) -> Self {
         Self::Deny { why, always: false }
     }
 
-    /// The offered option that fits this decision. When the agent does not offer it, the option that differs only in how long it
-    /// holds; `None` when it offers neither.
+    /// The offered option that fits this decision. When the agent does not offer it, the option with the same decision that holds
+    /// once instead of always, or the reverse; `None` when it offers neither.
     pub fn option<'a>(&self, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
         let kinds: [&str; 2] = match self {
             Self::Allow { always: false } => ["allow_once", "allow_always"],
@@ -153,7 +153,8 @@ impl PermissionChoice {
 }
 
 impl PermissionRequest {
-    /// Reads the parameters of `session/request_permission`; `None` when the call has no id or there are no options.
+    /// Reads the parameters of `session/request_permission`; `None` when the tool call has no valid id or no valid option is
+    /// offered.
     pub fn from_json(params: &Value) -> Option<Self> {
         let call = ToolCall::from_json(params.get("toolCall")?)?;
         let option = |option: &Value| {
@@ -169,7 +170,8 @@ impl PermissionRequest {
         (!options.is_empty()).then_some(Self { call, options })
     }
 
-    /// The agent's text of its option to allow this for good; `None` when it offers none.
+    /// The agent's label for the option that allows this call and later ones like it, or the option's id when the label is blank;
+    /// `None` when no such option is offered.
     pub fn lasting_option(&self) -> Option<&str> {
         let lasting = self.options.iter().find(|option| option.kind == "allow_always")?;
         Some(if lasting.name.trim().is_empty() { &lasting.id } else { &lasting.name })
@@ -177,7 +179,7 @@ impl PermissionRequest {
 }
 
 impl ToolCall {
-    /// A call of which only the id is known.
+    /// A tool call of which only the id is known.
     pub fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -192,7 +194,7 @@ impl ToolCall {
         }
     }
 
-    /// Reads a call, or an update of one; `None` when it has no valid id.
+    /// Reads a tool call, or an update of one; `None` when it has no valid id.
     pub fn from_json(document: &Value) -> Option<Self> {
         let text = |key: &str| document.get(key)?.as_str().map(str::to_owned);
         let id = text("toolCallId").filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES)?;
@@ -217,7 +219,7 @@ impl ToolCall {
         })
     }
 
-    /// Adds the fields of an update. A field that the update lacks keeps its value.
+    /// Adds the fields of an update of this call. A field that the update lacks keeps its value.
     pub fn merge(&mut self, news: Self) {
         let Self { id: _, name, kind, title, status, input, paths, changes, output } = news;
         self.output.merge(&output);
@@ -237,7 +239,8 @@ impl ToolCall {
         }
     }
 
-    /// The tool's name as the agent gives it, else the usual name for this kind of tool, such as `Bash` or `Edit`.
+    /// The tool's name as the agent gives it, else the usual name for this kind of tool, such as `Bash` or `Edit`, or `tool` for
+    /// an unknown kind.
     pub fn tool(&self) -> String {
         let of_kind = match self.kind.as_deref() {
             Some("execute") => "Bash",
@@ -251,14 +254,15 @@ impl ToolCall {
         self.name.clone().unwrap_or_else(|| of_kind.to_owned())
     }
 
-    /// The usual name for this kind of tool, when the agent's own name differs from it.
+    /// The usual name for this kind of tool, when it differs from the name that the agent gives; `None` when they are equal or
+    /// the kind is unknown.
     pub fn alias(&self) -> Option<String> {
         let of_kind = Self { name: None, ..self.clone() }.tool();
         (of_kind != "tool" && of_kind != self.tool()).then_some(of_kind)
     }
 
-    /// The input for guard rules and for people: the agent's own fields, plus the command from the title or the paths where they
-    /// are missing.
+    /// The call's input for guard rules and for people: the agent's own fields. A shell call without a command gets its title as
+    /// the command, and another call without a command gets the paths that it names.
     pub fn input(&self) -> Value {
         let mut input = self.input.clone();
         let is_shell = self.kind.as_deref() == Some("execute");
@@ -273,8 +277,8 @@ impl ToolCall {
         Value::Object(input)
     }
 
-    /// The changes of files as unified diffs, or only `…` when one of them is too long. `None` when there are no changes beyond
-    /// those in the input.
+    /// The changes to files as unified diffs, without those whose new text is already in the input; only `…` when one of the
+    /// diffs is too long. `None` when no changes are left.
     pub fn diff(&self) -> Option<String> {
         let is_in_input = |change: &FileChange| {
             let texts = self.input.values().filter_map(Value::as_str);
@@ -287,13 +291,13 @@ impl ToolCall {
         (!told.is_empty()).then(|| if is_cut { CUT.to_owned() } else { told.concat() })
     }
 
-    /// The text of the call's result: from `update`, which has ended the call, else the terminal output so far.
+    /// The text of the call's result: from `update`, the update that has ended the call, else the call's terminal output so far.
     pub fn result(&self, update: &Value) -> String {
         let told = result_text(update).filter(|text| !text.is_empty());
         told.unwrap_or_else(|| self.output.text.clone())
     }
 
-    /// The call on one line: the tool's name, then its command or title.
+    /// Describes the call in one text: the tool's name, then its command or title.
     pub fn describe(&self) -> String {
         let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
         let about = command.or(self.title.as_deref()).unwrap_or_default();
@@ -301,7 +305,7 @@ impl ToolCall {
         if about.is_empty() || about == tool { tool } else { format!("{tool}: {about}") }
     }
 
-    /// Whether the call says enough to be shown: an agent's first update may have only the tool's name.
+    /// Whether enough is known about the call to show it. The agent's first update of a call may have only the tool's name.
     pub fn is_described(&self) -> bool {
         let has_command = COMMAND_KEYS.iter().any(|key| self.input.contains_key(*key));
         let has_input = has_command || (self.kind.as_deref() != Some("execute") && !self.input.is_empty());
@@ -325,7 +329,7 @@ impl ToolCall {
     }
 }
 
-/// The text of a content block, or a placeholder such as `[image]`; `None` for an unknown kind.
+/// The text of a content block of the protocol, or a placeholder such as `[image]`; `None` for an unknown kind of block.
 pub fn content_text(content: &Value) -> Option<String> {
     let text = |key: &str| content.get(key).and_then(Value::as_str);
     match text("type") {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::usage::Usage;
 
 /// Reads the token usage from the answer to `session/prompt`: from the protocol's field, else from an extension that several
-/// agents share. `None` when the answer reports none.
+/// agents share. `None` when the answer reports no tokens.
 pub fn of_answer(result: &Value) -> Option<Usage> {
     let quota = result.pointer("/_meta/quota");
     let model = quota.and_then(|quota| quota.pointer("/model_usage/0/model")?.as_str()).map(str::to_owned);

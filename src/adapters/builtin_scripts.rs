@@ -99,14 +99,15 @@ pub fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|one| one.name == name)
 }
 
-/// The built-in script whose unpacked file has this path, whether the file exists or not; `None` for any other path.
+/// Returns the built-in script that Fairway unpacks to this path, whether the file exists or not, and `None` for any other path.
 pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
     // The name is compared first, because each path needs a digest.
     let named = ALL.iter().find(|one| path.file_name() == Some(one.file.as_ref()));
     named.filter(|one| one.path(env).as_deref() == Some(path))
 }
 
-/// Whether a script has the text of a built-in one, or was unpacked for this user by another version of Fairway.
+/// Whether the file at `path` has the text of a built-in script, or was unpacked for this user by another version of Fairway.
+/// `false` when the file cannot be read.
 pub fn is_unpacked(path: &Path, env: &Env) -> bool {
     let Ok(bytes) = fs::read(path) else { return false };
     let is_current = ALL.iter().any(|one| one.text.as_bytes() == bytes);
@@ -119,13 +120,14 @@ pub fn is_unpacked(path: &Path, env: &Env) -> bool {
 }
 
 impl BuiltIn {
-    /// The path of the unpacked script, whether it exists or not; `None` when there is no home directory.
+    /// The path to which this user's copy of the script is unpacked, whether the file exists or not; `None` when there is no home
+    /// directory.
     pub fn path(&self, env: &Env) -> Option<PathBuf> {
         Some(env.state_dir()?.join("scripts").join(sha256_hex(self.text.as_bytes())).join(self.file))
     }
 
-    /// Writes the script to its [`path`](Self::path) unless the file there is already the same, and returns the path. Fails when
-    /// there is no home directory.
+    /// Writes the script to its [`path`](Self::path), unless the file there already has its text, and returns the path. Fails
+    /// when there is no home directory.
     pub fn unpack(&self, env: &Env) -> io::Result<PathBuf> {
         let none = || io::Error::other("there is no home directory to keep scripts in; set HOME or XDG_STATE_HOME");
         let place = self.path(env).ok_or_else(none)?;
@@ -140,8 +142,9 @@ impl BuiltIn {
     }
 }
 
-/// Writes every script, the template, the bridges and the watcher to `dir`, so that users can read, copy and change them. Returns
-/// the paths of the files that were written. An existing file that differs is kept, and is an error.
+/// Writes the built-in backend scripts, the script that reports providers' events, and all examples to `dir`, so that users can
+/// read, copy and change them. Returns the paths of the files that were written. A file that already has the right text is
+/// skipped. A file with another text is kept and is an error, and the files after it are not written.
 pub fn install(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     let scripts = ALL.iter().chain([&PROVIDER_EVENT]).map(|script| (script.file, script.text));

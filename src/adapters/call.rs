@@ -42,7 +42,8 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// A script that is called in the directory `cwd`. Neither runs nor writes anything yet.
+    /// Prepares calls of the backend script `script` in the directory `cwd`. The script keeps its sessions' state in the
+    /// directory `state`. Neither runs nor writes anything yet.
     pub fn new(script: &Path, state: &Path, cwd: &Path, env: &Env) -> io::Result<Self> {
         let mut around = clean_env(env);
         around.insert(vars::FAIRWAY_BIN.into(), executable::current_executable()?.into());
@@ -52,7 +53,8 @@ impl Adapter {
         Ok(Self { script: script.into(), state_dir: state.into(), env: around, cwd: cwd.into() })
     }
 
-    /// Sets the address at which the script's multiplexer listens; `None` selects the script's private server.
+    /// Sets the address at which the script's multiplexer (such as tmux) listens; `None` lets the script use its own private
+    /// server.
     #[must_use]
     pub fn with_socket(mut self, socket: Option<&str>) -> Self {
         match socket {
@@ -69,14 +71,15 @@ impl Adapter {
         self
     }
 
-    /// Calls the script once and returns the result as it is, without a judgement of the exit code.
+    /// Calls the script once. An exit code other than 0 or a timeout is part of the result, not an error.
     pub fn call_raw(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         self.capture(&self.script, &args, &self.env, stdin, limit, false)
     }
 
-    /// Like [`Self::call_raw`], but waits until every process has closed stdout and stderr, as many callers do: a background
-    /// child that keeps them open makes the call time out. The exit code is that of the reader, not of the script.
+    /// Like [`Self::call_raw`], but pipes stdout and stderr of the script into `cat` and waits until every process has closed
+    /// both, as callers do that read a script's output to its end. A background process that keeps them open makes the call time
+    /// out. The exit code is that of `cat`, not of the script.
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
         let script = [r#""$@" 2>&1 | cat"#, "sh"].map(OsString::from);
         let words: Vec<OsString> = std::iter::once(OsString::from("-c"))
@@ -87,7 +90,8 @@ impl Adapter {
         self.capture(Path::new("/bin/sh"), &words, &self.env, stdin, limit, true)
     }
 
-    /// Starts `attach` in a new terminal of this size and returns the other end of the terminal with the running script.
+    /// Runs the script's operation `attach` in a new pseudo-terminal of this size. Returns the controlling end of the
+    /// pseudo-terminal and the running script.
     pub fn attach_in_pty(&self, name: &str, size: Size) -> io::Result<(Pty, Running)> {
         let argv = [self.script.as_os_str(), OsStr::new("attach"), OsStr::new(name)].map(OsString::from);
         let mut env = self.env.clone();
@@ -127,8 +131,11 @@ impl Adapter {
         capture::capture(&Call { program, args, env, cwd: &self.cwd, stdin, limit, ends_group })
     }
 
-    /// Runs an operation in this process's own terminal, without a time limit. Returns the exit code, or 128 plus the number of
-    /// the signal that ended the script.
+    /// Runs an operation in this process's own terminal, without a time limit. Returns the script's exit code, or 128 plus the
+    /// number of the signal that ended the script.
+    ///
+    /// # Errors
+    /// [`AdapterError::Unsupported`] for exit code 2; [`AdapterError::CannotRun`].
     pub(super) fn call_on_terminal(&self, operation: &'static str, args: &[&str]) -> Result<u8, AdapterError> {
         let unrunnable = |source| AdapterError::CannotRun { script: self.script.clone(), source };
         files::private_dir(&self.state_dir).map_err(unrunnable)?;

@@ -12,24 +12,24 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Parses the answer, a JSON object. Without a list of capabilities the script has only the operations that every script must
-    /// support.
+    /// Parses a script's answer to the operation `protocol`, which must be a JSON object. Without a list of capabilities the
+    /// script has only the operations that every script must support.
     pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
     }
 
-    /// Whether `start` types the configured nudge once the session is ready.
+    /// Whether the script's operation `start` itself types the configured first text (`nudge`) once the session is ready.
     pub fn types_first_nudge(&self) -> bool {
         self.has("start-nudge")
     }
 
-    /// Whether `start` returns only when the session is ready.
+    /// Whether the script's operation `start` returns only when the session is ready.
     pub fn waits_until_ready(&self) -> bool {
         self.has("ready")
     }
 
-    /// Whether `attach` also works without a terminal: it then prints the session's output as it comes.
+    /// Whether the script's operation `attach` also works without a terminal: it then prints the session's output as it arrives.
     pub fn follows(&self) -> bool {
         self.has("follow")
     }

@@ -19,7 +19,7 @@ const ADDITIONAL: &[&str] = &[
     vars::GC_EXEC_STATE_DIR,
 ];
 
-/// The names of the variables that only a session's environment has.
+/// The names of the environment variables that are set only for processes inside a session.
 pub fn session_vars() -> impl Iterator<Item = &'static str> {
     vars::SESSION_IDENTITY.iter().chain(ADDITIONAL).copied()
 }
@@ -28,7 +28,8 @@ pub fn is_session_var(name: &str) -> bool {
     session_vars().any(|one| one == name)
 }
 
-/// The environment of this process without the variables of Fairway, which belong to a surrounding session.
+/// Returns the environment of this process without the variables that begin with `FAIRWAY_`: they belong to the session in which
+/// this process may run. Adds `HOME` when it is missing and known.
 pub fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     let is_fairway = |name: &OsStr| name.as_bytes().starts_with(b"FAIRWAY_");
     let mut bare: BTreeMap<_, _> = env
@@ -44,9 +45,9 @@ pub fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     bare
 }
 
-/// The directory in which adapters keep their state: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`, else a directory below
-/// Fairway's state directory. It is never a temporary directory, because the same script is called from inside and outside the
-/// session. `None` when there is no home directory.
+/// The directory in which backend scripts keep the state of their sessions: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`,
+/// else a directory below Fairway's state directory. Never a temporary directory, because a script is called from inside and from
+/// outside of the session and must find its state both times. `None` when there is no home directory.
 pub fn state_dir(env: &Env) -> Option<PathBuf> {
     let stated = [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].into_iter().find_map(|name| env.var_os(name));
     match stated {

@@ -41,7 +41,7 @@ pub enum AdapterError {
 }
 
 impl AdapterError {
-    /// The stable error code, as documented.
+    /// The code of this error in messages and JSON, as the documentation lists it. It never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Failed { .. } | Self::CannotRun { .. } => "adapter_failed",
@@ -56,7 +56,7 @@ impl AdapterError {
         }
     }
 
-    /// The message without the program's screen, which may hold secrets and is kept out of the store.
+    /// The error message without the text of the program's screen. That text may hold secrets, so it must not get into the store.
     pub fn reason(&self) -> String {
         match self {
             Self::ProgramEnded { session, why, .. } => format!("{session} was started, but {why}"),
@@ -64,12 +64,13 @@ impl AdapterError {
         }
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the call that failed may succeed when it is repeated later.
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Busy { .. } | Self::PreviousFailed { retryable: true, .. })
     }
 
-    /// Whether a failed start may have left a session behind, which the caller should then end with `stop`.
+    /// Whether a `start` that failed with this error may have left a session behind. The caller should then end the session with
+    /// `stop`.
     pub const fn may_leave_session(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::ProgramEnded { .. })
     }

@@ -14,7 +14,8 @@ use crate::{
 };
 
 /// Lists the built-in backends and those that the current project configures. A configured backend replaces a built-in one of the
-/// same name. Without a project only the built-in ones are listed, but it is an error when `root` names none.
+/// same name. When no project is found, lists only the built-in ones, unless `root` was given: then a missing project is an
+/// error.
 pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
     let mut shown: Vec<BackendView> = builtin_scripts::ALL
         .iter()
@@ -49,7 +50,8 @@ pub struct InstalledScripts {
     pub written: Vec<PathBuf>,
 }
 
-/// Writes the built-in scripts and examples to a directory, which is created when it is missing. Fails when a file there differs.
+/// Writes the built-in scripts and the examples to `dir`, which is created when it is missing. An existing file with another text
+/// is kept and makes the call fail.
 pub fn install(env: &Env, dir: &Path) -> Result<InstalledScripts> {
     let dir = env.cwd.join(dir);
     if dir.exists() && !dir.is_dir() {

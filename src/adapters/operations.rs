@@ -34,7 +34,7 @@ impl From<Result<bool, AdapterError>> for Tristate {
 }
 
 impl Adapter {
-    /// Starts a session and returns the script's report; `None` when the script printed none.
+    /// Starts a session and returns the script's report; `None` when the script printed no valid report.
     ///
     /// # Errors
     /// [`AdapterError::SessionExists`] when the script says that a live session of that name exists.
@@ -47,7 +47,8 @@ impl Adapter {
         self.start_with_callback(name, config, limit, &mut |_| {})
     }
 
-    /// Like [`start`](Self::start), and passes each line of the script's stderr to `tell` after success, with secrets masked.
+    /// Like [`start`](Self::start). After success, also passes the first lines of the script's stderr to `tell`, with secrets
+    /// masked.
     ///
     /// # Errors
     /// [`AdapterError::SessionExists`] when the script says that a live session of that name exists.
@@ -96,8 +97,8 @@ impl Adapter {
         self.run_operation("nudge", &[name], text)
     }
 
-    /// Like [`nudge`](Self::nudge), unless the screen shows a question, which is recognized by one of the texts in `signs`. Only
-    /// the built-in scripts of multiplexers check that.
+    /// Like [`nudge`](Self::nudge), but submits nothing while the session's screen shows a question of the agent. A question is
+    /// recognized by any of the texts in `signs`. Only the built-in scripts of multiplexers look for questions.
     ///
     /// # Errors
     /// [`AdapterError::Busy`] when the script saw a question.
@@ -118,20 +119,20 @@ impl Adapter {
         self.run_operation("send-keys", &args, b"")
     }
 
-    /// Whether a session runs.
+    /// Whether the session of this name runs.
     ///
     /// # Errors
-    /// When the script gives no answer: the session is then neither known to be alive nor dead.
+    /// When the script gives no valid answer. The caller must then treat the session as neither alive nor dead.
     pub fn query_running(&self, name: &str) -> Result<bool, AdapterError> {
         self.query_bool("is-running", name, b"")
     }
 
-    /// Like [`query_running`](Self::query_running), with an error as [`Tristate::Unknown`].
+    /// Like [`query_running`](Self::query_running), but returns [`Tristate::Unknown`] instead of an error.
     pub fn is_running(&self, name: &str) -> Tristate {
         self.query_running(name).into()
     }
 
-    /// Whether one of these programs, by its exact base name, runs in a session. Without names: whether the session is alive.
+    /// Whether the session runs a program whose base name equals one of `programs`. Without names: whether the session is alive.
     pub fn process_alive(&self, name: &str, programs: &[String]) -> Result<bool, AdapterError> {
         self.query_bool("process-alive", name, programs.join("\n").as_bytes())
     }
@@ -140,34 +141,35 @@ impl Adapter {
         self.query_bool("is-attached", name, b"")
     }
 
-    /// The names of the running sessions of this script that begin with `prefix`.
+    /// The names of the script's running sessions that begin with `prefix`.
     ///
     /// # Errors
-    /// When the script gives no answer: no session may then be taken for ended.
+    /// When the script gives no answer. The caller must then not conclude that a session has ended.
     pub fn list_running(&self, prefix: &str) -> Result<BTreeSet<String>, AdapterError> {
         let said = self.query("list-running", &[prefix])?;
         Ok(String::from_utf8_lossy(&said).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
-    /// The run id that the script holds for the session of this name; `None` when it holds none.
+    /// The run id that the script stores for the session of this name; `None` when it stores none.
     ///
     /// # Errors
-    /// [`AdapterError::Unsupported`] by a script without the operation `get-meta`.
+    /// [`AdapterError::Unsupported`] when the script lacks the operation `get-meta`.
     pub fn session_run(&self, name: &str) -> Result<Option<RunId>, AdapterError> {
         let said = self.get_meta(name, vars::FAIRWAY_RUN_ID)?;
         let named = String::from_utf8_lossy(&said).trim_end().to_owned();
         Ok((!named.is_empty()).then(|| named.into()))
     }
 
-    /// Whether the session of this name belongs to this session run; `None` when the script does not tell.
+    /// Whether the session of this name belongs to the session run `run`; `None` when the script fails or stores no run id for
+    /// it.
     pub fn matches_session_run(&self, name: &str, run: &RunId) -> Option<bool> {
         self.session_run(name).ok().flatten().map(|named| named == *run)
     }
 
-    /// Stores the run id with a session that was just started, unless the script already answers `get-meta` with it from the
-    /// start environment.
+    /// Stores the run id with a session that was just started, unless the script already answers `get-meta` with a run id from
+    /// the session's start environment.
     ///
-    /// A script without the operations for such values is no error.
+    /// A script without the operations `get-meta` and `set-meta` is no error.
     pub fn store_session_run(&self, name: &str, run: &RunId) -> Result<(), AdapterError> {
         let stored = match self.session_run(name) {
             Ok(None) => self.set_meta(name, vars::FAIRWAY_RUN_ID, run.as_str().as_bytes()),
@@ -194,14 +196,14 @@ impl Adapter {
         self.run_operation("remove-meta", &[name, key], b"")
     }
 
-    /// The last lines of a session's output; all of them when `lines` is 0.
+    /// The last `lines` lines of a session's output; all of them when `lines` is 0.
     pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let said = self.query("peek", &[name, &lines.to_string()])?;
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// The text on a session's screen. A script without the operation `look` gives its last `lines`
-    /// lines instead.
+    /// The text on a session's screen, without escape sequences. For a script without the operation `look`, the last `lines`
+    /// lines of the session's output instead.
     pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let seen = match self.query("look", &[name]) {
             Ok(said) => String::from_utf8_lossy(&said).into_owned(),
@@ -222,10 +224,10 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&self.query("get-last-activity", &[name])?).trim().to_owned())
     }
 
-    /// Asks the script for its capabilities. A script that does not know the operation `protocol` has none.
+    /// Asks the script for its capabilities. A script without the operation `protocol` has none.
     ///
     /// # Errors
-    /// When the script fails, or its answer is not a document of that kind.
+    /// When the script fails, or its answer is not a JSON object with capabilities.
     pub fn capabilities(&self) -> Result<Capabilities, AdapterError> {
         match self.query("protocol", &[]) {
             Ok(said) => Capabilities::read(&said).map_err(|error| self.failed("protocol", error.to_string())),

@@ -33,8 +33,9 @@ pub enum Readiness {
     Exited,
 }
 
-/// Waits for all conditions in the configuration: one of its programs runs, then its prompt is shown or, without a prompt, the
-/// delay is over.
+/// Waits until the session is ready: until one of the configured programs runs, and then until the configured prompt is shown or,
+/// when no prompt is configured, until the configured delay is over. Conditions that are not configured are skipped. Returns
+/// early when the session exits or a condition takes longer than 30 seconds.
 pub fn wait(start: &StartConfig, look: &mut impl ReadinessProbe) -> Readiness {
     wait_with_timeout(READY_TIMEOUT, start, look)
 }

@@ -38,10 +38,12 @@ pub struct ResolvedBackend {
     pub built_in: Option<&'static BuiltIn>,
 }
 
-/// Finds the script of the backend `word`: a configured one, a built-in one, `exec:/path` or `exec:name`.
+/// Finds the script of the backend `word`: the name of a configured or built-in backend, `exec:/path` or `exec:name`. `place`
+/// decides where a relative path after `exec:` starts.
 ///
 /// # Errors
-/// `not_found`; `untrusted` when others can write to the file.
+/// `not_found` when there is no such backend or its script is missing or not executable; `untrusted` as for
+/// [`check_permissions`]; `invalid_value` when a built-in script is named and there is no home directory.
 pub fn resolve_backend(
     word: &str,
     place: BackendSource,
@@ -104,7 +106,7 @@ fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<Resolv
     Ok(ResolvedBackend { backend: word.to_owned(), script, built_in: Some(found) })
 }
 
-/// Checks that a script belongs to this user or to root, and that no other user can write to it.
+/// Checks that a script belongs to this user or to root, and that neither its group nor other users can write to it.
 ///
 /// # Errors
 /// `untrusted`; `not_found` when the file does not exist.

@@ -8,15 +8,16 @@ use crate::{domain::SessionId, os::digest};
 /// How many hexadecimal digits the project's part has.
 const PROJECT_CHARS: usize = 6;
 
-/// The name of a new session: `<id>.<project>` when the built-in script keeps a dot unchanged, else `<id>-<project>`. Other
-/// scripts get the second form, because it has only characters that ids have.
+/// The name of a new session: `<id>.<project>` for a built-in script that keeps dots in names, else `<id>-<project>`. Scripts
+/// that are not built in get the second form, because it consists only of characters that are valid in ids.
 pub fn session_name(id: &SessionId, built_in: Option<&BuiltIn>, project: &str) -> String {
     let separator = if built_in.is_some_and(|script| script.allows_points) { '.' } else { '-' };
     format!("{id}{separator}{project}")
 }
 
-/// The project's part of a session name: a digest of the canonical path of its store, in which session ids are unique. A restored
-/// store has the same path and so the same part; a copied project has another one.
+/// The part of a session's name that stands for the project: the beginning of a digest of the canonical path of the project's
+/// store. Session ids are unique within a store. A store that was restored from a backup keeps its path and so this part; a copy
+/// of the project elsewhere has another one.
 pub fn project_part(store: &Path) -> String {
     let dir = store.parent().unwrap_or(store);
     let canonical = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());

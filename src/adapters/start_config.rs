@@ -134,7 +134,7 @@ impl StartConfig {
         serde_json::from_value(object.into())
     }
 
-    /// Applies the session's own variables to an environment; an empty value removes a variable.
+    /// Applies the variables of this configuration to the environment `around`; an empty value removes the variable.
     pub fn apply_env(&self, around: &mut BTreeMap<OsString, OsString>) {
         for (name, value) in self.env.iter().flatten() {
             if value.is_empty() {
@@ -145,8 +145,8 @@ impl StartConfig {
         }
     }
 
-    /// The part that is needed as long as the session lives: its identity, and where its output goes. The prompt, the program,
-    /// the commands and all other variables are needed only for the start, and may be secret.
+    /// Returns only the part of the configuration that is needed as long as the session lives: its identity, and where its output
+    /// goes. The prompt, the program, the commands and all other variables are needed only for the start, and may be secret.
     #[must_use]
     pub fn without_start(&self) -> Self {
         let is_kept =
@@ -162,14 +162,15 @@ impl StartConfig {
         }
     }
 
-    /// Masks the values of the session's variables with secret names in a text, whatever the values look like.
+    /// Masks in `text` the value of every variable of this configuration whose name marks it as secret, whatever the value looks
+    /// like.
     pub fn redacted(&self, text: &str) -> String {
         let given = self.env.iter().flatten();
         let secret = given.filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
         secret.fold(text.to_owned(), |text, (_, value)| text.replace(value.as_str(), secrets::MASK))
     }
 
-    /// A variable of the session's environment; `None` when it is unset or empty.
+    /// The value of a variable in the environment of this configuration; `None` when it is unset or empty.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.as_ref()?.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
@@ -189,7 +190,7 @@ pub struct StartReport {
 }
 
 impl StartReport {
-    /// Parses the output of `start`; `None` unless it is one such document and nothing else.
+    /// Parses the report that `start` prints on stdout; `None` unless stdout is exactly one such JSON document.
     pub fn read(stdout: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(stdout).ok()?.trim();
         text.starts_with('{').then(|| serde_json::from_str(text).ok())?

@@ -75,7 +75,8 @@ pub struct PaneProber {
 }
 
 impl PaneProber {
-    /// Probes the pane of a session that no script started; `None` for a session without a tmux pane.
+    /// Determines whether the tmux pane of a session is alive, for a session that no backend script started; `None` for a session
+    /// without a tmux pane. Answers of tmux are kept for later calls.
     pub fn probe(&mut self, env: &Env, session: &Session) -> Option<BackendObservation> {
         let pane = session.pane.as_deref().filter(|_| session.backend.as_deref() == Some(BACKEND))?;
         let recorded = ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref());
@@ -106,7 +107,7 @@ impl PaneProber {
     }
 }
 
-/// Queries the panes of a tmux server. Without a socket path it is the server that a plain `tmux` uses.
+/// Asks a tmux server for its panes: the server at the path `socket`, or the one that a plain `tmux` uses.
 ///
 /// # Errors
 /// A text that says why there is no answer. It says nothing about the state of any pane.

@@ -23,8 +23,8 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Connects to the server of the project with this runtime directory. Each request may take `limit`. Returns `None` when no
-    /// server of this user listens there.
+    /// Connects to the server of the project with this runtime directory. Later requests fail when they take longer than `limit`.
+    /// Returns `None` when no server of this user listens there.
     pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
         let stream = socket::connect_at(&server_files::find_listening(runtime)?).ok()?;
         // A socket that another user has bound must not get this user's requests.
@@ -34,8 +34,8 @@ impl ApiClient {
         Some(Self { stream, timeout: limit })
     }
 
-    /// Whether the server is a process of this very program that was started outside of sessions, without preloaded libraries,
-    /// and has the lock of servers in this runtime directory. False where this is unknown.
+    /// Whether the server runs this very program, was started outside of sessions and without preloaded libraries, and has the
+    /// lock of servers in this runtime directory. `false` when any of this is unknown.
     pub fn is_own_server(&self, runtime: &Path) -> bool {
         /// Variables that load foreign code into the program, or show that an agent started it.
         const SUSPECT: &[&str] =
@@ -55,7 +55,7 @@ impl ApiClient {
         self.send([head.as_bytes(), body].concat())
     }
 
-    /// Requests a JSON document. Not for event streams, which do not end.
+    /// Requests a JSON document. The response is returned whatever its status is. Not for event streams, which do not end.
     pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
         let _span = tracing::debug_span!("server", method = "GET", route).entered();
         self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
@@ -103,7 +103,7 @@ pub struct HttpResponse {
     pub body: Vec<u8>,
 }
 
-/// Reads one response. `before` is called before each read.
+/// Reads one HTTP response. Calls `before` before each read, so that it can limit the time of the read.
 pub(super) fn read_response<T: Read>(
     from: &mut T,
     mut before: impl FnMut(&mut T) -> Result<(), ApiClientError>,

@@ -29,8 +29,8 @@ pub const PAGE_FILE: &str = "worker.page";
 
 const MAX_POINTER_BYTES: u64 = 4_096;
 
-/// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
-/// socket. Returns `None` when neither is possible.
+/// The socket path for a server with this runtime directory: in that directory or, when the path is too long for a socket, in
+/// `XDG_RUNTIME_DIR`. Returns `None` when neither is possible.
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {
@@ -41,7 +41,9 @@ pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     socket::fits_address(&in_xdg).then_some(in_xdg)
 }
 
-/// The socket path of a running server, found without the server's environment; `None` when there is none.
+/// The path of the socket on which a server with this runtime directory listens, if it runs. Needs no variable of the server's
+/// environment: a path outside of the runtime directory is read from [`POINTER_FILE`]. `None` when that file is missing or has no
+/// valid path.
 pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {
@@ -71,8 +73,8 @@ pub struct ShownPage {
 }
 
 impl ShownPage {
-    /// Reads where the server of this runtime directory serves the page; `None` when it serves none. The file of a server that
-    /// was killed may be left.
+    /// Reads the address at which the server of this runtime directory serves its page; `None` when it serves none. After a
+    /// server was killed, its address may still be returned.
     pub fn read(runtime: &Path) -> Option<Self> {
         let mut text = String::new();
         File::open(runtime.join(PAGE_FILE)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;

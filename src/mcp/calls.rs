@@ -100,8 +100,8 @@ impl Children {
         }
     }
 
-    /// Terminates the commands that still run, and waits until they have ended, at most twice `GRACE`. Each command ends the
-    /// program that it runs.
+    /// Terminates the child commands that still run, each of which ends the program that it runs. Waits until they have ended,
+    /// but at most twice `GRACE`.
     pub(super) fn terminate(&self) {
         let running: Vec<i32> = self.lock().iter().copied().collect();
         for pid in running {

@@ -26,7 +26,7 @@ pub(super) enum Read {
     Ignored,
 }
 
-/// An error response; `id` is `None` when the id of the message is unknown.
+/// An error response to a message; `id` is `None` when the id of the message is unknown.
 pub(super) fn error(code: ErrorCode, message: impl Into<String>, id: Option<RequestId>) -> Outgoing {
     Outgoing::error(ErrorData::new(code, message.into(), None), id)
 }
@@ -92,14 +92,16 @@ impl InFlight {
         self.requests.is_empty()
     }
 
-    /// Begins a batch. The caller must [`close`](InFlight::close) it once more after it has read the whole batch.
+    /// Begins a batch and returns its number. The batch counts as having one open request, so that it is not finished early:
+    /// after the whole batch was read, the caller must [`close`](InFlight::close) it once more.
     pub(super) fn begin_batch(&mut self) -> u64 {
         self.newest += 1;
         self.batches.insert(self.newest, Batch { open: 1, answers: Vec::new() });
         self.newest
     }
 
-    /// Adds a request. Returns false when an earlier request with the same id has no answer yet.
+    /// Adds a request that waits for its answer. Returns `false`, and adds nothing, when an earlier request with the same id has
+    /// no answer yet.
     pub(super) fn add(&mut self, id: &RequestId, batch: Option<u64>) -> bool {
         if self.requests.contains_key(id) {
             return false;
@@ -111,20 +113,22 @@ impl InFlight {
         true
     }
 
-    /// Forgets a request that was answered or cancelled. Returns the number of its batch, if it belongs to one.
+    /// Forgets a request that was answered or cancelled. Returns the number of the batch to which it belongs; `None` when it
+    /// belongs to none or is unknown.
     pub(super) fn remove(&mut self, id: &RequestId) -> Option<u64> {
         self.requests.remove(id).flatten()
     }
 
-    /// Adds an answer that was made while the batch was still being read, such as an error for one of its messages.
+    /// Adds an answer to a batch while the batch is still being read, such as the error for one of its messages.
     pub(super) fn push(&mut self, batch: u64, answer: Value) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.answers.push(answer);
         }
     }
 
-    /// Counts one request of a batch as done, with its answer if it has one. After the last request it returns all answers of
-    /// the batch. Returns `None` before, and for a batch of notifications, which have no answers.
+    /// Counts one request of a batch as done, with its answer if it has one. Returns all answers of the batch once the last
+    /// request is done, and `None` before that. Also returns `None` for a batch that has no answers, because it consists of
+    /// notifications.
     pub(super) fn close(&mut self, number: u64, answer: Option<Value>) -> Option<Value> {
         let batch = self.batches.get_mut(&number)?;
         batch.answers.extend(answer);

@@ -31,7 +31,7 @@ impl Reply {
         Self { text: text.into(), document }
     }
 
-    /// Joins the line and the notes of a command's answer into one text, beside the answer's document.
+    /// Joins the line and the notes of a command's answer to one text. The answer's document is kept beside it.
     pub(super) fn of_answer(answer: Answer) -> Self {
         let mut text = answer.line;
         for note in &answer.notes {
@@ -72,7 +72,7 @@ pub(super) fn failure(failure: &Failure, tool: &str) -> CallToolResult {
     error_result(error, tool)
 }
 
-/// Turns an error document into a tool's result. A model reads its text: the message, the code and the next steps.
+/// Turns an error document into a tool's result. Its text, which a model reads, has the message, the code and the next steps.
 pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
     let sentence = strip_controls(&reveal_hidden(text("message")));

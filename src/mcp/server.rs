@@ -129,8 +129,8 @@ const MAX_CALLS: usize = 32;
 /// How long calls may still take to answer after a signal has ended the server.
 const SIGNAL_GRACE: Duration = Duration::from_secs(3);
 
-/// Serves MCP until stdin ends or a signal arrives. One thread waits for messages and answers, one reads and one writes; each
-/// call has a thread of its own while it runs.
+/// Serves MCP until stdin ends or a signal arrives. One thread handles the messages, one reads stdin and one writes stdout. Each
+/// tool call has a thread of its own while it runs.
 pub fn serve(calls: Arc<dyn Calls>) -> Result<()> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()

@@ -21,7 +21,8 @@ pub(super) enum Line {
     Unread,
 }
 
-/// Starts the thread that reads lines of at most `longest` bytes from stdin. After the end of stdin it sends [`Line::End`].
+/// Starts the thread that reads lines of at most `longest` bytes from stdin. After the end of stdin, the thread sends
+/// [`Line::End`]. Returns the receiver of the lines, and a sender by which other threads can send to it, too.
 pub(super) fn read_lines(longest: usize) -> io::Result<(UnboundedSender<Line>, UnboundedReceiver<Line>)> {
     let (sender, lines) = unbounded_channel();
     let out = sender.clone();
@@ -73,8 +74,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Starts the thread that writes to stdout. The thread sends [`Line::Unread`] to `input` when the client has closed its
-    /// end.
+    /// Starts the thread that writes to stdout. When the client has closed its end of stdout, the thread sends [`Line::Unread`]
+    /// to `input`.
     pub(super) fn start(input: UnboundedSender<Line>) -> io::Result<Self> {
         let (lines, queued) = channel::<Vec<u8>>();
         let (finished, done) = channel();

@@ -71,7 +71,7 @@ struct StdinFeed {
 }
 
 impl Child {
-    /// Starts a process that becomes the program when [`Self::held`] is released.
+    /// Starts a process that executes the job's program once [`Self::held`] is released.
     pub fn start(spec: ChildSpec<'_>) -> io::Result<Self> {
         let program = Program { argv: spec.argv, env: spec.env, cwd: spec.cwd };
         if let Some(size) = spec.pty {
@@ -110,7 +110,7 @@ impl Child {
         Ok(Self { held, outputs, terminal: None, program_end: None, had_terminal: false, stdin_feed })
     }
 
-    /// The program's terminal; `None` when it got none, or when no process has it open any more.
+    /// The program's terminal; `None` when it got none, or when no other process has it open any more.
     pub const fn terminal(&self) -> Option<&Pty> {
         self.terminal.as_ref()
     }
@@ -119,7 +119,8 @@ impl Child {
         self.terminal.as_mut()
     }
 
-    /// Closes this process's copy of the program's end of the terminal. The output then ends when no other process has it open.
+    /// Closes this process's copy of the program's end of the terminal. From then on the output ends once no other process has
+    /// that end open.
     pub fn release_terminal(&mut self) {
         self.program_end = None;
     }
@@ -128,12 +129,12 @@ impl Child {
         self.had_terminal
     }
 
-    /// The output pipes that are still open, for polling.
+    /// The pipes for the program's output that are still open, for polling.
     pub fn output_pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.outputs.iter().filter_map(|output| output.pipe.as_ref()).map(AsFd::as_fd)
     }
 
-    /// The pipe to the program's stdin; `None` when all of the input is written.
+    /// The pipe to the program's stdin, for polling; `None` when there is no input to write, or none is left.
     pub fn stdin_pipe(&self) -> Option<BorrowedFd<'_>> {
         self.stdin_feed.as_ref().map(|feed| feed.pipe.as_fd())
     }
@@ -169,7 +170,8 @@ impl Child {
         total
     }
 
-    /// Writes as much of the input as the program's stdin accepts now. Does not block.
+    /// Writes as much of the input as the program's stdin accepts now. Does not block. The rest is dropped when the program has
+    /// closed its stdin.
     pub fn write_stdin(&mut self) {
         while let Some(feed) = &mut self.stdin_feed {
             match feed.pipe.write(feed.text.get(feed.written..).unwrap_or_default()) {

@@ -119,7 +119,7 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Opens the socket and replaces one that a dead supervisor left. The caller must have the job's lock.
+    /// Opens the job's control socket and replaces one that a dead supervisor left behind. The caller must have the job's lock.
     pub fn open(dir: &JobDir) -> io::Result<Self> {
         match fs::remove_file(dir.file(SOCKET_NAME)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -132,24 +132,26 @@ impl ControlSocket {
         self.requests.poll_fds()
     }
 
-    /// Accepts connections and reads requests without blocking. An invalid request gets its reply here.
+    /// Accepts connections and returns the requests that have arrived, without blocking. An invalid request is answered here,
+    /// with [`Reply::InvalidRequest`].
     pub fn poll(&mut self) -> Vec<Incoming<Request>> {
         self.requests.poll(Request::from_json, &Reply::InvalidRequest.to_line())
     }
 
-    /// Accepts no new connections. Open ones can still get a reply.
+    /// Accepts no new connections from now on. The open ones can still get a reply.
     pub fn stop_accepting(&self) {
         self.requests.stop_accepting();
     }
 
-    /// Sends a reply and closes the connection.
+    /// Sends the reply to the request `id` and closes its connection.
     pub fn reply(&mut self, id: u64, reply: &Reply) {
         self.requests.reply(id, &reply.to_line());
     }
 }
 
-/// Sends a request to a job's supervisor and waits for the reply. Returns `None` when no supervisor listens, and
-/// [`Reply::EndedMeanwhile`] when the supervisor closes the connection without a reply: it has ended with its job.
+/// Sends a request to a job's supervisor and waits for the reply. Returns `None` when no supervisor listens. Returns
+/// [`Reply::EndedMeanwhile`] when the supervisor closes the connection without a valid reply, because it then has ended with its
+/// job.
 ///
 /// # Errors
 /// `TimedOut` when the reply takes longer than `timeout`.

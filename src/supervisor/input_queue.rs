@@ -39,23 +39,23 @@ impl InputQueue {
         self.waiting.push_back(QueuedInput { id, inputs, bytes: Vec::new(), offset: 0, written: 0, deadline: None });
     }
 
-    /// Removes a request whose caller has gone, unless the request has begun.
+    /// Removes a request whose caller has gone, unless its input is already being written.
     pub fn cancel(&mut self, id: u64) {
         self.waiting.retain(|job| job.id != id || job.deadline.is_some());
     }
 
-    /// Whether a request waits, so that the terminal must be polled for writing.
+    /// Whether input waits to be written, so that the terminal must be polled for writing.
     pub fn is_busy(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The deadline of the request in progress; `None` when there is none.
+    /// The time at which the request whose input is being written times out; `None` when no input is being written.
     pub fn due(&self) -> Option<Duration> {
         self.waiting.front()?.deadline
     }
 
-    /// Writes as much as the terminal accepts now, and returns the replies to the finished requests by their ids. `terminal` is
-    /// `None` when the job has ended.
+    /// Writes as much input as the terminal accepts now, and returns the ids of the finished requests with their replies.
+    /// `terminal` is `None` when the job has ended: then all requests are finished.
     pub fn write_pending(&mut self, mut terminal: Option<&mut Pty>, now: Duration) -> Vec<(u64, Reply)> {
         let mut done = Vec::new();
         while let Some(job) = self.waiting.front_mut() {

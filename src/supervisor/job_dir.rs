@@ -53,12 +53,13 @@ pub struct StartSpec {
 }
 
 impl JobDir {
-    /// The directory of the job `id` below `runs`, the directory of all jobs. Creates nothing.
+    /// The directory of the job `id` below `runs`, the directory that has one subdirectory for each job. Creates nothing.
     pub fn of(runs: &Path, id: &JobId) -> Self {
         Self { path: runs.join(id.to_string()), opened: None }
     }
 
-    /// Keeps the directory open, so that its files are found even after it was moved. Unchanged when it cannot be opened.
+    /// Keeps the directory open, so that its files are found even after the directory was moved. When it cannot be opened,
+    /// returns `self` unchanged.
     #[must_use]
     pub fn kept_open(self) -> Self {
         match OpenedDir::open(&self.path) {
@@ -75,8 +76,8 @@ impl JobDir {
         &self.path
     }
 
-    /// Creates the directory with the start file and the stdin; nothing is left of it on an error. Fails when the directory
-    /// exists: it then belongs to another job.
+    /// Creates the directory with the job's start file and its stdin. Fails when the directory exists, because it then belongs to
+    /// another job. After any other error, the directory is removed again.
     pub fn create(&self, start: &StartSpec, stdin: Option<&[u8]>) -> io::Result<()> {
         if let Some(runs) = self.path.parent() {
             files::private_dir(runs)?;
@@ -107,7 +108,7 @@ impl JobDir {
         files::write_atomic_nosync(&self.path.join(START_FILE), &text, 0o600)
     }
 
-    /// Reads the start file; `None` when it is missing or incomplete.
+    /// Reads the job's start file; `None` when the file is missing or incomplete.
     pub fn start_spec(&self) -> io::Result<Option<StartSpec>> {
         let text = match fs::read(self.path.join(START_FILE)) {
             Ok(text) => text,
@@ -117,7 +118,7 @@ impl JobDir {
         Ok(parse_start_spec(&text))
     }
 
-    /// Reads the program's stdin; `None` when the job got none, or when it was removed.
+    /// Reads the text for the program's stdin; `None` when the job got none, or when it was removed.
     pub fn stdin(&self) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path.join(STDIN_FILE)) {
             Ok(text) => Ok(Some(text)),
@@ -131,37 +132,39 @@ impl JobDir {
         InheritableLock::try_acquire(&self.path.join(LOCK_FILE))
     }
 
-    /// Takes over the supervisor's lock that was inherited as stdin ([`InheritableLock::into_file`]), so that the job is never
-    /// without a lock. `None` when stdin is another file, or another process has the lock.
+    /// Takes over the supervisor's lock from a parent process that has passed it as stdin ([`InheritableLock::into_file`]), so
+    /// that the job has a lock at every moment. `None` when stdin is another file, or another process has the lock.
     pub fn lock_from_stdin(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::from_stdin(&self.path.join(LOCK_FILE))
     }
 
-    /// Whether the job has a live supervisor, judged by its lock. Does not acquire the lock.
+    /// Whether the job has a live supervisor: whether a process has the supervisor's lock. Does not acquire the lock.
     pub fn is_locked(&self) -> io::Result<bool> {
         InheritableLock::is_locked(&self.path.join(LOCK_FILE))
     }
 
-    /// Marks the program as started; called just before its release.
+    /// Marks the job's program as started. To be called just before the held process is released to execute the program.
     ///
     /// # Errors
-    /// When the file cannot be written; the program must then not be released.
+    /// When the file cannot be written; the process must then not be released.
     pub fn mark_started(&self) -> io::Result<()> {
         files::private_file(&self.path.join(STARTED_FILE)).map(drop)
     }
 
-    /// Whether the program may have been started: the mark is written just before its release.
+    /// Whether the job's program may have been started. The mark is written just before the start, so a marked program may still
+    /// not have run.
     pub fn has_started(&self) -> bool {
         self.path.join(STARTED_FILE).exists()
     }
 
-    /// Removes the start mark and the result of an earlier attempt, before the job is requeued.
+    /// Removes the start mark and the result of an earlier attempt. To be called before the job is requeued.
     pub fn clear_started(&self) -> io::Result<()> {
         remove_if_exists(&self.path.join(STARTED_FILE))?;
         remove_if_exists(&self.path.join(RESULT_FILE))
     }
 
-    /// Writes the result for recovery, in case the supervisor dies before the store has it.
+    /// Writes the job's result to its directory, from which recovery reads it when the supervisor dies before the result is in
+    /// the store.
     pub fn write_result(&self, ending: &JobResult) -> io::Result<()> {
         let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let text = format!(
@@ -203,12 +206,12 @@ impl JobDir {
         }
     }
 
-    /// The directory in which processes that wait for the job create their sockets.
+    /// The directory for the sockets of processes that wait for the job.
     pub fn wake_dir(&self) -> PathBuf {
         self.path.join(WAKE_DIR)
     }
 
-    /// Wakes the processes that wait for the job. Call it after all changes were written.
+    /// Wakes the processes that wait for the job. Call it only after all changes were written, because they then read them.
     pub fn notify_waiters(&self) {
         notify::notify_all(&self.wake_dir());
     }

@@ -49,7 +49,8 @@ impl<'a> StartJournal<'a> {
         Self { job_dir: dir, signals, sink, created: Instant::now() }
     }
 
-    /// Opens the output for recording. `key` makes the deduplication key of a notification from the key that a watcher gives.
+    /// Begins the recording of the job's output. From the key that a watcher gives to a match, `key` makes the key by which a
+    /// repeated notification is recognized.
     pub(super) fn into_journal(self, key: &'a dyn Fn(&str) -> String) -> Journal<'a> {
         let (recorder, watchers) = self.sink.open_output();
         Journal { start: self, recorder, watchers, notification_key: key, notify_at: None }
@@ -59,7 +60,8 @@ impl<'a> StartJournal<'a> {
         self.created.elapsed()
     }
 
-    /// Reads the received signals up to the first one that asks this process to end; `None` when there is no such signal.
+    /// Reads the signals that have arrived, up to the first one that asks this process to end; `None` when there is no such
+    /// signal.
     pub(super) fn termination_signal(&self) -> io::Result<Option<Signal>> {
         while let Some(signal) = self.signals.next()? {
             if signal != Signal::SIGCHLD {
@@ -77,7 +79,8 @@ impl<'a> StartJournal<'a> {
         Ok(self.termination_signal()?.is_none())
     }
 
-    /// Records the held process before its release. Retries a refused write for up to [`START_WRITE_TIMEOUT`].
+    /// Records the job's process, which still waits for its release to execute the program. Retries a write that the store
+    /// refuses for up to [`START_WRITE_TIMEOUT`], unless a signal asks this process to end.
     pub(super) fn record_started(&mut self, key: &ProcessKey) -> Result<(), SuperviseError> {
         let mut pause = Duration::from_millis(20);
         loop {
@@ -108,7 +111,7 @@ impl Journal<'_> {
         self.start.now()
     }
 
-    /// Records output of the program, and the watchers' matches in it.
+    /// Records output of the program, and the matches of the job's watchers in it.
     pub(super) fn record_output(&mut self, stream: ItemType, bytes: &[u8]) {
         let now = self.now();
         self.recorder.push(stream, bytes, now);
@@ -127,12 +130,12 @@ impl Journal<'_> {
         }
     }
 
-    /// The next time at which [`tick`](Self::tick) has work to do.
+    /// When [`tick`](Self::tick) next has work to do, as the time since the supervisor's start; `None` when nothing waits.
     pub(super) fn due(&self) -> Option<Duration> {
         [self.recorder.due(), self.watchers.due(), self.notify_at].into_iter().flatten().min()
     }
 
-    /// Writes the matches, the output and the notifications that are due by now.
+    /// Writes the matches and the output, and sends the notifications, that are due by now.
     pub(super) fn tick(&mut self) {
         let now = self.now();
         if self.watchers.due().is_some_and(|due| due <= now) {
@@ -158,8 +161,8 @@ impl Journal<'_> {
         self.record_finished(ending)
     }
 
-    /// Writes the remaining output, then the result, and retries refused writes within limits. A result that the store does not
-    /// take stays in the job's directory for recovery.
+    /// Writes the remaining output and then the result of the job. Retries writes that the store refuses, for a limited time. A
+    /// result that the store does not accept stays in the job's directory for recovery.
     pub(super) fn record_finished(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
         let matches = self.watchers.finish(self.now());
         self.record_matches(matches);

@@ -16,7 +16,8 @@ fn file_name(stream: ItemType, segment: i64) -> String {
     format!("{stream}.{segment}")
 }
 
-/// Reads at most `length` bytes of a segment, from the offset `start`; `None` when the segment was removed.
+/// Reads the bytes of a segment from the offset `start` on: `length` of them, or fewer at the end of the file; `None` when the
+/// segment was removed.
 pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(dir.file(&file_name(stream, segment))) {
         Ok(file) => file,
@@ -37,7 +38,8 @@ pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: us
     Ok(Some(bytes))
 }
 
-/// Lists the segments in order: the number of each, and the bytes of its two files together.
+/// Lists the segments of a job's output in order: the number of each, and the size of its files for stdout and stderr together,
+/// in bytes.
 pub(super) fn list(dir: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     let mut found: Vec<(i64, u64)> = Vec::new();
     for entry in fs::read_dir(dir.path())? {
@@ -55,7 +57,7 @@ pub(super) fn list(dir: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     Ok(found)
 }
 
-/// Removes both files of a segment. Errors are ignored: the files are removed with the directory at the latest.
+/// Removes both files of a segment. Errors are ignored, because the files are removed with the job's directory at the latest.
 pub(super) fn remove(dir: &JobDir, segment: i64) {
     for stream in [ItemType::Stdout, ItemType::Stderr] {
         let _ = fs::remove_file(dir.file(&file_name(stream, segment)));
@@ -82,8 +84,8 @@ impl OpenSegment {
         self.segment
     }
 
-    /// Appends bytes and returns the offset at which they begin. After a partial write the file is cut back, so that none of them
-    /// remain.
+    /// Appends bytes to the segment file and returns the offset at which they begin. When they can be written only in part, the
+    /// file is cut back, so that none of them remain.
     pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let start = self.length;
         if let Err(error) = self.file.write_all_at(bytes, start) {

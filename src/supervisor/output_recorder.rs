@@ -105,8 +105,8 @@ fn saturating_i64(number: u64) -> i64 {
 }
 
 impl OutputRecorder {
-    /// A recorder that keeps at most `max_output_bytes` in the job's directory, the output of earlier attempts included. `resume`
-    /// has the totals of those attempts.
+    /// A recorder that keeps at most `max_output_bytes` of output in the job's directory. The output of earlier attempts counts,
+    /// too, and `resume` has its totals.
     pub fn new(dir: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
         let found = output_files::list(&dir).unwrap_or_default();
         let head = max_output_bytes.div_ceil(2);
@@ -148,7 +148,7 @@ impl OutputRecorder {
         }
     }
 
-    /// Adds output of a stream; `now` is the time since the supervisor's start.
+    /// Adds output of a stream. A later [`flush`](Self::flush) writes it. `now` is the time since the supervisor's start.
     pub fn push(&mut self, stream: ItemType, bytes: &[u8], now: Duration) {
         if bytes.is_empty() {
             return;
@@ -172,8 +172,8 @@ impl OutputRecorder {
         self.drop_oldest();
     }
 
-    /// Adds an event after everything pushed so far and returns its sequence number. When too many events wait, the oldest is
-    /// dropped.
+    /// Adds an event after everything that was added so far, and returns its sequence number. When too many events wait to be
+    /// written, the oldest one is dropped.
     pub fn event(&mut self, payload: String, meta: String, notification_key: Option<String>) -> i64 {
         if self.pending_events >= MAX_BUFFERED_EVENTS
             && let Some(at) = self.chunks.iter().position(|piece| matches!(piece, Chunk::Event { .. }))
@@ -187,7 +187,8 @@ impl OutputRecorder {
         seq
     }
 
-    /// Sets how often a watcher has matched by now. The number is written together with the events so far.
+    /// Sets the number of matches so far of the watcher with the index `place`. The number is written together with the events
+    /// that were added before.
     pub fn record_hits(&mut self, place: usize, hits: i64) {
         // While writing fails only the newest number of each is kept.
         match self.hits.iter_mut().find(|known| known.watcher == place) {
@@ -215,7 +216,7 @@ impl OutputRecorder {
         Some(self.pending_since.unwrap_or_default().max(earliest))
     }
 
-    /// Writes everything that waits. Output that cannot be written keeps waiting, within limits, until the next flush.
+    /// Writes everything that waits. When that fails, the rest keeps waiting, within limits, until the next flush.
     pub fn flush(&mut self, now: Duration, sink: &mut dyn Sink) {
         let done = self.try_flush(sink) && (!self.push_loss_event() || self.try_flush(sink));
         if done {
@@ -233,7 +234,7 @@ impl OutputRecorder {
         true
     }
 
-    /// The bytes of all output so far, whether they were kept or not.
+    /// The size of all output so far in bytes, whether it was kept or dropped.
     pub const fn output_bytes(&self) -> i64 {
         self.total_bytes[0].saturating_add(self.total_bytes[1])
     }
@@ -243,7 +244,7 @@ impl OutputRecorder {
         self.dropped_bytes > 0
     }
 
-    /// Why output could not be written or was lost; `None` after a flush that wrote everything.
+    /// Why output could not be written, or was lost; `None` when everything was written since.
     pub fn write_failure(&self) -> Option<&str> {
         self.write_failure.as_ref().map(|trouble| trouble.why.as_str())
     }

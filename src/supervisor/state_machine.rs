@@ -107,7 +107,7 @@ pub struct StateMachine {
 }
 
 impl StateMachine {
-    /// A job whose program starts now; `timeout` counts from here.
+    /// The state of a job whose program is being started now; `timeout` counts from here.
     pub const fn new(timeout: Option<Duration>) -> Self {
         Self {
             phase: Phase::Running,
@@ -120,7 +120,7 @@ impl StateMachine {
         }
     }
 
-    /// When [`Event::Tick`] is due even if nothing else happens.
+    /// When the caller must pass [`Event::Tick`] even if nothing else happens; `None` when it need not.
     pub fn due(&self) -> Option<Duration> {
         match self.phase {
             Phase::Running => self.timeout,
@@ -130,7 +130,8 @@ impl StateMachine {
         }
     }
 
-    /// Handles an event at the time `now` and returns the next state with the effects in order.
+    /// Handles an event at the time `now`. Returns the next state and the effects, in the order in which the caller must carry
+    /// them out.
     #[must_use]
     pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
         let effects = match event {

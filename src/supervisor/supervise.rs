@@ -65,10 +65,11 @@ pub struct JobSpec<'a> {
     pub notification_key: &'a dyn Fn(&str) -> String,
 }
 
-/// Supervises a job until it has ended and its result is recorded.
+/// Starts a job's program and supervises it until it has ended and the result is recorded. When the program cannot be started,
+/// the result says why.
 ///
 /// # Errors
-/// When the start or the result cannot be recorded. Without a recorded start the program is not started.
+/// When the start or the result cannot be recorded. A program whose start cannot be recorded is not started.
 pub fn supervise<'a>(spec: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<(), SuperviseError> {
     signals::ignore_sigxfsz();
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;

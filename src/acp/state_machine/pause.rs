@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::{PAUSE, Phase, StateMachine};
 
 impl StateMachine {
-    /// Starts a requested pause if the agent is idle and no prompt waits for it, and returns the ids of the requests that can now
-    /// be answered. Call it only after all pending events were handled: a report may bring another prompt.
+    /// Begins a requested pause if the agent is idle and no prompt waits for it. Returns the ids of the pause requests that the
+    /// caller must now answer; none when no pause begins. Call it only after all pending events were handled, because the reply
+    /// to a report may bring another prompt.
     pub fn begin_pause(&mut self, now: Duration) -> Vec<u64> {
         let has_prompts = !self.queued.is_empty() || !self.steering.is_empty();
         if self.phase != Phase::Idle || has_prompts || self.pause_requests.is_empty() {

@@ -12,8 +12,8 @@ impl StateMachine {
         is_running && self.agent.can_steer && self.pause_requests.is_empty()
     }
 
-    /// Handles a prompt of another process: sends it into the running turn where the agent can take it, else queues it for a turn
-    /// of its own.
+    /// Handles a prompt that another process has sent. Passes it into the running turn when the agent supports that, else queues
+    /// it for a turn of its own, which begins at once when the agent is idle.
     pub(super) fn prompted(&mut self, request: u64, text: String, effects: &mut Vec<Effect>) {
         if !self.can_steer() || self.steering.len() >= MAX_QUEUED_PROMPTS {
             let accepted = self.accept_prompt(text, effects);
@@ -25,7 +25,8 @@ impl StateMachine {
         self.steering.insert(id, SteeringPrompt { request, text });
     }
 
-    /// Handles the agent's answer to a prompt for the running turn. An answer with another id is ignored.
+    /// Handles the agent's answer to a prompt that was passed into the running turn. An answer whose id belongs to no such prompt
+    /// is ignored.
     pub(super) fn steered(&mut self, id: u64, result: &Result<Value, RpcError>, effects: &mut Vec<Effect>) {
         let Some(SteeringPrompt { request, text }) = self.steering.remove(&id) else { return };
         let outcome = result.as_ref().map(|answer| answer.get("outcome").and_then(Value::as_str));

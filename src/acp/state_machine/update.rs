@@ -71,8 +71,8 @@ impl StateMachine {
         }
     }
 
-    /// The call with this id, added when it is new, and whether the agent has asked about it. `None` when the turn has too many
-    /// calls.
+    /// The tool call with this id, and whether the agent has asked about it. A call that is not known yet is added. `None` when
+    /// the turn already has too many calls.
     pub(super) fn call(&mut self, id: &str) -> Option<&mut (ToolCall, bool)> {
         if !self.calls.contains_key(id) {
             if self.calls.len() >= MAX_TOOL_CALLS {

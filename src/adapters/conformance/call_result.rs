@@ -51,12 +51,12 @@ impl CallResult {
         }
     }
 
-    /// Passes on a call that exited with 0; any other end is a deviation.
+    /// Passes on a call that exited with 0; any other exit code, a signal or a timeout is a deviation.
     pub fn expect_success(self) -> Result<Self, Deviation> {
         if self.end == ExitReason::Code(0) { Ok(self) } else { Err(Deviation::differs("exit code 0", self.describe())) }
     }
 
-    /// Whether the script answered with exit code 2: it does not know the operation.
+    /// Whether the script exited with code 2, which says that it does not know the operation.
     pub fn is_unknown_operation(&self) -> bool {
         self.end == ExitReason::Code(2)
     }
@@ -73,7 +73,7 @@ impl CallResult {
         if text == expected { Ok(()) } else { Err(Deviation::differs(quoted(expected), quoted(&text))) }
     }
 
-    /// Describes the exit, stdout and stderr for the report.
+    /// Describes the exit, stdout and stderr for the report of the check.
     pub fn describe(&self) -> String {
         let end = match self.end {
             ExitReason::Code(code) => format!("exit code {code}"),
@@ -88,7 +88,7 @@ impl CallResult {
     }
 }
 
-/// A text for the report: in quotes, shortened, with invisible characters escaped.
+/// Formats a text for the report of the check: in quotes, shortened, with invisible characters escaped.
 pub(super) fn quoted(text: &str) -> String {
     let mut characters = text.chars();
     let head: String = characters.by_ref().take(MAX_QUOTED_CHARS).collect();
@@ -98,7 +98,7 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// The deviation between two texts, which shows both around the first byte that differs.
+/// The deviation for two texts that differ. It shows both around the first byte that differs.
 pub(super) fn first_difference(expected: &[u8], seen: &[u8]) -> Deviation {
     const AROUND: usize = 40;
     let at = expected.iter().zip(seen).take_while(|(one, other)| one == other).count();

@@ -58,7 +58,8 @@ pub(super) struct Harness {
 }
 
 impl Harness {
-    /// Creates the directory of the check. From now on signals are caught, so that they end the check in order.
+    /// Creates the directory of the check. `wanted` has the operations to check; when it is empty, all are checked. From now on
+    /// this process catches SIGINT, SIGTERM and SIGHUP, so that an interrupted check still stops its sessions.
     pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
         let signals = SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
@@ -92,17 +93,17 @@ impl Harness {
         self.clock.now()
     }
 
-    /// The directory of the check, with the files of all its sessions.
+    /// The temporary directory of the check, which has the files of all its sessions.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The environment entry (`NAME=value`) that every process of the check's sessions has.
+    /// The environment entry (`NAME=value`) that marks every process of the check's sessions, so that it can be found.
     pub fn env_tag(&self) -> String {
         format!("{TAG_VAR}={}", self.dir.display())
     }
 
-    /// The signal that interrupted the check; `None` when there was none so far.
+    /// The signal that has interrupted the check; `None` when no signal has arrived so far.
     pub fn interrupted_by(&self) -> Option<Signal> {
         if self.interrupted_by.get().is_none() {
             self.interrupted_by.set(self.signals.next().ok().flatten());
@@ -120,7 +121,7 @@ impl Harness {
         operations.iter().any(|one| self.wants(one) && self.supports(one))
     }
 
-    /// Whether the script supports the operation, as far as that is known by now.
+    /// Whether the script supports the operation; `true` as long as the opposite is not known.
     pub fn supports(&self, operation: &str) -> bool {
         !self.unsupported.borrow().contains(operation)
     }
@@ -151,7 +152,8 @@ impl Harness {
         self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
     }
 
-    /// Calls the script. An unsupported operation, one that has hung before, and a call that does not end in time are deviations.
+    /// Calls the script. It is a deviation when the script is known not to support the operation, when an earlier call of the
+    /// operation has timed out, when this call times out, or when a signal has interrupted the check.
     pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         self.call_with(&self.adapter, args, stdin)
     }
@@ -181,8 +183,8 @@ impl Harness {
         Ok(said)
     }
 
-    /// Calls the script and waits, like other callers, until every process has closed its stdout and stderr. A process that keeps
-    /// them open longer than `limit` is a deviation.
+    /// Calls the script and waits until every process has closed the stdout and stderr of the call, as callers do that read the
+    /// output to its end. A process that keeps them open longer than `limit` is a deviation.
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> Result<CallResult, Deviation> {
         self.note_started(args);
         let begun = Instant::now();
@@ -201,8 +203,9 @@ impl Harness {
         }
     }
 
-    /// Waits until `ask` returns a value, the effect of an operation. When it fails, `what` was expected and `seen` describes the
-    /// actual state. After one failure the wait for the same operation is shorter.
+    /// Calls `ask` until it returns a value, which shows that the effect of `operation` has happened. When it returns none in
+    /// time, the deviation says that `what` was expected and that `seen` is the actual state. After one such failure, later waits
+    /// for the same operation are shorter.
     pub fn wait_for<T>(
         &self,
         operation: &'static str,

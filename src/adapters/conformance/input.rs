@@ -25,7 +25,7 @@ const TRICKY_LINES: &[&str] = &[
     "ends with;",
 ];
 
-/// A text of [`LONG_TEXT_BYTES`] or more, made of [`TRICKY_LINES`]. It ends with `;`.
+/// A text of at least [`LONG_TEXT_BYTES`] that repeats [`TRICKY_LINES`] and ends with `;`.
 pub(super) fn long_text() -> String {
     let round: String = TRICKY_LINES.iter().flat_map(|line| [line, "\n"]).collect();
     let mut text = round.repeat(LONG_TEXT_BYTES / round.len() + 1);
@@ -60,7 +60,7 @@ fn normalized(typed: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Waits until new input has arrived in a session, and requires that it is exactly this text.
+/// Waits until new input has arrived at the program of a session, and requires that it is exactly `text`.
 pub(super) fn expect_input(
     bench: &Harness,
     operation: &'static str,

@@ -42,7 +42,7 @@ pub(super) fn run(bench: &Harness) {
     bench.probe("start", "what is no JSON object is a failure", || malformed_config(bench));
 }
 
-/// Starts a session with the probe program and waits until the program is ready.
+/// Starts a session with the probe program and waits until the program reads input.
 pub(super) fn start_session<'a>(bench: &'a Harness, tag: &str) -> Result<ProbeSession<'a>, Deviation> {
     let one = ProbeSession::of_probe(bench, tag)?;
     one.start()?;

@@ -30,12 +30,13 @@ pub(super) struct ProbeSession<'a> {
 }
 
 impl<'a> ProbeSession<'a> {
-    /// A session that runs the probe program in a directory of its own.
+    /// Prepares a session that runs the probe program in a directory of its own. The session is not started yet.
     pub fn of_probe(bench: &'a Harness, tag: &str) -> Result<Self, Deviation> {
         Self::with_args(bench, tag, &[], &[])
     }
 
-    /// A session that runs the probe program with these flags; the program records `words`, its further arguments.
+    /// Prepares a session that runs the probe program with these flags. `words` are the program's further arguments, which it
+    /// only records.
     pub fn with_args(bench: &'a Harness, tag: &str, flags: &[&str], words: &[&str]) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         let (agent, directory) = (bench.dir().join("bin").join(PROBE_PROGRAM), session.output_dir.clone());
@@ -50,7 +51,7 @@ impl<'a> ProbeSession<'a> {
         Ok(session)
     }
 
-    /// A session that runs shell text instead of the probe program.
+    /// Prepares a session that runs shell text instead of the probe program.
     pub fn of_shell(bench: &'a Harness, tag: &str, command: &str) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         session.config.command = Some(command.to_owned());
@@ -70,7 +71,7 @@ impl<'a> ProbeSession<'a> {
         Ok(Self { bench, name, config, output_dir: directory, read_bytes: Cell::new(0), needs_stop: Cell::new(false) })
     }
 
-    /// Changes only the name: the directories and the configuration stay.
+    /// Changes only the session's name; its directories and its configuration stay as they are.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
@@ -91,14 +92,15 @@ impl<'a> ProbeSession<'a> {
         serde_json::to_vec(&self.config).unwrap_or_default()
     }
 
-    /// Starts the session and waits until its program reads input. It is a deviation when `start` succeeds and the program never
-    /// runs.
+    /// Starts the session and waits until its program reads input. It is a deviation when `start` fails, or succeeds and the
+    /// program never runs.
     pub fn start(&self) -> ProbeResult {
         self.call_start()?.expect_success()?;
         self.wait_ready().map(drop)
     }
 
-    /// Calls `start` and returns the result, whatever it is. The session is stopped when it is dropped.
+    /// Calls `start` and returns the result, even of a failed call. From now on the session is stopped when this value is
+    /// dropped.
     pub fn call_start(&self) -> Result<CallResult, Deviation> {
         self.call_start_with(&self.bench.adapter)
     }
@@ -127,7 +129,7 @@ impl<'a> ProbeSession<'a> {
         }
     }
 
-    /// Stops the session and requires that its program has ended when the call returns.
+    /// Stops the session and requires that the session's program has ended when the call returns.
     pub fn stop(&self) -> ProbeResult {
         let process = self.process();
         self.needs_stop.set(false);
@@ -140,12 +142,12 @@ impl<'a> ProbeSession<'a> {
         }
     }
 
-    /// Notes that the session need not be stopped when it is dropped: it was stopped, or was never started.
+    /// Notes that the session need not be stopped when this value is dropped, because it was stopped or never started.
     pub fn mark_stopped(&self) {
         self.needs_stop.set(false);
     }
 
-    /// Deletes the records of the program before another start of the session.
+    /// Deletes the records that the probe program has written, so that the session can be started again.
     pub fn clear_output(&self) {
         for entry in fs::read_dir(&self.output_dir).into_iter().flatten().flatten() {
             let _ = fs::remove_file(entry.path());
@@ -169,7 +171,7 @@ impl<'a> ProbeSession<'a> {
         entries.split(|byte| *byte == 0).filter_map(split).collect()
     }
 
-    /// The input since the last [`mark_read`](Self::mark_read).
+    /// The input that the program has received and that was not yet counted by [`mark_read`](Self::mark_read).
     pub fn unread_input(&self) -> Vec<u8> {
         let all = read_record(&self.output_dir, probe_program::INPUT_FILE).unwrap_or_default();
         all.get(self.read_bytes.get()..).unwrap_or_default().to_vec()

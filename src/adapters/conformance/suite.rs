@@ -19,11 +19,11 @@ use crate::{
     wire::{AdapterCheckView, OperationCheckView, ProbeOutcome},
 };
 
-/// Runs the probes of the `wanted` operations (of all when empty) on the script that `word` names. Returns the report and, when a
-/// probe has failed, the error that names the failed operations.
+/// Checks the backend script that `word` names: runs the probes of the operations in `wanted`, or of all operations when it is
+/// empty. Returns the report and, when a probe has failed, the error that names the failed operations.
 ///
 /// # Errors
-/// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped.
+/// `not_found`, `untrusted`; `interrupted` when a signal has arrived. The sessions of the check are stopped in that case, too.
 pub fn run(
     env: &Env,
     root: Option<&Path>,

@@ -9,8 +9,9 @@ use super::{
     probe_session::ProbeSession,
 };
 
-/// Calls every operation, both for a session that does not exist and for one that does. Exit code 2 from both calls means that
-/// the operation is not supported; from only one of them it is a deviation.
+/// Finds out which operations the script supports. Calls each operation for a session that does not exist and, except `start`,
+/// `stop` and `attach`, also for one that does. An operation is not supported when all its calls exit with code 2. It is a
+/// deviation when only one of two calls does, or when every script must support the operation.
 pub(super) fn run(bench: &Harness) {
     if OPERATIONS.iter().all(|one| *one == UNKNOWN || !bench.wants(one)) {
         return;

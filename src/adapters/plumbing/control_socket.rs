@@ -52,26 +52,29 @@ impl<R: ControlRequest> ControlSocket<R> {
         self.requests.poll_fds()
     }
 
-    /// Accepts connections and reads requests without blocking. An unknown request gets its reply here.
+    /// Accepts connections and returns the requests that have arrived, without blocking. A request that is unknown or too long is
+    /// answered here, with an error.
     pub(super) fn poll(&mut self) -> Vec<Incoming<R>> {
         let decode = |said: &[u8]| said.split_first().and_then(|(tag, text)| R::decode(*tag, text));
         self.requests.poll(decode, b"the request is not known, or too long\n")
     }
 
-    /// Sends the reply: success, or the reason of the failure.
+    /// Answers a request: with success, or with the reason of the failure.
     pub(super) fn reply(&mut self, id: u64, result: Result<(), &str>) {
         let failed = result.err().map(|why| format!("{why}\n"));
         self.requests.reply(id, failed.as_ref().map_or(DONE_REPLY, |why| why.as_bytes()));
     }
 
-    /// Sends success as the reply to all callers: the program has ended, and a request to it is no failure.
+    /// Answers every waiting request with success. To be called when the program has ended, because a request to a program that
+    /// has ended is no failure.
     pub(super) fn reply_done_to_all(&mut self) {
         self.poll();
         self.requests.reply_to_all(DONE_REPLY);
     }
 }
 
-/// Sends a request to a session and waits until the session has accepted it. A session that does not exist is no error.
+/// Sends a request to a session and waits until the session has accepted it. A session that does not exist or has ended is no
+/// error.
 pub(super) fn send_request<R: ControlRequest>(dir: &SessionDir, request: &R) -> io::Result<()> {
     let noun = R::NOUN;
     let stream = match socket::connect(dir.path(), R::SOCKET_NAME) {

@@ -10,8 +10,9 @@ use std::{
 
 use crate::{adapters::StartConfig, os::opened_dir::BeneathRoot};
 
-/// Copies the overlays of a configuration over a directory, those of packs first, then its files. Relative sources start from
-/// `base`. `warn` gets the sources that are missing or cannot be copied; a destination outside of the directory is an error.
+/// Copies the files that a start configuration names into `directory`: first the content of `pack_overlay_dirs`, then that of
+/// `overlay_dir`, then `copy_files`. Existing files are overwritten. Relative sources start from `base`. `warn` gets the sources
+/// that are missing or cannot be copied. A destination outside of `directory` is an error.
 pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let overlays = start.pack_overlay_dirs.iter().flatten().chain(&start.overlay_dir);
     let files = start.copy_files.iter().flatten();

@@ -17,7 +17,7 @@ impl SessionDir {
     /// Writes a text and a newline to the program's input. A session that does not exist is no error.
     ///
     /// # Errors
-    /// When the program does not read it in time, or another process types for too long.
+    /// When the program does not read the text in time, or another process keeps typing into the session for too long.
     pub fn send_line(&self, text: &[u8]) -> io::Result<()> {
         self.write_input(&[text, b"\n"].concat())
     }
@@ -26,7 +26,7 @@ impl SessionDir {
     /// that does not exist is no error.
     ///
     /// # Errors
-    /// When the program does not read them in time, or another process types for too long.
+    /// When the program does not read the keys in time, or another process keeps typing into the session for too long.
     pub fn send_keys(&self, pressed: &[String]) -> io::Result<()> {
         let mut text = Vec::new();
         for key in pressed {

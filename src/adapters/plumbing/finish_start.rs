@@ -36,11 +36,13 @@ pub struct StartedPane {
     pub socket: Option<String>,
 }
 
-/// Waits until a session's program is up and ready, then runs its setup commands and types its first text. Returns the session's
-/// report. `warn` gets the problems that do not fail the start.
+/// Finishes the start of a session. Waits, for a limited time, until the session's program is ready for input, then runs the
+/// session's setup commands and types the configured first text. Returns the session's report. A program that has already ended
+/// is no error when its exit code is 0 or the configuration calls it `one_shot`. `warn` gets the problems that do not make the
+/// start fail.
 ///
 /// # Errors
-/// When the program cannot be started or has failed meanwhile; nothing of the session is left then.
+/// When the program cannot be started or has already failed. The session is removed then.
 pub fn finish_start(
     env: &Env,
     dir: &SessionDir,

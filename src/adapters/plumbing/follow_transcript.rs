@@ -30,8 +30,11 @@ pub enum ReaderState {
 }
 
 impl SessionDir {
-    /// Passes the end of a session's output, and everything that follows, to `see`. Returns when the session has ended, `see`
-    /// returns [`ReaderState::Closed`], or the reader closes `stream`.
+    /// Passes the end of a session's earlier output, and then all new output as it arrives, to `see`. Returns when the session
+    /// has ended, `see` returns [`ReaderState::Closed`], or the reader closes `stream`.
+    ///
+    /// # Errors
+    /// When there is no live session, or its transcript cannot be read.
     pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> ReaderState) -> io::Result<()> {
         let root = self.root().filter(|_| self.is_alive().unwrap_or(false));
         let root = root.and_then(|root| process::pidfd(root.pid).ok().flatten());
@@ -57,7 +60,7 @@ impl SessionDir {
         }
     }
 
-    /// Whether the session is alive and any process follows its output.
+    /// Whether the session is alive and a process, in a call of [`follow`](Self::follow), reads its output.
     pub fn is_followed(&self) -> io::Result<bool> {
         Ok(self.is_alive()? && SharedLock::is_locked(&self.file(FOLLOW_LOCK))?)
     }

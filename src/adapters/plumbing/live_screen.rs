@@ -27,7 +27,8 @@ pub struct LiveScreen {
 }
 
 impl LiveScreen {
-    /// The screen of this transcript. Nothing is read before the first [`refresh`](Self::refresh).
+    /// A terminal that will show the output in the transcript at `path`. Nothing is read before the first
+    /// [`refresh`](Self::refresh).
     pub fn new(path: PathBuf, printed_by: PrintedBy) -> Self {
         let size = assumed_size(b"");
         Self { path, printed_by, parser: parser(size), size, read: None }
@@ -37,10 +38,10 @@ impl LiveScreen {
         &self.path
     }
 
-    /// Reads what was printed since the last call. Returns whether there was anything.
+    /// Reads the output that was added to the transcript since the last call. Returns whether the transcript has changed.
     ///
     /// # Errors
-    /// When the transcript cannot be read; a missing one is empty.
+    /// When the transcript cannot be read. A missing transcript is no error.
     pub fn refresh(&mut self) -> io::Result<bool> {
         let found = match fs::symlink_metadata(&self.path) {
             Ok(found) => found,

@@ -74,12 +74,13 @@ impl PasteSubmit {
         self.queue.retain(|(one, _)| *one != id);
     }
 
-    /// Whether keys of a person must wait, so that they do not get into the middle of a text.
+    /// Whether a text is being written to the program. Keys that a person types must then wait, so that they do not get into the
+    /// middle of the text.
     pub const fn is_writing(&self) -> bool {
         matches!(&self.current, Some(Current { phase: Phase::Writing { .. }, .. }))
     }
 
-    /// To be called whenever the program has printed something.
+    /// Records that the program has printed something. To be called whenever it does.
     pub fn note_output(&mut self, now: Duration) {
         match self.current.as_mut().map(|current| &mut current.phase) {
             Some(Phase::Writing { printed, .. } | Phase::Showing { printed, .. }) => *printed = Some(now),
@@ -89,8 +90,8 @@ impl PasteSubmit {
         }
     }
 
-    /// The next step, if one is due. `drained` says that the terminal has taken all bytes so far. Call this until it returns
-    /// `None`.
+    /// Returns the next step of typing, if one is due. `drained` says that the terminal has taken all bytes so far. Call this
+    /// until it returns `None`.
     pub fn next_action(&mut self, now: Duration, modes: TerminalModes, drained: bool) -> Option<Action> {
         let Some(current) = &mut self.current else {
             let (id, job) = self.queue.pop_front()?;
@@ -139,7 +140,7 @@ impl PasteSubmit {
         None
     }
 
-    /// When [`next_action`](Self::next_action) must be called even if nothing else happens.
+    /// When [`next_action`](Self::next_action) must be called even if nothing else happens; `None` when no input is being typed.
     pub fn next_wake(&self) -> Option<Duration> {
         match &self.current.as_ref()?.phase {
             Phase::Writing { since, .. } => Some(*since + ACCEPT_TIMEOUT),

@@ -47,12 +47,13 @@ pub struct ProbeOptions {
     pub args: Vec<std::ffi::OsString>,
 }
 
-/// The text of one of the numbered lines, which count from 1.
+/// The text of one of the numbered lines that the probe program prints; the first number is 1.
 pub fn numbered_line(number: u32) -> String {
     format!("probe line {number:03}")
 }
 
-/// Records everything in files in `dir` until a signal ends this process.
+/// Runs the probe program: records its environment, directory, arguments, input and interrupts in files in `dir`. Returns only on
+/// an error, and so runs until a signal other than SIGINT ends this process.
 pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
     let is_deaf = ignores_sigint(&fs::read_to_string("/proc/self/status")?);
     let interrupts = SignalPipe::install(&[Signal::SIGINT])?;
@@ -117,7 +118,7 @@ fn ignores_sigint(status: &str) -> bool {
     masks.into_iter().any(has_int)
 }
 
-/// The content of a record file; `None` when it does not exist yet.
+/// The content of a file that the probe program has written; `None` when it does not exist yet or cannot be read.
 pub fn read_record(dir: &Path, name: &str) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(dir.join(name)).ok()?.read_to_end(&mut content).ok()?;

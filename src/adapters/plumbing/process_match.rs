@@ -6,8 +6,8 @@ use super::{SessionDir, session_dir::env_tag};
 use crate::os::{process, process_tree};
 
 impl SessionDir {
-    /// Whether one of these programs, by its exact base name, runs below the session's root process. Without names: whether the
-    /// session is alive.
+    /// Whether a descendant of the session's root process runs a program whose base name equals one of `names`. Without names:
+    /// whether the session is alive.
     pub fn has_program(&self, names: &[String]) -> io::Result<bool> {
         if !self.is_alive()? {
             return Ok(false);

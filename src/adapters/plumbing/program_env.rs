@@ -14,8 +14,9 @@ const PANE_VAR_PREFIX: &[u8] = b"ZELLIJ";
 const TERMINAL_VARS: &[&str] = &["TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
 const PWD: &str = "PWD";
 
-/// The environment of the session's program. `pane` is the environment of a process inside the pane; `None` for a session without
-/// a terminal of its own.
+/// Returns the environment for the session's program: that of the process that started the session, changed by the start
+/// configuration. `pane` is the environment of a process inside the multiplexer's pane, from which the variables of the pane and
+/// its terminal are taken; `None` for a session without a terminal of its own.
 pub fn program_env(
     dir: &SessionDir,
     start: &StartConfig,

@@ -69,7 +69,8 @@ pub(super) struct PtyProxy {
 }
 
 impl PtyProxy {
-    /// Starts a program in a new terminal with the size and modes of the one at stdin.
+    /// Starts a program in a new terminal with the modes and the size of the terminal at stdin. Without a size there, takes the
+    /// one in the start configuration.
     pub(super) fn start(program: &Program<'_>, dir: &SessionDir, recorder: TranscriptWriter) -> io::Result<Self> {
         let mut watched = SigSet::empty();
         watched.add(Signal::SIGWINCH);
@@ -106,7 +107,8 @@ impl PtyProxy {
         &self.running
     }
 
-    /// Passes input and output on until the program has ended, then writes the rest of the output and returns the exit code.
+    /// Passes input and output on until the program has ended, then writes the rest of the output and returns the exit code. When
+    /// the terminal at stdin disappears, the program gets SIGHUP, and SIGKILL after a grace period.
     pub(super) fn wait_for_exit(&mut self) -> io::Result<i32> {
         loop {
             if let Some(code) = self.running.reap()? {
@@ -127,7 +129,7 @@ impl PtyProxy {
         }
     }
 
-    /// Passes on the remaining output once all processes of the session have ended.
+    /// Passes on the output that is left after all processes of the session have ended, within a grace period.
     pub(super) fn drain_output(mut self) {
         let deadline = Instant::now() + GRACE;
         while !(self.output_closed && self.pane.output.is_empty()) && Instant::now() < deadline {

@@ -42,8 +42,9 @@ pub enum IoMode {
     Detached,
 }
 
-/// Runs a session's program to its end, then ends the processes that it left behind, and returns its exit code. `ended` gets the
-/// code as soon as it is known. Does not replace this process with the program, because it must outlive it.
+/// Runs a session's program to its end, then ends the processes that the program left behind, and returns its exit code. Passes
+/// the start configuration and the exit code to `ended` as soon as the program has ended. The program runs as a child, and does
+/// not replace this process, because this process has work to do after the program has ended.
 ///
 /// # Errors
 /// When the session does not exist or is already running, or the program cannot be started.
@@ -54,8 +55,8 @@ pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(
     run(env, dir, how == IoMode::Detached, &mut start_program, ended)
 }
 
-/// Like [`run_program`] with [`IoMode::Detached`], for a program that `start_program` starts and that prints the line on stdout
-/// itself.
+/// Like [`run_program`] with [`IoMode::Detached`], but lets `start_program` start the program. The started [`SessionProgram`]
+/// must call [`print_started`] itself.
 pub(super) fn run_detached(
     env: &Env,
     dir: &SessionDir,
@@ -225,7 +226,7 @@ fn flush_transcript(recorder: Option<&TranscriptWriter>) {
     }
 }
 
-/// Prints the line by which the process that starts a detached session learns that the session is up.
+/// Prints the line that tells the process which starts a detached session that the session is running.
 pub(super) fn print_started() -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(b"started\n")?;
@@ -247,8 +248,8 @@ fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd:
     Ok(std::iter::once(file.into_os_string()).chain(words).collect())
 }
 
-/// Runs a session's program in a background process and returns once it was started; with `is_structured`, once its agent's
-/// session is open.
+/// Runs a session's program in a background process and returns once the program was started. With `is_structured`, the program
+/// is an agent that speaks the Agent Client Protocol, and this returns once the agent has opened its session.
 pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path, is_structured: bool) -> io::Result<()> {
     let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());

@@ -3,8 +3,8 @@
 /// The beginning and the end of a bracketed paste.
 const PASTE_BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
 
-/// Removes the sequences that would end a bracketed paste early, including those that result from the removal of others, and NUL,
-/// which no terminal types. Everything else stays unchanged.
+/// Removes the escape sequences that begin or end a bracketed paste, so that the text cannot end the paste early, and all NUL
+/// bytes. A sequence that results from the removal of another one is removed, too. All other bytes stay.
 pub fn sanitize_paste(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     for byte in text.iter().copied().filter(|byte| *byte != 0) {

@@ -18,12 +18,13 @@ const SIZE_FILE: &str = "size";
 const CLEARED_FILE: &str = "cleared";
 
 impl SessionDir {
-    /// Stores the size of the session's terminal in the session's directory.
+    /// Stores the size of the session's terminal in the session's directory, for later calls of
+    /// [`screen_text`](Self::screen_text).
     pub(super) fn record_size(&self, size: Size) -> io::Result<()> {
         self.write_file(SIZE_FILE, format!("{} {}", size.rows, size.cols).as_bytes())
     }
 
-    /// The height of the session's terminal in rows, as recorded, else a default.
+    /// The recorded height of the session's terminal, in rows; a default height when none was recorded.
     pub(super) fn screen_rows(&self) -> u16 {
         self.recorded_size().unwrap_or(DEFAULT_SIZE).rows
     }
@@ -34,8 +35,8 @@ impl SessionDir {
         Some(Size { rows: rows.parse().ok()?, cols: cols.parse().ok()? })
     }
 
-    /// The last lines of the scrollback and screen of the session's terminal, without blank lines at the end; all when `lines` is
-    /// 0.
+    /// The last lines of the scrollback and screen of the session's terminal, without blank lines at the end; all of them when
+    /// `lines` is 0.
     pub fn screen_text(&self, lines: usize) -> io::Result<String> {
         let (start, bytes) =
             transcript::read_end(&self.transcript_path()?, self.transcript_offset(), MAX_TRANSCRIPT_BYTES)?;
@@ -45,7 +46,7 @@ impl SessionDir {
         Ok(render(&bytes, cleared.filter(|at| *at <= bytes.len()), size, lines))
     }
 
-    /// Forgets the lines that were scrolled off the screen. A session that does not exist is no error.
+    /// Discards the lines that have scrolled off the screen. A session that does not exist is no error.
     pub fn clear_scrollback(&self) -> io::Result<()> {
         match fs::metadata(self.transcript_path()?) {
             Ok(found) if self.path().is_dir() => self.write_file(CLEARED_FILE, found.len().to_string().as_bytes()),
@@ -54,8 +55,8 @@ impl SessionDir {
     }
 }
 
-/// The last lines of a terminal to which `printed` was written, as from [`shown_lines`]. At the offset `cleared` the scrollback
-/// was cleared.
+/// The last lines of a terminal after it has displayed the output `printed`, as from [`shown_lines`]. `cleared` is the offset in
+/// `printed`, in bytes, at which the scrollback was cleared; `None` when it was not.
 pub(super) fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
     let mut parser = parser(size);
     let (before, after) = printed.split_at(cleared.unwrap_or(0).min(printed.len()));
@@ -73,7 +74,8 @@ pub(super) fn parser(size: Size) -> vt100::Parser {
     vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES)
 }
 
-/// The last lines of a terminal's scrollback and screen, without blank lines at the end; all when `lines` is 0.
+/// The last lines of a terminal's scrollback and screen, without blank lines at the end; all of them when `lines` is 0. A line
+/// that the terminal has wrapped is one line.
 pub(super) fn shown_lines(parser: &mut vt100::Parser, size: Size, lines: usize) -> String {
     let screen = parser.screen_mut();
     let mut shown: Vec<String> = Vec::new();

@@ -40,7 +40,8 @@ pub struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// The address of a session's server. Creates nothing.
+    /// Determines where the multiplexer server of `session` has its socket: in the state directory, or in a private directory
+    /// below `/tmp` when that path is too long or has unusual characters. Creates nothing.
     pub fn of(state: &Path, program: &str, session: &str, neighbours: SocketDir) -> Self {
         let (mut near, mut who) = (state.join(program), state.as_os_str().as_bytes().to_vec());
         if neighbours == SocketDir::Private {
@@ -57,7 +58,8 @@ impl ServerAddress {
         Self { dir: directory, name: server_name(session), env_tag: env_tag(state, session) }
     }
 
-    /// Creates the directory with access for this user alone. Fails when it is a link or belongs to another user.
+    /// Creates the directory of the server's socket with access for this user alone. Fails when the directory is a link or
+    /// belongs to another user.
     pub fn create_dir(&self) -> io::Result<()> {
         let own = private_tmp_dir();
         if self.dir.starts_with(&own) {
@@ -68,7 +70,8 @@ impl ServerAddress {
     }
 }
 
-/// The environment entry (`NAME=value`) by which the processes of a session's own server are found.
+/// The environment entry (`NAME=value`) that marks the processes of the multiplexer server of `session`, so that they can be
+/// found.
 pub fn env_tag(state: &Path, session: &str) -> String {
     let both = [state.as_os_str().as_bytes(), b"\0", session.as_bytes()].concat();
     format!("{}={}", vars::FAIRWAY_SERVER, digest::sha256_hex(&both))

@@ -11,9 +11,9 @@ use crate::os::{digest, files, user};
 /// The longest path of a socket, in bytes: an address has at most 108, and servers create files beside it.
 const MAX_PATH_BYTES: usize = 100;
 
-/// The path of a program's socket: in the state directory or, where that is too long for an address, in a directory of this user
-/// below `/tmp` that is named by a digest of the state directory. Creates the directory with access for this user alone, and
-/// fails when it is a link or belongs to another user.
+/// The path for the socket of a server of `program`: in the state directory or, where that path is too long for a socket, in a
+/// directory of this user below `/tmp` whose name is a digest of the state directory. Creates the directory with access for this
+/// user alone. Fails when the directory is a link or belongs to another user.
 pub fn prepare_path(state: &Path, program: &str) -> io::Result<PathBuf> {
     files::private_dir(state)?;
     let name = format!("{program}.sock");

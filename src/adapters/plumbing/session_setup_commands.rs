@@ -26,14 +26,16 @@ pub struct SetupCommands<'a> {
 }
 
 impl SetupCommands<'_> {
-    /// Runs shell commands, one after the other. `warn` gets a message for each that fails, in which `what` names the field.
+    /// Runs shell commands, one after the other. `warn` gets a message for each command that fails. The message names the
+    /// commands by `what`, their field in the start configuration.
     pub fn run_all(&self, what: &str, texts: Option<&[String]>, warn: &mut dyn FnMut(&str)) {
         for text in texts.unwrap_or_default() {
             self.run_one(what, text, Path::new("/bin/sh"), &["-c".into(), text.into()], warn);
         }
     }
 
-    /// Runs a script file, or `text` as shell text when there is no such file. `warn` gets a message when it fails.
+    /// Runs the script file at the path `text`, or `text` itself as shell text when there is no such file. A blank text runs
+    /// nothing. `warn` gets a message when the script fails, in which `what` names its field in the start configuration.
     pub fn run_script(&self, what: &str, text: Option<&str>, warn: &mut dyn FnMut(&str)) {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
         let file = self.cwd.join(text);

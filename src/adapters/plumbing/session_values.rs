@@ -9,8 +9,8 @@ use super::{
 use crate::os::files;
 
 impl SessionDir {
-    /// The stored value of a key, else the variable of the start environment; `None` when the key is unset or the session does not
-    /// exist.
+    /// The value that was stored under the key, else the variable of that name in the start environment; `None` when the key is
+    /// unset or the session does not exist.
     pub fn value(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(start) = self.start_config()? else { return Ok(None) };
         match fs::read(self.file(VALUES_DIR).join(value_file_name(key))) {
@@ -20,7 +20,7 @@ impl SessionDir {
         }
     }
 
-    /// Stores a value; an empty one unsets the key. Does nothing when the session does not exist.
+    /// Stores a value under the key; an empty value unsets the key. Does nothing when the session does not exist.
     pub fn set_value(&self, key: &str, value: &[u8]) -> io::Result<()> {
         if self.start_config()?.is_none() {
             return Ok(());
@@ -29,7 +29,7 @@ impl SessionDir {
         files::write_atomic_nosync(&self.file(VALUES_DIR).join(value_file_name(key)), value, 0o600)
     }
 
-    /// Unsets a key, even one of the start environment. Does nothing when the session does not exist.
+    /// Unsets a key, even one that has a value in the start environment. Does nothing when the session does not exist.
     pub fn unset_value(&self, key: &str) -> io::Result<()> {
         // An empty value hides the variable of the start environment.
         self.set_value(key, b"")

@@ -35,8 +35,9 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// The timeouts for a program with these questions. A program that has any is an agent's command line: it may show typed text
-    /// late on a busy machine, and it reads an Enter that arrives together with the text as a line break.
+    /// The timeouts for typing into a program whose questions are recognized by the texts in `questions`. When there are any, the
+    /// program is an agent's command line. It may show typed text late on a busy machine, and takes an Enter that arrives
+    /// together with the text for a line break, so it gets more time.
     pub const fn for_questions(questions: &[String]) -> Self {
         Self {
             echo: if questions.is_empty() { Duration::from_millis(600) } else { Duration::from_secs(5) },
@@ -63,9 +64,9 @@ pub enum Submission {
     Question(String),
 }
 
-/// Types a text and submits it, unless the screen shows one of the `questions` before or after the paste. Enter is pressed again
-/// only when the paste had visibly arrived and the screen has not changed since the Enter. So a program that shows nothing gets
-/// exactly one Enter.
+/// Types a text and presses Enter. Nothing is typed when the screen shows one of the `questions`, and Enter is not pressed when
+/// it shows one after the text was typed. Enter is pressed again only when the text visibly arrived and the screen has not
+/// changed since Enter. So a program that shows nothing gets exactly one Enter.
 ///
 /// # Errors
 /// When the terminal fails; text that was typed before that is not removed.

@@ -28,8 +28,8 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Opens a transcript for writing at its end and creates its directory. At `limit` bytes the transcript is started anew.
-    /// Fails when the file is a link.
+    /// Opens a transcript for writing at its end and creates its directory. Whenever the file reaches `limit` bytes, it is
+    /// renamed with the suffix `.1`, and a new one is begun. Fails when the file is a symbolic link.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         if let Some(dir) = path.parent().filter(|dir| !dir.exists()) {
             files::private_dir(dir)?;
@@ -46,7 +46,8 @@ impl Transcript {
         Ok(())
     }
 
-    /// Writes as much as possible. On a full disk output is lost, but the session does not fail.
+    /// Appends output to the transcript. Output that cannot be written, as on a full disk, is lost without an error, so that the
+    /// session does not fail.
     pub fn write(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.size >= self.limit {
@@ -77,8 +78,8 @@ impl Transcript {
     }
 }
 
-/// The last lines of a transcript; with 0 `lines`, all that is read of its end. When the transcript was just started anew, the
-/// lines include the end of the previous file. Empty when there is no such file.
+/// The last lines of a transcript. At most a fixed amount of its end is read, and with 0 `lines` all of that is returned. When
+/// the file was begun only recently, the lines include the end of the previous file. Empty when there is no such file.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut bytes = read_end(path, 0, MAX_TAIL_BYTES)?.1;
     let room = MAX_TAIL_BYTES.saturating_sub(u64::try_from(bytes.len()).unwrap_or(MAX_TAIL_BYTES));
@@ -92,8 +93,8 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     Ok(last_lines(&bytes, lines))
 }
 
-/// At most `max_bytes` from the end of a transcript, and whether earlier output was cut off. When the transcript was just started
-/// anew, they include the end of the previous file.
+/// At most `max_bytes` from the end of a transcript, and whether earlier output was left out. When the file was begun only
+/// recently, they include the end of the previous file.
 pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let (start, bytes) = read_end(path, 0, max_bytes)?;
     let room = max_bytes.saturating_sub(u64::try_from(bytes.len()).unwrap_or(max_bytes));
@@ -105,7 +106,7 @@ pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     Ok((all, before > 0))
 }
 
-/// The last lines after the offset `from`, in bytes. When the file has become shorter than that, the last lines of the whole
+/// The last lines of what follows the offset `from`, in bytes. When the file is shorter than that, the last lines of the whole
 /// file.
 pub fn tail_from(path: &Path, lines: usize, from: u64) -> io::Result<String> {
     Ok(last_lines(&read_end(path, from, MAX_TAIL_BYTES)?.1, lines))
@@ -118,8 +119,8 @@ fn rotated_path(path: &Path) -> PathBuf {
     before.into()
 }
 
-/// At most `most` bytes from the end of a file but not before the offset `from`, and the offset at which they begin. When the
-/// file is shorter than `from`, that counts as 0. Empty when there is no such file.
+/// At most `most` bytes from the end of a file, but none before the offset `from`, and the offset at which these bytes begin.
+/// When the file is shorter than `from`, `from` counts as 0. Empty when there is no such file.
 pub(super) fn read_end(path: &Path, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
     let opened =
         fs::OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits() | OFlag::O_NONBLOCK.bits()).open(path);

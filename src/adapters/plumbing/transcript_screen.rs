@@ -24,8 +24,8 @@ pub enum PrintedBy {
     Unknown,
 }
 
-/// The last lines of the scrollback and screen that a transcript leads to; all when `lines` is 0. Only the end of a large
-/// transcript is read.
+/// The last lines of the scrollback and screen of a terminal that has displayed a transcript; all of them when `lines` is 0. Only
+/// the end of a large transcript is read.
 pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Result<String> {
     let (mut bytes, is_cut) = transcript::end(path, MAX_BYTES)?;
     if is_cut {
@@ -36,7 +36,7 @@ pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Resul
     Ok(of_text(&bytes, printed_by, lines))
 }
 
-/// Like [`last_lines`], for bytes instead of a file.
+/// Like [`last_lines`], but for output that is given as bytes instead of a file.
 pub fn of_text(printed: &[u8], printed_by: PrintedBy, lines: usize) -> String {
     let size = assumed_size(printed);
     let is_piped = match printed_by {
@@ -75,8 +75,8 @@ pub(super) fn begin_lines(printed: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// The default size, enlarged to the rows and columns that the output addresses: a person may have attached with a larger
-/// terminal.
+/// The terminal size to assume for this output: the default size, enlarged to all rows and columns that the output addresses. It
+/// may address more of them when a person had attached with a larger terminal.
 pub(super) fn assumed_size(printed: &[u8]) -> Size {
     let usual = Terminal::default();
     let mut size = Size { rows: usual.rows, cols: usual.cols };

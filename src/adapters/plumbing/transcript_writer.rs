@@ -48,7 +48,8 @@ impl Shared {
 }
 
 impl TranscriptWriter {
-    /// Opens a transcript and starts the thread that writes to it. At `limit` bytes the transcript is started anew.
+    /// Opens a transcript and starts the thread that writes to it. Whenever the file reaches `limit` bytes, it is renamed with
+    /// the suffix `.1`, and a new one is begun.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         let mut transcript = Transcript::open(path, limit)?;
         Self::with_writer(move |bytes| transcript.write(bytes))
@@ -68,7 +69,8 @@ impl TranscriptWriter {
         Ok(Self { shared })
     }
 
-    /// Queues output for the writing thread. When the queue is full and the disk stalls, the output is dropped.
+    /// Queues output for the writing thread. When the queue is full, waits for a moment; when the disk has not taken the queue by
+    /// then, the output is dropped.
     pub fn write(&self, bytes: &[u8]) {
         let mut state = self.shared.lock();
         while !state.is_stalled && !state.pending.is_empty() && state.pending.len() + bytes.len() > MAX_BUFFERED_BYTES {
@@ -85,7 +87,7 @@ impl TranscriptWriter {
         }
     }
 
-    /// Waits until everything is written, for at most `limit`.
+    /// Waits until all queued output is written, for at most `limit`.
     pub fn flush(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         let mut state = self.shared.lock();

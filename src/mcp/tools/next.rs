@@ -136,7 +136,8 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
     Ok(Reply::new(text, json!({ "claimed": [], "ready": ready, "waiting": reasons })))
 }
 
-/// A text about a task for a model: the title and the first lines of the description, both quoted, and the names of the checks.
+/// Describes a task to a model: the title and the first lines of the description, marked as quoted text, and the names of the
+/// checks.
 pub(super) fn about(task: &TaskView) -> String {
     let mut text = quote(&one_line(&task.title), Mark::Work);
     for line in task.body.lines().filter(|line| !line.trim().is_empty()).take(3) {

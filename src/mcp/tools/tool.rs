@@ -108,24 +108,24 @@ impl From<Reply> for Outcome {
 }
 
 impl ToolCall<'_> {
-    /// The acting session, which every tool that changes something requires.
+    /// The session for which the tool acts. Every tool that changes something requires one.
     ///
     /// # Errors
-    /// `no_session`.
+    /// `no_session` when the caller is not in a session.
     pub(super) fn session(&self, tool: &'static str) -> Result<&SessionId, Refusal> {
         self.app.actor.session.as_ref().ok_or(Refusal::NoSession { tool })
     }
 
-    /// Returns the task `named`, or else the only task that the caller has claimed.
+    /// Returns the task `named`; when that is `None`, the only task that the caller has claimed.
     ///
     /// # Errors
-    /// `nothing_claimed`, `ambiguous`, or an invalid id.
+    /// `nothing_claimed`, `ambiguous`, or `invalid_value` for an invalid id.
     pub(super) fn task(&self, named: Option<&str>) -> Result<TaskId> {
         claimed_task::named_or_only(self.app, named.map(TaskId::parse).transpose()?, "the argument task:")
     }
 
-    /// Refuses a command that the guard would deny to the agent's shell tool. `command` is shell text or a list of words. A
-    /// project without guard rules refuses nothing.
+    /// Refuses to run a command that the guard would deny if the agent ran it with its own shell tool. `command` is shell text or
+    /// a list of words. In a project without guard rules, refuses nothing.
     ///
     /// # Errors
     /// `guard_denied`.
@@ -146,7 +146,7 @@ impl ToolCall<'_> {
     }
 }
 
-/// Describes a tool in the protocol's terms, with hints such as whether it only reads.
+/// Describes a tool as MCP lists it, with hints such as whether the tool only reads.
 pub(super) fn describe(tool: &Tool) -> model::Tool {
     let mut described = model::Tool::new(tool.name, tool.description, (tool.schema)());
     described.title = Some(tool.title.to_owned());
@@ -204,7 +204,7 @@ fn shrink(schema: &mut Value) {
     }
 }
 
-/// Decodes a tool's arguments.
+/// Decodes the arguments of a tool call.
 ///
 /// # Errors
 /// `usage`, naming the argument that is unknown or has a wrong type.

@@ -21,8 +21,8 @@ pub(super) struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Adds a chunk and calls `see` for each line that it completes, with one bit for each watcher that has counted the line
-    /// already.
+    /// Adds a piece of output and calls `see` for each line that it completes. Along with the line, `see` gets one bit for each
+    /// watcher, which is set when the watcher has already counted a match in the beginning of the line.
     pub fn push(&mut self, chunk: &[u8], now: Duration, mut see: impl FnMut(&[u8], u32)) {
         let mut rest = chunk;
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -45,13 +45,14 @@ impl LineSplitter {
         }
     }
 
-    /// When the unfinished line is to be matched; `None` when there is nothing new to match.
+    /// When [`idle_partial`](Self::idle_partial) returns the unfinished line; `None` when there is nothing new to match.
     pub const fn due(&self) -> Option<Duration> {
         self.due
     }
 
-    /// The unfinished line, when the silence after it has lasted long enough; returned once for each silence. An incomplete
-    /// character at its end is left out.
+    /// Returns the unfinished line once it has not grown for long enough, with one bit for each watcher that has already counted
+    /// it. Returns `None` before, and when the line was already returned and has not grown since. An incomplete character at the
+    /// end of the line is left out.
     pub fn idle_partial(&mut self, now: Duration) -> Option<(&[u8], u32)> {
         if self.due.is_none_or(|due| now < due) {
             return None;
@@ -60,12 +61,12 @@ impl LineSplitter {
         self.partial.get(..complete_length(&self.partial)).map(|held| (held, self.counted_by))
     }
 
-    /// Sets the watchers that have counted the unfinished line, one bit for each.
+    /// Records which watchers have counted a match in the unfinished line, one bit for each.
     pub const fn set_counted_by(&mut self, counted: u32) {
         self.counted_by = counted;
     }
 
-    /// Passes an unfinished line to `see`, because the output has ended.
+    /// Passes the unfinished line to `see`, if there is one. To be called when the output has ended.
     pub fn finish(&mut self, mut see: impl FnMut(&[u8], u32)) {
         if !self.partial.is_empty() {
             self.finish_line(b"", &mut see);

@@ -62,7 +62,7 @@ struct ActiveWatcher {
     cooldown: Option<Cooldown>,
 }
 
-/// Checks that a job can have these watchers.
+/// Checks that a job can have these watchers: that they are not too many, and that their regular expressions are valid.
 ///
 /// # Errors
 /// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
@@ -71,7 +71,7 @@ pub fn compile(watchers: &[Watcher]) -> Result<(), Refusal> {
 }
 
 impl Watchers {
-    /// Creates the watchers from their stored states, which have the matches of earlier attempts.
+    /// Creates the watchers from their stored states, which include the number of matches in earlier attempts of the job.
     ///
     /// # Errors
     /// [`Refusal::Usage`] as for [`compile`].
@@ -87,7 +87,7 @@ impl Watchers {
         Ok(Self { active, stdout: LineSplitter::default(), stderr: LineSplitter::default() })
     }
 
-    /// Matches the lines that this output completes.
+    /// Matches the lines that this output completes, and returns the matches to record.
     pub fn feed(&mut self, stream: ItemType, chunk: &[u8], now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { active: watchers, stdout, stderr } = self;
@@ -104,13 +104,14 @@ impl Watchers {
         noticed
     }
 
-    /// When [`tick`](Self::tick) is due even without output.
+    /// When [`tick`](Self::tick) must be called even without output; `None` when it need not.
     pub fn due(&self) -> Option<Duration> {
         let cooldowns = self.active.iter().filter_map(|one| one.cooldown.as_ref()?.due());
         cooldowns.chain(self.stdout.due()).chain(self.stderr.due()).min()
     }
 
-    /// Matches unfinished lines after a silence, and reports the matches that were held back by cooldowns which are over.
+    /// Matches unfinished lines that have not grown for a while, and returns the matches to record. They include summaries of the
+    /// matches that were held back by cooldowns which are over.
     pub fn tick(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { active: watchers, stdout, stderr } = self;
@@ -127,7 +128,8 @@ impl Watchers {
         noticed
     }
 
-    /// Matches the rest of the output and reports all matches that were held back. Call it when the output has ended.
+    /// Matches the rest of the output, and returns the matches to record, with a summary of all that were held back. Call it when
+    /// the output has ended.
     pub fn finish(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
         let Self { active: watchers, stdout, stderr } = self;

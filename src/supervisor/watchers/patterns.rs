@@ -11,10 +11,10 @@ use crate::domain::{
 /// The largest size of a compiled expression, and of its cache while it matches, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-/// Compiles the expressions of all watchers, in order.
+/// Compiles the regular expressions of all watchers, in order.
 ///
 /// # Errors
-/// [`Refusal::Usage`] naming the watcher, counted from 1, and what is wrong with it.
+/// [`Refusal::Usage`] when there are too many watchers, or naming the watcher, counted from 1, and what is wrong with it.
 pub(super) fn compile_all<'a>(watchers: impl ExactSizeIterator<Item = &'a Watcher>) -> Result<Vec<Regex>, Refusal> {
     if watchers.len() > MAX_WATCHERS {
         let why = format!("{} watchers are too many: a job has at most {MAX_WATCHERS}", watchers.len());

@@ -53,13 +53,13 @@ impl Cooldown {
         now >= self.until
     }
 
-    /// When the cooldown must be ended to report the matches it held back; `None` when there are none.
+    /// When the cooldown must be ended so that the matches that it held back are reported; `None` when it held back none.
     pub fn due(&self) -> Option<Duration> {
         (self.suppressed.unnotified > 0).then_some(self.until)
     }
 
-    /// Counts another match and decides how it is reported. When the match gets no item, only the beginning of its line is kept,
-    /// and masking is left to the end of the cooldown.
+    /// Counts another match during the cooldown and decides how it is reported. When it gets no item of its own, only the
+    /// beginning of its line is kept, and secrets in the line are masked only at the end of the cooldown.
     pub fn add_match(&mut self, stream: ItemType, line: &str) -> Reporting {
         self.suppressed.unnotified += 1;
         if self.items < MAX_ITEMS {
@@ -74,7 +74,7 @@ impl Cooldown {
         Reporting::Summarized
     }
 
-    /// The matches that were held back; `None` when there were none.
+    /// Ends the cooldown and returns the matches that it held back; `None` when there were none.
     pub fn finish(self) -> Option<Suppressed> {
         (self.suppressed.unnotified > 0).then_some(self.suppressed)
     }

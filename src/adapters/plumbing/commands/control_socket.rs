@@ -35,9 +35,9 @@ impl Terminal for RecordedTerminal<'_> {
     }
 }
 
-/// Pastes a text into a session, submits it, and returns once it was typed. When the screen shows one of the caller's questions
-/// (`FAIRWAY_QUESTIONS`), nothing is submitted, and the text by which the question was recognized is returned. A session that
-/// does not exist is no error.
+/// Pastes a text into a session, submits it, and returns once it was typed. When the screen shows a question, nothing is
+/// submitted, and the text by which the question was recognized is returned. The caller lists the texts that mark questions in
+/// the environment variable `FAIRWAY_QUESTIONS`. A session that does not exist is no error.
 ///
 /// # Errors
 /// When the text is too long, or the program does not accept it in time.

@@ -26,8 +26,8 @@ pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_alive()?)
 }
 
-/// Reads program names from `from`, one a line, and returns whether one of them runs in a session. Without names: whether the
-/// session is alive.
+/// Reads program names from `from`, one per line, and returns whether one of these programs runs in a session. Without names:
+/// whether the session is alive.
 pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     let text = read_limited("the list of names", from, MAX_LIST_BYTES)?;
     let names = String::from_utf8_lossy(&text);
@@ -35,8 +35,8 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     Ok(session_dir(env, name)?.has_program(&names)?)
 }
 
-/// The names of the live sessions that begin with `prefix`, sorted. With a file name in `with`, only those of sessions whose
-/// directory has that file.
+/// The names of the live sessions that begin with `prefix`, sorted. When `with` is a file name, only sessions that have such a
+/// file in their directory.
 pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
     Ok(SessionDir::list_running(&state_dir(env)?, prefix, with)?)
 }
@@ -54,12 +54,12 @@ pub fn peek_screen(env: &Env, name: &str, lines: i64) -> Result<String> {
     Ok(session_dir(env, name)?.screen_text(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
-/// Forgets the lines that were scrolled off a session's screen. A session that does not exist is no error.
+/// Discards the lines that have scrolled off a session's screen. A session that does not exist is no error.
 pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.clear_scrollback()?)
 }
 
-/// When a live session last printed something; `None` when that cannot be determined.
+/// When a live session last printed something; `None` when the session is not alive or has no transcript.
 pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
     let dir = session_dir(env, name)?;
     if !dir.is_alive()? {
@@ -69,13 +69,13 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
     Ok(found.map(|found| Timestamp::from_millis(found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000)))
 }
 
-/// Passes the end of a session's output, and everything that follows, to `see` until the session ends or the reader closes
-/// `stream`.
+/// Passes the end of a session's earlier output, and then all new output as it arrives, to `see`. Returns when the session has
+/// ended, `see` returns [`ReaderState::Closed`], or the reader closes `stream`. Fails when there is no live session.
 pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> ReaderState) -> Result<()> {
     Ok(session_dir(env, name)?.follow(stream, see)?)
 }
 
-/// Whether any process follows the session's output.
+/// Whether the session is alive and a process, in a call of [`follow`], reads its output.
 pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_followed()?)
 }
@@ -94,7 +94,8 @@ pub struct SessionInfo {
     pub session_dir: PathBuf,
 }
 
-/// Reads the facts about a session from its directory; an error when its start configuration was not unpacked there.
+/// Reads the facts about a session from its directory. Fails when the directory has no start configuration, because the session
+/// was never unpacked or was removed.
 pub fn info(env: &Env, name: &str) -> Result<SessionInfo> {
     let dir = session_dir(env, name)?;
     let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;

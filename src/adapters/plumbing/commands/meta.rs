@@ -10,12 +10,13 @@ use crate::env::Env;
 /// The longest value, in bytes.
 const MAX_VALUE_BYTES: u64 = 1 << 20;
 
-/// A value that was stored with the session, else the variable of its start environment; `None` when the key is unset.
+/// The value that was stored with the session under the key, else the variable of that name in its start environment; `None` when
+/// the key is unset or the session does not exist.
 pub fn get(env: &Env, name: &str, key: &str) -> Result<Option<Vec<u8>>> {
     Ok(session_dir(env, name)?.value(key)?)
 }
 
-/// Stores the value that `from` contains. Does nothing when the session does not exist.
+/// Reads a value from `from` and stores it with the session. Does nothing when the session does not exist.
 ///
 /// # Errors
 /// When the value is too long.
@@ -24,7 +25,7 @@ pub fn set(env: &Env, name: &str, key: &str, from: impl Read) -> Result<()> {
     Ok(session_dir(env, name)?.set_value(key, &value)?)
 }
 
-/// Unsets a value, even one of the start environment. Does nothing when the session does not exist.
+/// Unsets a value, even one that comes from the start environment. Does nothing when the session does not exist.
 pub fn remove(env: &Env, name: &str, key: &str) -> Result<()> {
     Ok(session_dir(env, name)?.unset_value(key)?)
 }

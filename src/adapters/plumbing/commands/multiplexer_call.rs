@@ -50,15 +50,15 @@ pub fn exec_clean(env: &Env, words: &[OsString]) -> Result<()> {
     Err(exec::replace_process(words, &clean_env(env)).into())
 }
 
-/// Locks `file` for a call of a server that can answer only one caller at a time. `None` when other processes kept it locked for
-/// too long.
+/// Locks `file` before a call of a multiplexer server that can answer only one caller at a time. `None` when other processes kept
+/// it locked for too long.
 pub fn acquire_lock(file: &Path) -> io::Result<Option<FileLock>> {
     FileLock::acquire_within(file, LOCK_TIMEOUT)
 }
 
 /// Runs a multiplexer's command in an environment without a session's variables, for at most `limit`, and captures its output.
-/// `None` when there is no such program. The streams are pipes of this process: a server that inherits the caller's and does not
-/// answer would block their reader.
+/// `None` when there is no such program. The command does not inherit this process's stdin, stdout and stderr, because a server
+/// that it starts could keep them open and so block those who read them.
 ///
 /// # Errors
 /// When the program cannot be started, or the text for its stdin is too long.

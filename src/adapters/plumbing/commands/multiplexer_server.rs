@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long a command in an offscreen terminal may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the address of a session's own server and creates the directory for its sockets.
+/// Returns the address of the multiplexer server of one session, and creates the directory for its socket.
 pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
     let server = address(env, program, name, neighbours)?;
     server.create_dir()?;
@@ -38,8 +38,8 @@ fn address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Resul
     Ok(ServerAddress::of(&env.cwd.join(state_dir(env)?), program, &name, neighbours))
 }
 
-/// Ends the processes that remain of a session's server, even frozen ones, and removes its sockets. Does nothing while the
-/// session is alive or another call is starting it.
+/// Ends the remaining processes of a session's multiplexer server, even frozen ones, and removes its sockets. Does nothing while
+/// the session is alive or another call is starting it. Fails when a process survives.
 pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<()> {
     let directory = session_dir(env, name)?;
     if directory.is_alive()? || (directory.is_starting() && !directory.is_started_by_us()) {
@@ -85,10 +85,10 @@ fn stale_sockets(server: &ServerAddress) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a command in an offscreen terminal until it ends.
+/// Runs a command until it ends, in a terminal that no person sees.
 ///
 /// # Errors
-/// When the command cannot be started, takes too long or fails; the message then has the text on its screen.
+/// When the command cannot be started, takes too long or fails; the message then has the text on the terminal's screen.
 pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     let first = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let path = env.var_os(vars::PATH);

@@ -8,7 +8,7 @@ use super::session_dir;
 pub use super::state_dir;
 use crate::{adapters::plumbing::server_socket, domain::Refusal, env::Env};
 
-/// Whether a session's root process is alive, and the session's directory; `None` when there is no such session.
+/// Returns whether the session's root process is alive, and the session's directory; `None` when there is no such session.
 pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     let dir = session_dir(env, name)?;
     if !dir.path().is_dir() {
@@ -17,10 +17,12 @@ pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     Ok(Some((dir.is_alive()?, dir.path().to_owned())))
 }
 
-/// The socket path of the private server that a state directory has for `program`. Creates the directory of the socket.
+/// The path of the socket for the server of `program` that belongs to the current state directory alone. Creates the directory of
+/// the socket.
 ///
 /// # Errors
-/// When the directory cannot be created or is not this user's alone.
+/// `invalid_value` when `program` is not a plain name. An I/O error when the directory cannot be created, is a link or belongs to
+/// another user.
 pub fn socket_path(env: &Env, program: &str) -> Result<PathBuf> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if program.is_empty() || program.len() > 32 || !program.chars().all(is_plain) {

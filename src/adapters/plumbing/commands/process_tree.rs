@@ -19,13 +19,14 @@ pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.kill_tree()?)
 }
 
-/// Like [`kill_tree`], for a script that rolls back its own start: a session that another call has started is left alone.
+/// Like [`kill_tree`], for a script that undoes its own failed start. A session that another call has started stays.
 pub fn roll_back(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.roll_back()?)
 }
 
-/// Copies a stream to a transcript until it ends. Bytes that cannot be written are dropped, so that a slow disk never blocks
-/// the writer of the stream.
+/// Appends a stream to a transcript until the stream ends. Bytes that cannot be written are dropped, so that a slow disk never
+/// blocks the process that writes to the stream. Whenever the transcript reaches `limit` bytes, it is renamed with the suffix
+/// `.1`, and a new one is begun.
 pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
     let recorder = TranscriptWriter::open(path, limit)?;
     let mut buffer = vec![0; 64 * 1024];

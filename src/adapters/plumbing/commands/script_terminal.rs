@@ -72,12 +72,12 @@ impl Terminal for ScriptTerminal<'_> {
     }
 }
 
-/// Types a text into a session through its script and submits it. Only one text is typed at a time. When the screen shows one of
-/// the caller's questions ([`FAIRWAY_QUESTIONS`](crate::env::vars::FAIRWAY_QUESTIONS)), nothing is submitted, and the text by
-/// which the question was recognized is returned. A session that does not exist is no error.
+/// Types a text into a session through the session's script and submits it, after any other text that is being typed. When the
+/// screen shows a question, nothing is submitted, and the text by which the question was recognized is returned. The caller lists
+/// the texts that mark questions in the environment variable `FAIRWAY_QUESTIONS`. A session that does not exist is no error.
 ///
 /// # Errors
-/// When another text is being typed for too long, the text is too long, or the script fails.
+/// When another text takes too long to type, the text is too long, or the script fails.
 pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<Option<String>> {
     let text = read_limited("the text", from, MAX_TEXT_BYTES)?;
     let dir = session_dir(env, name)?;

@@ -21,8 +21,9 @@ use crate::{
 /// The longest start configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// Stores a start configuration and the caller's environment for the session's program, copies the configured files, and runs the
-/// `pre_start` commands. `warn` gets the problems that do not fail the start.
+/// Creates the directory of a new session: stores the start configuration, which is read from `from`, and the caller's
+/// environment for the session's program, copies the configured files, and runs the `pre_start` commands. `warn` gets the
+/// problems that do not make the start fail.
 ///
 /// # Errors
 /// When a live session of that name already exists, or the configuration is invalid. Nothing of the new session is left then.
@@ -77,8 +78,8 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     })
 }
 
-/// Copies a file, or the content of a directory, to `to` below a session's working directory. A session that does not exist is no
-/// error; `warn` gets the files that cannot be copied.
+/// Copies a file, or the content of a directory, to `to` below a session's working directory. Does nothing for a session that is
+/// not alive. `warn` gets the files that cannot be copied.
 pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
     let dir = session_dir(env, name)?;
     if !dir.is_alive()? {
@@ -90,8 +91,8 @@ pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMu
     Ok(plumbing::copy_files(&directory, &env.cwd, &start, warn)?)
 }
 
-/// Runs a session's program to its end and returns its exit code. Then `record_exit` gets the start configuration and the exit
-/// code; when it fails, `warn` gets the reason and the exit code is returned all the same.
+/// Runs a session's program to its end, passes the start configuration and the exit code to `record_exit`, and returns the exit
+/// code. When `record_exit` fails, `warn` gets the reason, and the exit code is returned all the same.
 pub fn run(
     env: &Env,
     name: &str,
@@ -115,11 +116,13 @@ pub fn detach(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?, false)?)
 }
 
-/// Waits until the session that a script has created is up and ready, then runs its setup commands and types its first text.
-/// Returns the session's report.
+/// Called by a script that has created a session, to finish its start. Waits, for a limited time, until the session's program is
+/// ready for input, then runs the session's setup commands and types the configured first text. Returns the session's report. A
+/// program that has already ended is no error when its exit code is 0 or the configuration calls it `one_shot`. `warn` gets the
+/// problems that do not make the start fail.
 ///
 /// # Errors
-/// When the program could not be started or has failed; nothing of the session is left then.
+/// When the program cannot be started or has already failed. The session is removed then.
 pub fn finish_start(
     env: &Env,
     name: &str,

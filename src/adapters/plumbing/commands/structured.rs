@@ -18,8 +18,9 @@ use crate::{
 /// The longest prompt, in bytes.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
-/// Runs a structured session to its end and returns its agent's exit code. `open_sink` gets the start configuration.
-/// `record_exit` gets the exit code as well; when it fails, `warn` gets the reason.
+/// Runs the agent of a structured session (one over the Agent Client Protocol) to its end and returns the agent's exit code.
+/// `open_sink` gets the start configuration and returns the receiver of the session's reports. `record_exit` gets the start
+/// configuration and the exit code; when it fails, `warn` gets the reason.
 pub fn run(
     env: &Env,
     name: &str,
@@ -36,7 +37,8 @@ pub fn detach(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?, true)?)
 }
 
-/// Gives a prompt to the agent: at once when it is idle, else after its turn. A session that does not exist is no error.
+/// Gives a prompt to the agent of a structured session. An idle agent gets it at once. A busy one gets it within its running turn
+/// if the agent supports that, else after the turn. A session that does not exist is no error.
 ///
 /// # Errors
 /// When the prompt is too long or not UTF-8, or the session does not accept it.
@@ -46,13 +48,13 @@ pub fn prompt(env: &Env, name: &str, from: impl Read) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Prompt(text))?)
 }
 
-/// Waits until the agent is idle and no prompt waits, then pauses the session for half a minute, so that its conversation can
-/// continue in another process. A session that does not exist is no error.
+/// Waits until the agent is idle and no prompt waits for it, then pauses the session for half a minute, in which another process
+/// can continue the conversation. A session that does not exist is no error.
 pub fn pause(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Pause)?)
 }
 
-/// Asks the agent to end its turn. A session that is idle or does not exist is no error.
+/// Asks the agent to end its running turn. A session that is idle or does not exist is no error.
 pub fn cancel(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Cancel)?)
 }

@@ -25,13 +25,14 @@ impl SessionDir {
         self.kill_within(GRACE, || true)
     }
 
-    /// Like [`kill_tree`](Self::kill_tree), for a start that is rolled back, with a shorter grace period. A session that
-    /// another call has started is not touched.
+    /// Like [`kill_tree`](Self::kill_tree), but for a start that is undone: the grace period is shorter, and a session that
+    /// another call has started stays.
     pub fn roll_back(&self) -> io::Result<()> {
         self.kill_within(ROLL_BACK_GRACE, || self.is_started_by_us())
     }
 
-    /// Ends the processes that a dead session left and removes its directory, so that the name is free.
+    /// Ends the processes that a dead session left behind and removes the session's directory, so that its name can be used
+    /// again.
     pub(super) fn end_leftovers(&self) -> io::Result<()> {
         self.tree()?.end(GRACE)?;
         self.remove()
@@ -59,8 +60,9 @@ impl SessionDir {
         Ok(Tree { root: self.root(), tag: self.start_config()?.and_then(|start| env_tag(&start)) })
     }
 
-    /// Called by the root process at its end: removes the secrets and the input, or the whole directory with `remove_all`.
-    /// While the start is in progress, [`finish_start`](Self::finish_start) does it instead.
+    /// Called by the root process `own` at its end: removes the secrets and the input, or the whole directory with `remove_all`.
+    /// While the start is in progress, only records this, and [`finish_start`](Self::finish_start) removes the files. Does
+    /// nothing when another process has become the root process.
     pub fn finish(&self, own: &ProcessKey, remove_all: bool) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         if self.root().as_ref() != Some(own) {
@@ -74,8 +76,8 @@ impl SessionDir {
         Ok(())
     }
 
-    /// Ends the start: removes the inputs that only the start needed or, when the session has already finished, its transient
-    /// files. From now on the name is free once the session is dead.
+    /// Ends the start: removes the files that only the start needed or, when the program has already ended, all that
+    /// [`finish`](Self::finish) would have removed. From now on the name can be used again once the session is dead.
     pub fn finish_start(&self) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         match fs::read_to_string(self.file(FINISHED_FILE)) {
@@ -135,7 +137,8 @@ impl Tree {
     }
 }
 
-/// The environment tag of a session's processes. It finds those that left the process tree and excludes other sessions'.
+/// The environment entry (`NAME=value`) that only the processes of this session run have. By it, processes are found that have
+/// left the process tree. `None` for a configuration without a run id.
 pub(in crate::adapters::plumbing) fn env_tag(start: &StartConfig) -> Option<String> {
     start.var(vars::FAIRWAY_RUN_ID).map(|run| format!("{}={run}", vars::FAIRWAY_RUN_ID))
 }

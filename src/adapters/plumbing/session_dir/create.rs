@@ -35,11 +35,11 @@ pub struct StartFiles<'a> {
 }
 
 impl SessionDir {
-    /// Creates the directory with the inputs of the start. A dead session of that name is removed first, with all processes
-    /// that it left.
+    /// Creates the directory of the session with the files that the start needs. A dead session of that name is removed first,
+    /// with all processes that it left behind.
     ///
     /// # Errors
-    /// `already exists` when the session is alive or starting.
+    /// When a session of that name is alive or starting. Callers recognize this error by the words `already exists` in its text.
     pub fn create(&self, unpacked: &StartFiles<'_>) -> io::Result<()> {
         files::private_dir(&self.state_dir)?;
         let _turn = self.lock_state_dir()?;
@@ -68,7 +68,8 @@ impl SessionDir {
         self.write_file(START_FILE, &serde_json::to_vec(unpacked.start).map_err(io::Error::other)?)
     }
 
-    /// The names of the live sessions that begin with `prefix`. With a file name, only sessions whose directory has that file.
+    /// The names of the live sessions in a state directory that begin with `prefix`, sorted. When `with` is a file name, only
+    /// sessions that have such a file in their directory.
     pub fn list_running(state: &Path, prefix: &str, with: Option<&str>) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(state) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

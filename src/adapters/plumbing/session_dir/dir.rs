@@ -69,14 +69,14 @@ impl SessionDir {
         &self.name
     }
 
-    /// The start configuration; `None` when there is no such session.
+    /// The start configuration, without the parts that were removed after the start; `None` when there is no such session.
     pub fn start_config(&self) -> io::Result<Option<StartConfig>> {
         read_optional(&self.file(START_FILE))?
             .map(|text| StartConfig::read(&text).map_err(io::Error::other))
             .transpose()
     }
 
-    /// The environment of the process that started the session; empty when it was removed after the start.
+    /// The recorded environment of the process that started the session; empty when the record was removed after the start.
     pub fn caller_env(&self) -> io::Result<BTreeMap<OsString, OsString>> {
         let entry = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
@@ -92,13 +92,13 @@ impl SessionDir {
         Ok(read_optional(&self.file(WORK_DIR_FILE))?.map_or_else(|| "/".into(), |path| OsString::from_vec(path).into()))
     }
 
-    /// The transcript's path: the configured one, or the default in the session's directory.
+    /// The path of the session's transcript: the configured one, else a file in the session's directory.
     pub fn transcript_path(&self) -> io::Result<PathBuf> {
         let stated = self.start_config()?.and_then(|start| start.transcript).map(PathBuf::from);
         Ok(stated.unwrap_or_else(|| self.file(TRANSCRIPT_FILE)))
     }
 
-    /// How long the transcript was before this session, in bytes.
+    /// How long the transcript was when this session was created, in bytes; 0 when that was not recorded.
     pub fn transcript_offset(&self) -> u64 {
         fs::read_to_string(self.file(TRANSCRIPT_OFFSET_FILE))
             .ok()
@@ -106,7 +106,7 @@ impl SessionDir {
             .unwrap_or_default()
     }
 
-    /// Acquires the lock for typing into the session; `None` when it is not free within `limit`.
+    /// Acquires the lock for typing into the session; `None` when another process keeps it for longer than `limit`.
     pub fn lock_input(&self, limit: Duration) -> io::Result<Option<FileLock>> {
         FileLock::acquire_within(&self.file(INPUT_LOCK_FILE), limit)
     }
@@ -135,7 +135,7 @@ fn dir_name(name: &str) -> String {
     if safe.len() > 200 { format!("l-{}", crate::os::digest::sha256_hex(name.as_bytes())) } else { safe }
 }
 
-/// Escapes a text to a unique file name of ASCII letters and digits, `_`, `-` and `%`.
+/// Escapes a text to a file name of ASCII letters and digits, `_`, `-` and `%`. Different texts give different names.
 pub(in crate::adapters::plumbing) fn escape_name(name: &str) -> String {
     let mut safe = String::new();
     for byte in name.bytes() {

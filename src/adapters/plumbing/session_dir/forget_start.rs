@@ -5,8 +5,9 @@ use std::{fs, io, path::Path};
 use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTED_BY_FILE, SessionDir, read_optional};
 
 impl SessionDir {
-    /// Reduces the start configuration to the part that is needed while the session lives. The caller must have the lock of the
-    /// state directory. Returns whether there was anything to remove.
+    /// Removes what only the start needed and what may be secret: the caller's environment, and all of the start configuration
+    /// but the part that is needed while the session lives. The caller must have the lock of the state directory. Returns whether
+    /// there was anything to remove.
     pub(super) fn forget_start(&self) -> io::Result<bool> {
         let Some(start) = self.start_config()? else { return Ok(false) };
         let retained = start.without_start();
@@ -20,8 +21,8 @@ impl SessionDir {
         }
     }
 
-    /// Removes the inputs that only the start needed from all sessions in this state directory whose starting process is gone, as
-    /// after a crash. Returns the number of these sessions. With `dry_run` it only counts.
+    /// Removes the inputs that only the start needed from all sessions in this state directory whose starting process is gone
+    /// without having removed them, as after a crash. Returns the number of these sessions. With `dry_run` only counts them.
     pub fn forget_abandoned_starts(state_dir: &Path, dry_run: bool) -> usize {
         let paths = fs::read_dir(state_dir).into_iter().flatten().flatten().map(|entry| entry.path());
         // A start that has ended has removed them already.

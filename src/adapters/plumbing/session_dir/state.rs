@@ -30,10 +30,10 @@ pub enum StartState {
 }
 
 impl SessionDir {
-    /// Makes the process `own` the session's root process.
+    /// Records the process `own` as the session's root process.
     ///
     /// # Errors
-    /// When the session does not exist (any more), or is already running.
+    /// When the session does not exist or is already running.
     pub fn become_root(&self, own: &ProcessKey) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         if !self.file(START_FILE).exists() {
@@ -45,12 +45,12 @@ impl SessionDir {
         self.set_root(own)
     }
 
-    /// Records the program's process, which also marks the program as started.
+    /// Records the process of the session's program. From then on the program counts as started.
     pub fn record_program(&self, program: &ProcessKey) -> io::Result<()> {
         self.write_file(PROGRAM_FILE, process_line(program).as_bytes())
     }
 
-    /// The program's process; `None` before the program was started.
+    /// The process of the session's program; `None` before the program was started.
     pub fn program(&self) -> Option<ProcessKey> {
         read_process_key(&self.file(PROGRAM_FILE))
     }
@@ -64,7 +64,7 @@ impl SessionDir {
         let _ = self.write_file(START_FAILURE_FILE, why.as_bytes());
     }
 
-    /// Determines how far the start has come, from the session's files and its root process.
+    /// Determines how far the start of the session has proceeded, from the session's files and its root process.
     pub fn start_state(&self) -> StartState {
         let text = |name: &str| fs::read_to_string(self.file(name)).ok();
         if let Some(code) = text(EXIT_CODE_FILE).and_then(|code| code.parse().ok()) {
@@ -88,7 +88,7 @@ impl SessionDir {
         self.write_file(ROOT_FILE, process_line(root).as_bytes())
     }
 
-    /// The session's root process; `None` before there is one.
+    /// The session's root process; `None` before one was recorded.
     pub fn root(&self) -> Option<ProcessKey> {
         read_process_key(&self.file(ROOT_FILE))
     }
@@ -102,23 +102,24 @@ impl SessionDir {
         }
     }
 
-    /// Whether the program has ended, so that input is pointless. The session may still be ending leftover processes.
+    /// Whether the session is not alive or its program has ended, so that input is pointless. The session may still be ending
+    /// processes that the program left behind.
     pub fn has_exited(&self) -> io::Result<bool> {
         let is_gone = |key: ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
         Ok(!self.is_alive()? || self.file(EXIT_CODE_FILE).exists() || self.program().is_some_and(is_gone))
     }
 
-    /// Whether a start is in progress: the process that starts the session is alive.
+    /// Whether the session is being started: the process that starts it is alive and has not finished the start.
     pub fn is_starting(&self) -> bool {
         read_process_key(&self.file(STARTER_FILE)).is_some_and(|starter| starter.status() == ProcessStatus::Alive)
     }
 
-    /// The process that started the session or is starting it. It distinguishes sessions of the same name.
+    /// The process that started the session or is starting it. It distinguishes this session from a later one of the same name.
     pub(super) fn started_by(&self) -> Option<ProcessKey> {
         [STARTER_FILE, STARTED_BY_FILE].iter().find_map(|name| read_process_key(&self.file(name)))
     }
 
-    /// Whether the session was started by the call to which this process belongs, and not by a later call for the same name.
+    /// Whether this process belongs to the call that started the session, and not to another call for a session of the same name.
     pub fn is_started_by_us(&self) -> bool {
         let starter = read_process_key(&self.file(STARTER_FILE));
         // A starting process that is gone was a shell in between.

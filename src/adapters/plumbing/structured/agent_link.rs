@@ -42,8 +42,8 @@ impl AgentLink {
         watched
     }
 
-    /// Queues a frame for the agent and returns its line for the log. An error when too much waits, because the agent does not
-    /// read.
+    /// Queues a frame for the agent and returns it as the line to log. Fails when too many bytes wait in the queue, because the
+    /// agent does not read its input.
     pub(super) fn send(&mut self, frame: &Value) -> Result<String, &'static str> {
         let line = frame.to_string();
         self.outbox.extend(line.as_bytes());
@@ -63,8 +63,8 @@ impl AgentLink {
         self.outbox.shrink_to(64 << 10);
     }
 
-    /// Reads the agent's output and returns the number of bytes and the frames. `see` gets each line of stdout with the sign `<`,
-    /// and the bytes of stderr with the sign `!`.
+    /// Reads the output of the agent that is ready now and returns the number of bytes and the frames in it. For the log, `see`
+    /// gets each line of stdout with the character `<`, and the bytes of stderr with `!`.
     pub(super) fn read(&mut self, see: &mut dyn FnMut(char, &[u8])) -> (usize, Vec<Result<Frame, &'static str>>) {
         let Self { child, reader, stderr, .. } = self;
         let mut frames = Vec::new();
@@ -88,7 +88,7 @@ impl AgentLink {
         (read, frames)
     }
 
-    /// The end of the agent's stderr as readable text, with secrets masked.
+    /// The end of the text that the agent wrote to stderr, with escape sequences removed and secrets masked.
     pub(super) fn last_stderr(&self) -> String {
         secrets::mask(ansi::visible_text(&String::from_utf8_lossy(&self.stderr)).trim())
     }

@@ -40,8 +40,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Reads that empty a full pipe which has no writer any more.
 const FINAL_READS: u8 = 16;
 
-/// Runs a structured session to its end and returns its agent's exit code. `open_sink` gets the start configuration; `ended` gets
-/// the exit code as well. This process prints a line on stdout when the session is open.
+/// Runs the agent of a structured session (one over the Agent Client Protocol) to its end and returns the agent's exit code.
+/// `open_sink` gets the start configuration and returns the receiver of the session's reports. `ended` gets the start
+/// configuration and the exit code. This process prints a line on stdout once the agent has opened its session.
 ///
 /// # Errors
 /// When the session does not exist or is already running, the agent cannot be started, or the agent opens no session.

@@ -49,10 +49,11 @@ pub struct CanaryReport {
 }
 
 impl Canary<'_> {
-    /// Runs the turn, then ends the agent with all its processes.
+    /// Starts the agent, lets it take one turn with the prompt, and reports whether it asked before it ran a command. Then ends
+    /// the agent with all its processes.
     ///
     /// # Errors
-    /// When the agent cannot be started. Failures after that are in the report.
+    /// When the agent cannot be started, or its processes cannot be ended. Other failures after the start are in the report.
     pub fn run(&self) -> io::Result<CanaryReport> {
         let link = AgentLink::spawn(&self.program)?;
         let root = link.child.running.pid();

@@ -43,7 +43,8 @@ impl ControlRequest for Command {
     }
 }
 
-/// Sends a request to a structured session and waits until it was accepted. A session that does not exist is no error.
+/// Sends a request to a structured session and waits until the session has accepted it. A session that does not exist is no
+/// error.
 ///
 /// # Errors
 /// When the session refuses the request or does not answer in time.
