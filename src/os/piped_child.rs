@@ -107,7 +107,7 @@ impl PipedChild {
         }
     }
 
-    /// Kills the child and its process group, and waits for its end.
+    /// Kills the child and its process group, and waits for its end. Does nothing when the child has already ended.
     pub fn kill(mut self) {
         // It is not reaped yet, so that its number is not given to another process.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {

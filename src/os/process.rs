@@ -179,16 +179,16 @@ fn environ_range(stat: &str) -> EnvironRange {
     }
 }
 
-/// The value of an environment variable with which a process was started. `None` when the process has no such variable, and
-/// when its environment cannot be read.
+/// The value of an environment variable with which a process was started. `None` when the process has no such variable, its
+/// environment cannot be read, or the value is not UTF-8.
 pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
     let environment = environ(pid).ok()?;
     let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     String::from_utf8(environment.split(|byte| *byte == 0).find_map(value)?).ok()
 }
 
-/// Whether a process was started with one of these environment variables, not empty. `None` when its environment cannot be
-/// read.
+/// Whether a process was started with one of these environment variables set to a value that is not empty. `None` when its
+/// environment cannot be read.
 pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
     let environment = environ(pid).ok()?;
     let is_named = |entry: &[u8]| {

@@ -52,7 +52,7 @@ impl Variables {
         };
     }
 
-    /// The number of the last change. Equal numbers mean equal values.
+    /// The number of the last change. While it is unchanged, all values are too.
     pub(super) fn version(&self) -> usize {
         self.version
     }

@@ -49,7 +49,8 @@ pub(in crate::guard) fn is_git_read(command: &str) -> bool {
     GIT_READ_COMMANDS.contains(&command)
 }
 
-/// Whether a git command may change the repository: it is neither a reading command nor one that only lists.
+/// Whether a git command may change the repository: it is neither a reading command nor one that only lists. `true` also when the
+/// subcommand is missing or an expansion.
 pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
     let (at, _) = git::command_at(argv);
     let Some(command) = argv.get(at).and_then(Arg::text) else { return true };
