@@ -13,8 +13,8 @@ const MESSAGES: &[&str] = &[
 
 /// Whether the shell that ran `text` and printed `output` found the program `fairway`. `Some(false)` when `text` calls `fairway`
 /// by that name and `output` has a shell's message that there is no such command. `Some(true)` when there is other output and
-/// every command of `text` is one of [`super::own_verbs::OWN_VERBS`]. `None` in all other cases: another program may have printed
-/// the output.
+/// every command of `text` is one of [`super::OWN_VERBS`]. `None` in all other cases: another program may have printed the
+/// output.
 pub fn finds_own_program(text: &str, output: &str) -> Option<bool> {
     if !text.contains(PROGRAM) {
         return None;

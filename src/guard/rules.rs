@@ -161,8 +161,8 @@ impl fmt::Display for Rule {
 }
 
 impl Rules {
-    /// The first rule that denies an agent in this role every push of this kind: a rule with the effect `force-push`, or one for
-    /// `git push` without flags or with a flag for such a push.
+    /// The first rule that denies an agent in this role every push of this kind. That is a rule for `git` or `git push` without
+    /// flags or with a flag for such a push, or one with the effect `force-push` when the push is more than an update.
     pub fn denied_push(&self, kind: PushKind, role: &Role) -> Option<&Rule> {
         let has_role = |rule: &Rule| rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str());
         self.rules.iter().find(|rule| rule.denies_push(kind) && has_role(rule))

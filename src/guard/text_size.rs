@@ -58,9 +58,9 @@ const OPERATOR_STEPS: usize = 6;
 
 /// The steps that parsing a text costs beyond reading it once.
 ///
-/// The parser reads the last branch of a `case` twice. Two parentheses that open in a row are tried as arithmetic first, up to
-/// the next semicolon; each parenthesis between that is not closed there is tried in two ways, so that the work doubles with
-/// it. A word is tried as an assignment to an element of an array, from each of its brackets on.
+/// The parser reads the last branch of a `case` twice. Two opening parentheses in a row are tried as arithmetic first, up to the
+/// next semicolon; each parenthesis that is opened before the semicolon and not closed there is tried in two ways, so that the
+/// work doubles with it. A word is tried as an assignment to an element of an array, from each of its brackets on.
 pub(super) fn parse_steps(text: &str) -> usize {
     let cases = text.len().saturating_mul((1 << case_depth(text).min(20)) - 1);
     let bytes = text.as_bytes();

@@ -169,8 +169,8 @@ impl Running {
         read_available(&mut self.output, MAX_READ_BYTES, see);
     }
 
-    /// Reaps exited children until the program is among them, and then returns its exit code. `None` when no other exited child
-    /// is left. Does not block.
+    /// Reaps exited children until the program is among them, and then returns its exit code. `None` when none of them is the
+    /// program. Does not block.
     pub fn reap(&self) -> io::Result<Option<i32>> {
         loop {
             let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

@@ -64,7 +64,8 @@ impl FileWatch {
         self.drain();
     }
 
-    /// A descriptor that becomes readable when a watched path changes; `None` when inotify has no watches left.
+    /// A descriptor that becomes readable when a watched path changes. `None` when inotify could not watch a path; [`Self::wait`]
+    /// then returns at short intervals.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }

@@ -53,7 +53,8 @@ pub fn private_subdir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file of mode 0600 for reading and writing, and creates it when it is missing. Does not follow a link.
+/// Opens a file of mode 0600 for reading and writing, and creates it when it is missing. An existing file gets that mode. Does
+/// not follow a link.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)

@@ -51,10 +51,10 @@ pub struct Arrived {
 }
 
 impl PipedChild {
-    /// Starts a program with this text on its stdin, which must fit into a pipe: 64 KiB.
+    /// Starts a program in a process group of its own, with this text on its stdin. The text must fit into a pipe: 64 KiB.
     ///
     /// # Errors
-    /// When it cannot be started, or the text is too long.
+    /// When the program cannot be started, or the text is too long.
     pub fn spawn(
         program: &Path,
         args: &[OsString],

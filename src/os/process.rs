@@ -276,7 +276,7 @@ impl ProcessKey {
         }
     }
 
-    /// Sends a signal to this process; `false` when it is gone.
+    /// Sends a signal to this process. Returns `false`, and sends nothing, when the process is gone or its state is unknown.
     pub fn signal(&self, signal: Signal) -> io::Result<bool> {
         // The pidfd pins the process; its identity is checked after that, so no other process gets the signal.
         let Some(descriptor) = pidfd(self.pid)? else { return Ok(false) };
@@ -288,7 +288,8 @@ impl ProcessKey {
 }
 
 impl ProcessKey {
-    /// Sends a signal to the process group that this process leads; `false` when it is gone or leads none.
+    /// Sends a signal to the process group that this process leads. Returns `false`, and sends nothing, when the process is gone,
+    /// leads no group, or its state is unknown.
     pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
         // As long as the process exists, its number is not reused.
         if self.status() != ProcessStatus::Alive {

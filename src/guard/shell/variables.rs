@@ -57,7 +57,7 @@ impl Variables {
         self.version
     }
 
-    /// The number of variables with a known value. A change may copy all of them, so it is the cost of one.
+    /// The number of variables with a known value. It is also the cost of a change, because that may copy all of them.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }

@@ -64,7 +64,7 @@ pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
     }
 }
 
-/// The arguments that name a path which the command writes. Empty for an unknown program.
+/// The arguments that name a path which the command writes. Empty for a program that Fairway does not know.
 pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
     let Some(name) = argv.first().and_then(Arg::program) else { return Vec::new() };
     let name = same_commands::program(&name);
@@ -337,7 +337,8 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// The paths that a container command may write: mounts that are not read-only, the target of `cp`, and output files.
+    /// The paths out of the current directory that a container command may write: mounts that are not read-only, the target of
+    /// `cp`, and output files.
     pub(in crate::guard) fn of_mounts(&self) -> Vec<Arg> {
         let mut found = Vec::new();
         for mount in self.behind(&["-v", "--volume", "--mount"]) {

@@ -112,7 +112,7 @@ impl Git<'_> {
         self.rebase_by(merges, head, base, self.signs_commits()?)
     }
 
-    /// Like [`Self::plan_rebase`], with commits that are signed when `sign` says so, instead of by the configuration.
+    /// Like [`Self::plan_rebase`], but the commits are signed exactly when `sign` is set, whatever the configuration says.
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,
@@ -188,7 +188,7 @@ impl Git<'_> {
         self.commit_tree_signed(tree, parents, message, identity, sign)
     }
 
-    /// Writes a commit object and returns its id. It is signed when `sign` says so.
+    /// Writes a commit object and returns its id. The commit is signed exactly when `sign` is set.
     pub(super) fn commit_tree_signed(
         &self,
         tree: &str,

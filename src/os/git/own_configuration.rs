@@ -51,8 +51,8 @@ impl Git<'_> {
         Ok(all)
     }
 
-    /// The names of the filters for which a configuration other than the user's own has a setting: Fairway does not run those
-    /// settings.
+    /// The names of the filters for which a configuration other than the user's own has a setting. Fairway does not use that
+    /// setting.
     pub(super) fn filters_that_are_off(&self) -> Result<BTreeSet<String>, GitError> {
         let settings = self.settings(FILTERS)?;
         let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);

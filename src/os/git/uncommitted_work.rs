@@ -113,7 +113,8 @@ impl Git<'_> {
         self.changes_and_filtered().map(|(changes, _)| changes)
     }
 
-    /// The result of [`Self::changes`], and whether git reports more files as changed only because their filter is off.
+    /// The result of [`Self::changes`], and whether git itself reports more files as changed only because Fairway does not run
+    /// their filter.
     pub(super) fn changes_and_filtered(&self) -> Result<(Vec<String>, bool), GitError> {
         let args =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];

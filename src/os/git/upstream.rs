@@ -81,7 +81,7 @@ pub enum Fetched {
 }
 
 impl Git<'_> {
-    /// The branch of a remote that a branch follows; `None` when it follows none, or a branch of this repository.
+    /// The branch of a remote that a local branch follows; `None` when it follows none, or another local branch.
     pub fn upstream(&self, branch: &str) -> Result<Option<Upstream>, GitError> {
         let found = self.upstream_fields(branch)?;
         Ok(found.and_then(|[tracking, remote, there]| Upstream::new(&remote, &there, &tracking)))

@@ -263,7 +263,8 @@ impl<'a> SnapshotRepository<'a> {
         }
     }
 
-    /// The paths that a snapshot changes, with their changed lines, compared with the commit at which its work left the base.
+    /// The paths that a snapshot changes, with their changed lines, compared with the commit at which its work left the base
+    /// branch.
     pub fn changed_paths(&self, snapshot: &WorktreeSnapshot) -> Result<Vec<ChangedPath>, SnapshotFailure> {
         let vars = self.facts.environment(self.git.vars(), &self.dir);
         let private = Git::new_exact(&vars, &self.dir);
