@@ -16,14 +16,14 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Counts work that is about to be done. Returns `false` when the call has spent more than [`MAX_STEPS`]; the caller then
-    /// skips the work.
+    /// Adds `steps` to the work that this tool call has cost so far. Returns `false` when the sum is more than [`MAX_STEPS`]; the
+    /// caller must then skip the work.
     pub fn spend(&self, steps: usize) -> bool {
         self.spent.set(self.spent.get().saturating_add(steps));
         !self.is_spent()
     }
 
-    /// Whether the call has spent more than [`MAX_STEPS`].
+    /// Whether this tool call has cost more than [`MAX_STEPS`].
     pub fn is_spent(&self) -> bool {
         self.spent.get() > MAX_STEPS
     }

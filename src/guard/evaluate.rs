@@ -119,8 +119,8 @@ struct CallAnalysis<'a> {
     budget: Budget,
 }
 
-/// Judges a call by the rules. `place(path, directories)` says where a relative `path` leads after these changes of directory,
-/// one after the other; without any, it is relative to where the call is made.
+/// Judges a tool call by the rules. `place(path, directories)` must return where `path` leads after the shell has changed to each
+/// of `directories` in turn, starting in the directory in which the call is made.
 pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[String]) -> PathLocation) -> Evaluation {
     let mut judgement = Evaluation {
         allowed: false,

@@ -22,7 +22,9 @@ pub(super) enum MatchResult {
     Yes,
 }
 
-/// Whether a deny rule matches a command. `Maybe` when that depends on an expansion, or when the budget is spent.
+/// Whether a deny rule matches a command. `Maybe` when that depends on an expansion, or when the budget is spent. When the name
+/// of the program itself is an expansion, only the later words are compared: the analysis has then already recorded that the text
+/// is unresolved.
 pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand, budget: &Budget) -> MatchResult {
     if !budget.spend(1 + seen.argv.len()) {
         return MatchResult::Maybe(TOO_COMPLEX.to_owned());
@@ -63,8 +65,9 @@ const MAX_WORDS_BETWEEN: usize = 2;
 /// How many words behind a command may be its flags.
 const MAX_FLAG_WORDS: usize = 12;
 
-/// Whether a text that is written to a file names the rule's command with one of its flags, in any programming language:
-/// `Command::new("git").args(["push", "-f"])`. Also `true` when the budget is spent before the flags are compared.
+/// Whether a text that is written to a file names the rule's command with one of the rule's flags, in any programming language:
+/// `Command::new("git").args(["push", "-f"])`. For a rule without flags, the command is enough. Also `true` when the budget is
+/// spent before the flags are compared.
 pub(super) fn mentions(rule: &Rule, text: &str, budget: &Budget) -> bool {
     let Some(program) = rule.command.first().map(|word| plain_name(base_name(word))) else { return false };
     // A line end that is written as one separates words.
@@ -90,7 +93,7 @@ pub(super) fn mentions(rule: &Rule, text: &str, budget: &Budget) -> bool {
 }
 
 /// Whether an allow rule matches a command. Unlike for a deny rule, the words must be spelled as in the rule, no word may be an
-/// expansion, and the command may not stand behind a wrapper.
+/// expansion, and the command may not be run by a wrapper such as `sudo`.
 pub(super) fn match_allow(rule: &Rule, seen: &FoundCommand) -> bool {
     let words: Option<Vec<&str>> = seen.argv.iter().map(Arg::text).collect();
     let Some(words) = words else { return false };

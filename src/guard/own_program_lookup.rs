@@ -11,8 +11,10 @@ const MESSAGES: &[&str] = &[
     "fairway: inaccessible or not found",
 ];
 
-/// Whether the shell that ran `text` and printed `output` found `fairway`. `None` when the output does not say: the text calls
-/// another program, or the output may come from one.
+/// Whether the shell that ran `text` and printed `output` found the program `fairway`. `Some(false)` when `text` calls `fairway`
+/// by that name and `output` has a shell's message that there is no such command. `Some(true)` when there is other output and
+/// every command of `text` is one of [`super::OWN_VERBS`]. `None` in all other cases: another program may have printed the
+/// output.
 pub fn finds_own_program(text: &str, output: &str) -> Option<bool> {
     if !text.contains(PROGRAM) {
         return None;

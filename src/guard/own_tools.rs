@@ -8,7 +8,8 @@ const PREFIXES: &[&str] = &["mcp__fairway__", "mcp__plugin_fairway_fairway__", "
 /// The beginning of the name of any tool of a plugin's server: `mcp__plugin_PLUGIN_SERVER__TOOL`.
 const OF_PLUGIN: &str = "mcp__plugin_";
 
-/// The tool of Fairway's own server that a provider calls by this name. Letter case counts.
+/// Returns the tool of Fairway's own server that a provider calls by this name: `run` for `mcp__fairway__run`. `None` for any
+/// other tool. Letter case counts.
 pub fn own_tool(name: &str) -> Option<&'static str> {
     let tool = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
     OWN_TOOLS.iter().copied().find(|known| *known == tool)
@@ -23,8 +24,9 @@ pub fn aliases(name: &str, has_command: bool) -> Vec<String> {
     plain.into_iter().filter(|plain| plain != name).chain(shell).collect()
 }
 
-/// The names that a tool of a plugin's server may have where the server is configured by hand. The given name joins plugin and
-/// server with `_`, which may also occur in either of them, so there are several candidates.
+/// The names that a tool would have if its server were configured by hand and not brought by a plugin; empty for a tool that no
+/// plugin brings. `name` joins plugin and server with `_`, which may also occur in either of them, so there are several
+/// candidates.
 pub(super) fn without_plugin(name: &str) -> Vec<String> {
     let Some((servers, tool)) = name.strip_prefix(OF_PLUGIN).and_then(|rest| rest.split_once("__")) else {
         return Vec::new();

@@ -63,8 +63,8 @@ pub const OWN_VERBS: &[OwnVerb] = &[
     verb(&["inbox"], &["--ack"], &["--wait"]),
 ];
 
-/// The programs that a text starts, each `fairway` or an absolute path to it. `None` unless every command of the text is one of
-/// an agent's own verbs.
+/// Returns the program of each command of a shell text, when all of them are commands of Fairway in [`OWN_VERBS`]: each program
+/// is `fairway` or an absolute path to it. `None` for any other text, one without commands included.
 pub fn own_verb_programs(text: &str) -> Option<Vec<String>> {
     if text.len() > MAX_TEXT_BYTES || !text.contains(PROGRAM) || has_unsupported_chars(text) {
         return None;
@@ -124,9 +124,9 @@ const SPAWN: OwnVerb = verb(
     ],
 );
 
-/// Whether a program in a sandbox may have Fairway run these arguments outside of the sandbox, on behalf of the session: an
-/// agent's own verbs, verbs that only read, evidence of any program, jobs, and hooks. Flags that name a file or act for another
-/// session are not among them.
+/// Whether Fairway may run a command with these arguments outside of the sandbox when a program inside asks for it, on behalf of
+/// the session. It may run [`OWN_VERBS`], commands that only read, `evidence run`, commands for jobs, and hooks, but not with
+/// flags that name a file or act for another session.
 pub fn is_sandbox_verb(words: &[String]) -> bool {
     let is_evidence = || {
         let end = words.iter().position(|word| word == "--");

@@ -22,7 +22,8 @@ string_enum! {
 }
 
 impl Effect {
-    /// The command and the flags that have this effect. Shell texts are judged by them before they run.
+    /// The words of a command, and the flags any of which gives that command this effect. Shell texts are judged by them before
+    /// they run.
     pub const fn command(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
             Self::ForcePush => (
@@ -121,13 +122,13 @@ impl Rule {
             && (self.flags.is_empty() || self.flags.iter().any(says))
     }
 
-    /// Whether it inspects the call's input, not only the tool's name.
+    /// Whether the rule inspects the input of a tool call, not only the name of the tool.
     pub fn inspects_input(&self) -> bool {
         !self.command.is_empty() || self.has_path_condition()
     }
 
-    /// Whether it applies to a tool with these names in this role. A deny rule also covers the names that other providers give
-    /// to the tool.
+    /// Whether the rule applies when an agent in this role calls a tool with these names. For a deny rule, names that other
+    /// providers give to the tool count too.
     pub fn applies_to(&self, names: &[String], role: &Role) -> bool {
         let tools = self.tools.is_empty()
             || match self.action {
@@ -160,13 +161,14 @@ impl fmt::Display for Rule {
 }
 
 impl Rules {
-    /// The first rule that denies the role such a push, by its effect or by a command with the flags of such a push.
+    /// The first rule that denies an agent in this role every push of this kind. That is a rule for `git` or `git push` without
+    /// flags or with a flag for such a push, or one with the effect `force-push` when the push is more than an update.
     pub fn denied_push(&self, kind: PushKind, role: &Role) -> Option<&Rule> {
         let has_role = |rule: &Rule| rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str());
         self.rules.iter().find(|rule| rule.denies_push(kind) && has_role(rule))
     }
 
-    /// Why the role's entry forbids this tool; `None` when it does not.
+    /// Why the entry for this role forbids a tool with these names; `None` when it does not, and when the role has no entry.
     pub fn role_denial_reason(&self, names: &[String], role: &Role) -> Option<String> {
         let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
         let tool = names.first().map_or("", String::as_str);

@@ -1,13 +1,15 @@
 //! The size and nesting of a shell text, measured before it is parsed.
 
-/// How many parentheses of a text are open at its end. Quotes are not looked at: a quoted one counts too.
+/// How many more opening than closing parentheses a text has; 0 when it has fewer. Parentheses in quotes count too.
 pub(super) fn count_unclosed_parentheses(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'(').count().saturating_sub(text.bytes().filter(|byte| *byte == b')').count())
 }
 
-/// How deep the parentheses of a text are nested, with and without those in quotes: the larger of both.
+/// How deep the parentheses of a text are nested. They are counted twice, with and without those in quotes; the result is the
+/// larger depth.
 ///
-/// The parser tries each of them in several ways. Where the text behind them does not parse, its time doubles with each.
+/// The parser tries to read each parenthesis in several ways. When the text behind it does not parse, each further one doubles
+/// the parser's time.
 pub(super) fn parenthesis_depth(text: &str) -> usize {
     let (mut deepest, mut all, mut unquoted, mut quote) = (0, 0_usize, 0_usize, None);
     for byte in text.bytes() {
@@ -34,7 +36,7 @@ pub(super) fn parenthesis_depth(text: &str) -> usize {
     deepest
 }
 
-/// The nesting depth of `case … in`. One without `esac` stays open to the end of the text.
+/// The nesting depth of `case … in`. A `case` without `esac` counts as open to the end of the text.
 pub(super) fn case_depth(text: &str) -> usize {
     let (mut deepest, mut depth) = (0, 0_usize);
     let mut words = text.split(|character: char| character.is_whitespace() || matches!(character, ';' | '(' | '{'));
@@ -56,9 +58,9 @@ const OPERATOR_STEPS: usize = 6;
 
 /// The steps that parsing a text costs beyond reading it once.
 ///
-/// The parser reads the last branch of a `case` twice. Two parentheses that open in a row are tried as arithmetic first, up to
-/// the next semicolon; each parenthesis between that is not closed there is tried in two ways, so that the work doubles with
-/// it. A word is tried as an assignment to an element of an array, from each of its brackets on.
+/// The parser reads the last branch of a `case` twice. Two opening parentheses in a row are tried as arithmetic first, up to the
+/// next semicolon; each parenthesis that is opened before the semicolon and not closed there is tried in two ways, so that the
+/// work doubles with it. A word is tried as an assignment to an element of an array, from each of its brackets on.
 pub(super) fn parse_steps(text: &str) -> usize {
     let cases = text.len().saturating_mul((1 << case_depth(text).min(20)) - 1);
     let bytes = text.as_bytes();

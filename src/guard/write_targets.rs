@@ -30,7 +30,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A path in a word of a command, relative to where the command runs.
+    /// A path from a word of the command `seen`, relative to the directory in which that command runs.
     pub fn of(path: Arg, seen: &FoundCommand) -> Self {
         Self::new(path, &seen.place)
     }
@@ -41,7 +41,8 @@ impl Target {
     }
 }
 
-/// Every path that a text writes, and every word of an unknown program that may be a path out of the directory.
+/// Every path that a text writes. A program that Fairway does not know may also write its working directory and each path in its
+/// words that may lead out of that directory.
 pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
     let target = |write: &Write| Target::new(write.path.clone(), &write.place);
     let mut targets: Vec<Target> = scan.writes.iter().map(target).collect();
@@ -53,7 +54,7 @@ pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
     targets
 }
 
-/// The words of a command that its program is known to write.
+/// The words of a command that are paths which its program is known to write.
 pub(super) fn command_targets(seen: &FoundCommand) -> Vec<Target> {
     let place = working_place(seen);
     let target = |path| Target::new(path, &place);
@@ -131,7 +132,8 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
     found
 }
 
-/// Every word of a text's commands that may be a path, and the values of words such as `of=PATH`.
+/// Every path that a text writes by a redirection or the like, and every argument of its commands, since each may be a path. Of
+/// an argument such as `of=PATH`, the value counts as well.
 pub(super) fn possible_paths(scan: &ShellAnalysis) -> Vec<Target> {
     let mut targets = Vec::new();
     for write in &scan.writes {

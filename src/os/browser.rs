@@ -22,8 +22,8 @@ pub struct Browser<'a> {
 }
 
 impl Browser<'_> {
-    /// Starts the first browser that can be started, without a shell and without a terminal. Returns `false` when there is
-    /// none.
+    /// Opens `url` with the first browser command that can be started: one of `BROWSER`, or without that variable the opener of
+    /// the desktop. It runs without a shell and without a terminal. Returns `false` when none can be started.
     pub fn open(&self, url: &str) -> bool {
         let commands = match self.browser {
             Some(commands) => commands.split(':').filter_map(|command| argv(command, url)).collect(),

@@ -77,7 +77,7 @@ pub struct Bubblewrap {
 }
 
 impl Bubblewrap {
-    /// Finds the program in the `PATH` of `vars` and makes a sandbox with it as a trial.
+    /// Finds `bwrap` in the `PATH` of `vars`, and makes a sandbox with it as a trial.
     pub fn find(vars: &BTreeMap<OsString, OsString>) -> Result<Self, Unavailable> {
         let path = vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let Some(program) = executable::find(PROGRAM, path, Path::new("/")) else {

@@ -121,7 +121,7 @@ pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i
 }
 
 impl Call<'_> {
-    /// Starts the command with pipes for stdin and stdout, as the leader of a process group.
+    /// Starts the command with pipes for stdin and stdout and with this stderr, as the leader of a process group.
     pub(super) fn spawn(&self, stderr: Stdio) -> io::Result<Child> {
         let mut command = command(self.program, self.args);
         if signals::are_ends_deferred() {

@@ -70,7 +70,7 @@ pub(super) fn in_new_session(command: &mut Command, stdin_is_terminal: bool) -> 
     }
 }
 
-/// Starts a program without streams, in `/`. The caller must end it and wait for it.
+/// Starts a program in `/`, with `/dev/null` as its standard streams. The caller must end it and wait for it.
 pub fn spawn_silent(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Child> {
     let mut command = command(program, args);
     command.env_clear().envs(env).current_dir("/");

@@ -19,8 +19,8 @@ use super::{
 /// The PATH that counts when the environment has none.
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The executable file of a program. A `word` with a slash is a path relative to `cwd`; any other is looked up in `path`, or in
-/// [`DEFAULT_PATH`] without one.
+/// The executable file of a program; `None` when there is none. A `word` with a slash is a path relative to `cwd`; any other is
+/// looked up in `path`, or in [`DEFAULT_PATH`] without one.
 pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(cwd.join(word)).filter(|file| is_executable(file));
@@ -52,8 +52,9 @@ pub fn current_executable() -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::NotFound, "the running program's file was replaced; start it again"))
 }
 
-/// Starts this executable again in a session of its own, without streams, in `/`, with this complete environment. `handed`
-/// becomes its stdin, so that it inherits a lock of that file without a gap. The process is not waited for.
+/// Starts this executable again in a session of its own, in `/`, with this complete environment and with `/dev/null` as its
+/// streams. `handed` becomes its stdin instead, so that it inherits a lock of that file without a gap. The process is not waited
+/// for.
 pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed: Option<File>) -> io::Result<()> {
     // A lock that the caller has would otherwise be kept as long as this process lives.
     exec::close_on_exec()?;
@@ -64,7 +65,7 @@ pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed:
 }
 
 /// Starts this executable again without a stdin, and waits for the first line of its output, which means that it is ready.
-/// Returns that line. The inner `Err` holds its stderr instead, or how it ended when it printed no error.
+/// Returns that line. When it ends before that, the inner `Err` holds its stderr, or how it ended when it printed no error.
 pub fn spawn_self_until_ready(
     args: &[OsString],
     env: &BTreeMap<OsString, OsString>,

@@ -65,8 +65,8 @@ extern "C" fn exit_handler(signal: libc::c_int) {
     }
 }
 
-/// Makes this process exit by the plan on a fatal signal, a fault or a timeout. Signals that the parent has blocked are
-/// unblocked.
+/// Makes this process exit with the code and the message of `ending` on a fatal signal, a fault or a timeout. Signals that the
+/// parent has blocked are unblocked.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
     replace(ending);
@@ -123,7 +123,7 @@ pub fn replace(ending: &'static ExitPlan) {
     PLAN.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);
 }
 
-/// Sets a timer that ends this process by SIGALRM after this time. Replaces an earlier deadline.
+/// Sets a timer that sends SIGALRM to this process after this time. Replaces an earlier deadline.
 #[expect(unsafe_code, reason = "setitimer has no safe form in the crates used here")]
 pub fn set_deadline(limit: Duration) -> io::Result<()> {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };

@@ -49,7 +49,7 @@ impl FileWatch {
     }
 
     /// Sleeps until a watched path has changed, a process of `ends` (pidfds) has ended, the reader of `stream` is gone, or the
-    /// limit is over (`None`: no limit). It may also return without any of these.
+    /// limit is over (`None`: no limit). It may also return without any of these, so the caller must check its condition.
     pub fn wait(&self, limit: Option<Duration>, ends: &[BorrowedFd<'_>], stream: Option<BorrowedFd<'_>>) {
         let limit = match &self.inotify {
             Some(_) => limit,
@@ -64,12 +64,14 @@ impl FileWatch {
         self.drain();
     }
 
-    /// A descriptor that becomes readable when a watched path changes; `None` when inotify has no watches left.
+    /// A descriptor that becomes readable when a watched path changes. `None` when inotify could not watch a path; [`Self::wait`]
+    /// then returns at short intervals.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 
-    /// Discards the recorded changes: one check of the condition answers them all. Returns whether there were any.
+    /// Discards the recorded changes, so that the caller checks its condition once for all of them. Returns whether there were
+    /// any.
     pub fn drain(&self) -> bool {
         let mut has_news = false;
         while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))

@@ -30,7 +30,8 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     private_subdir(path)
 }
 
-/// Like [`private_dir`], but the parent directory must exist: nothing is created at its old path after it was moved.
+/// Like [`private_dir`], but the parent directory must exist, so that nothing is created at the old path of a directory that was
+/// moved.
 pub fn private_subdir(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -52,7 +53,8 @@ pub fn private_subdir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file of mode 0600 for reading and writing, and creates it when it is missing. Does not follow a link.
+/// Opens a file of mode 0600 for reading and writing, and creates it when it is missing. An existing file gets that mode. Does
+/// not follow a link.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -112,7 +114,7 @@ fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> i
     })
 }
 
-/// Removes the drafts of a file that were left by processes that were killed while they wrote it.
+/// Removes the temporary files that [`write_atomic`] left beside this path in processes that were killed while they wrote.
 pub fn remove_drafts(path: &Path) {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return;

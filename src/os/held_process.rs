@@ -58,7 +58,8 @@ pub enum ReleaseState {
     Pending,
 }
 
-/// Starts a held process for `program` in its own session. It inherits no descriptor but its streams.
+/// Starts a process in a session of its own that waits for [`HeldProcess::release`] before it runs `program`. Besides its
+/// standard streams it inherits only its end of the socket for the release.
 #[expect(unsafe_code, reason = "a descriptor can only be handed on between fork and exec")]
 pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
     if program.argv.is_empty() {
@@ -92,7 +93,7 @@ impl HeldProcess {
         &self.key
     }
 
-    /// Lets the process run the program. Does not wait for that: see [`Self::poll_state`].
+    /// Lets the process run the program, and returns at once: [`Self::poll_state`] tells whether it has started.
     pub fn release(&mut self) -> io::Result<()> {
         self.control.write_all(&[RELEASE_BYTE])
     }
@@ -120,8 +121,8 @@ impl AsFd for HeldProcess {
 /// The exit code of a held process that was not released or could not run its program; its parent knows the reason.
 const EXIT_NOT_RUN: u8 = 127;
 
-/// When this process was started as a held process, waits for the release and becomes the program. Returns an exit code only
-/// when it was not released or the program cannot be run. `None` when this is not a held process.
+/// When this process was started by [`spawn_held`], waits for the release and becomes the program. Returns an exit code only when
+/// it was not released or the program cannot be run. `None` in any other process.
 pub fn main_if_held() -> Option<u8> {
     let mut words = std::env::args_os();
     if words.next().as_deref() != Some(OsStr::new(HELD_ARGV0)) {

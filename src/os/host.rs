@@ -32,7 +32,8 @@ pub struct HostIdentity {
 }
 
 impl HostIdentity {
-    /// Whether a row with this host belongs to the local host. A row without an id, of an earlier version, matches by name.
+    /// Whether a row of the store that names this host belongs to the local host. A row without an id, which an earlier version
+    /// wrote, is compared by name.
     pub fn owns(&self, host: &str, host_id: Option<&str>) -> bool {
         match host_id {
             Some(id) => self.id.as_deref() == Some(id),
@@ -52,19 +53,20 @@ pub fn name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
 }
 
-/// Sets Fairway's state directory, where an id is kept that is not the machine's. Only the first call counts.
+/// Sets Fairway's state directory. It holds the host id that Fairway makes for a machine without one, or instead of the
+/// machine's. Only the first call counts.
 pub fn set_state_dir(dir: &Path) {
     let _ = STATE_DIR.set(dir.to_owned());
 }
 
-/// The local host, as known to this process. Creates no id for a machine that has none.
+/// The local host, with the id that this process has already read, if any. A machine without an id does not get one.
 pub fn identity() -> HostIdentity {
     let known = MACHINE.read().unwrap_or_else(PoisonError::into_inner).clone();
     identity_of(known.or_else(|| remember(current_id(Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path)))))
 }
 
-/// The local host, for a row that is written. A machine without an id gets one, in the state directory. Unlike [`identity`],
-/// this sees an id that was renewed since the process began.
+/// The local host, for a row that is about to be written. A machine without an id gets one, in the state directory. Unlike
+/// [`identity`], this sees an id that was renewed since the process began.
 pub fn identity_to_record() -> HostIdentity {
     let (machine, dir) = (Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path));
     let found = current_id(machine, dir).or_else(|| {
@@ -75,8 +77,8 @@ pub fn identity_to_record() -> HostIdentity {
     identity_of(remember(found))
 }
 
-/// Gives the local host a new random id, which is used instead of the machine's from now on. Returns the identity before and
-/// the new one.
+/// Gives the local host a new random id, which is used instead of the machine's from now on. Returns the old and the new
+/// identity.
 pub fn renew_identity() -> io::Result<(HostIdentity, HostIdentity)> {
     let no_home = || io::Error::new(io::ErrorKind::NotFound, "there is no home directory to keep it in");
     let dir = STATE_DIR.get().ok_or_else(no_home)?;

@@ -49,7 +49,8 @@ impl FileLock {
         Ok(locked.map(|()| Self { file }))
     }
 
-    /// Calls `start`. Programs that it starts inherit the lock, which is then held until the last of them has ended.
+    /// Calls `start`. Programs that it starts inherit the lock, which then stays taken until the last of them has ended and this
+    /// value is dropped.
     pub fn shared_with_children<T>(&self, start: impl FnOnce() -> T) -> io::Result<T> {
         fcntl(&self.file, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let result = start();
@@ -88,21 +89,22 @@ pub struct SharedLock {
 }
 
 impl SharedLock {
-    /// Takes the shared lock. Fails while a process is in [`Self::wait_until_free`].
+    /// Takes the shared lock without waiting. Fails in the short moment in which [`Self::wait_until_free`] of another process has
+    /// the file locked exclusively.
     pub fn acquire(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK)?))?;
         Ok(Self { _file: file })
     }
 
-    /// Like [`Self::acquire`], but waits instead of failing while a process is in [`Self::wait_until_free`].
+    /// Like [`Self::acquire`], but waits in that moment instead of failing.
     pub fn acquire_waiting(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_RDLCK)?;
         Ok(Self { _file: file })
     }
 
-    /// Blocks until no process has the shared lock. Keeps no lock itself.
+    /// Blocks until no process has the shared lock. The caller does not get a lock.
     pub fn wait_until_free(path: &Path) -> io::Result<()> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_WRLCK)?;

@@ -30,7 +30,7 @@ pub struct NamedListener {
 }
 
 impl NamedListener {
-    /// Becomes the listener of this name and supersedes the current one.
+    /// Becomes the listener of this name and wakes the one that it replaces.
     pub fn bind_replacing(dir: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(dir)?;
         let _turn = lock_dir(dir)?;
@@ -50,7 +50,8 @@ impl NamedListener {
         Ok(Self { socket, dir: dir.to_owned(), name: name.to_owned(), file })
     }
 
-    /// Whether another listener has taken this name. The descriptor becomes readable then, and stays so.
+    /// Whether another listener has taken this name, or the socket file was removed. The descriptor becomes readable when a
+    /// listener takes the name, and stays so.
     pub fn is_superseded(&self) -> bool {
         !self.owns_name()
     }

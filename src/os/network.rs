@@ -5,8 +5,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
-/// The address from which this machine sends packets to other networks, of the same family as `family`; `None` without a route.
-/// No packet is sent.
+/// The IP address, of the same family as `family`, from which this machine sends packets to other networks. `None` without a
+/// route to them, or when the address is a loopback one. No packet is sent.
 pub fn outgoing_ip(family: IpAddr) -> Option<IpAddr> {
     // Addresses for documentation: they belong to no machine.
     let (any, other): (IpAddr, IpAddr) = match family {

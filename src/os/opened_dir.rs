@@ -138,7 +138,7 @@ impl BeneathDir {
         make().inspect_err(|_| self.remove(&draft))
     }
 
-    /// Device and inode of the entry of this name; links are not followed.
+    /// Device and inode of the entry of this name; `None` when there is none. Links are not followed.
     pub fn identity(&self, name: &OsStr) -> Option<(u64, u64)> {
         let found = fstatat(&self.dir, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
         Some((found.st_dev, found.st_ino))

@@ -52,10 +52,10 @@ pub struct Arrived {
 }
 
 impl PipedChild {
-    /// Starts a program with this text on its stdin, which must fit into a pipe: 64 KiB.
+    /// Starts a program in a process group of its own, with this text on its stdin. The text must fit into a pipe: 64 KiB.
     ///
     /// # Errors
-    /// When it cannot be started, or the text is too long.
+    /// When the program cannot be started, or the text is too long.
     pub fn spawn(
         program: &Path,
         args: &[OsString],
@@ -108,7 +108,7 @@ impl PipedChild {
         }
     }
 
-    /// Kills the child and its process group, and waits for its end.
+    /// Kills the child and its process group, and waits for its end. Does nothing when the child has already ended.
     pub fn kill(mut self) {
         // It is not reaped yet, so that its number is not given to another process.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {

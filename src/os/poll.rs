@@ -17,7 +17,7 @@ pub fn poll(watched: &mut [PollFd<'_>], limit: Option<Duration>) -> io::Result<(
 }
 
 /// Waits until one of these descriptors is readable or closed, or the limit is over (`None`: no limit). Returns for each
-/// descriptor whether it is readable or closed. A signal ends the wait early.
+/// descriptor whether it is readable or closed. A signal ends the wait early; then all are `false`.
 pub fn wait_readable(these: &[BorrowedFd<'_>], limit: Option<Duration>) -> Vec<bool> {
     let mut polled: Vec<PollFd<'_>> = these.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
     match nix::poll::poll(&mut polled, poll_timeout(limit)) {

@@ -179,16 +179,16 @@ fn environ_range(stat: &str) -> EnvironRange {
     }
 }
 
-/// The value of an environment variable with which a process was started. `None` when the process has no such variable, and
-/// when its environment cannot be read.
+/// The value of an environment variable with which a process was started. `None` when the process has no such variable, its
+/// environment cannot be read, or the value is not UTF-8.
 pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
     let environment = environ(pid).ok()?;
     let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     String::from_utf8(environment.split(|byte| *byte == 0).find_map(value)?).ok()
 }
 
-/// Whether a process was started with one of these environment variables, not empty. `None` when its environment cannot be
-/// read.
+/// Whether a process was started with one of these environment variables set to a value that is not empty. `None` when its
+/// environment cannot be read.
 pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
     let environment = environ(pid).ok()?;
     let is_named = |entry: &[u8]| {
@@ -276,7 +276,7 @@ impl ProcessKey {
         }
     }
 
-    /// Sends a signal to this process; `false` when it is gone.
+    /// Sends a signal to this process. Returns `false`, and sends nothing, when the process is gone or its state is unknown.
     pub fn signal(&self, signal: Signal) -> io::Result<bool> {
         // The pidfd pins the process; its identity is checked after that, so no other process gets the signal.
         let Some(descriptor) = pidfd(self.pid)? else { return Ok(false) };
@@ -288,7 +288,8 @@ impl ProcessKey {
 }
 
 impl ProcessKey {
-    /// Sends a signal to the process group that this process leads; `false` when it is gone or leads none.
+    /// Sends a signal to the process group that this process leads. Returns `false`, and sends nothing, when the process is gone,
+    /// leads no group, or its state is unknown.
     pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
         // As long as the process exists, its number is not reused.
         if self.status() != ProcessStatus::Alive {

@@ -18,9 +18,10 @@ use super::{
 /// How long a killed process may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The process `root` and all its descendants, parents first. A descendant is also found when it left the session or the group
-/// while its parents live. With `mark` (`NAME=value`), a process whose environment has another value of that name is left out
-/// with its descendants: it belongs to another session or job. This process itself is left out.
+/// The process `root` and all its descendants, parents first. Descendants are found by their parents, whatever session or group
+/// they are in; members of the session of `root` are found also when their parents have ended. With `mark` (`NAME=value`), a
+/// process whose environment has another value of that name is left out with its descendants: it belongs to another session or
+/// job. This process itself is left out.
 pub fn subtree(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
@@ -59,8 +60,8 @@ fn environ(pid: i32) -> Vec<u8> {
     process::environ(pid).unwrap_or_default()
 }
 
-/// All processes of this user whose initial environment contains this entry (`NAME=value`). Finds processes that got another
-/// parent, but not those that were started with a cleared environment.
+/// All processes of this user whose initial environment contains this entry (`NAME=value`). Finds processes whose parents have
+/// ended, but not those that were started with a cleared environment.
 pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let is_marked = |one: &&ProcStat| environ(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());

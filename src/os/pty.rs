@@ -39,8 +39,8 @@ pub struct Pty {
     controller: File,
 }
 
-/// Starts a program in its own session, with a new controlling terminal of this size. With `like`, the terminal gets these
-/// settings.
+/// Starts a program in a session of its own, with a new controlling terminal of this size, which gets the settings `like` if
+/// there are any.
 pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
     let mut command = program.command()?;
     let (ours, end) = open_pair(size, like)?;
@@ -121,8 +121,8 @@ pub struct OffscreenResult {
     pub output: Vec<u8>,
 }
 
-/// Runs a program in a terminal that is not shown, until it ends, for at most `limit`. For multiplexers and the like, which
-/// take their size from the first terminal.
+/// Runs a program in a terminal that is not shown, until it ends or has run for `limit`. At the limit it is killed, and the
+/// result has no exit code. This is for terminal multiplexers and the like, which take their size from the first terminal.
 pub fn run_offscreen(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<OffscreenResult> {
     let deadline = Instant::now() + limit;
     let (mut pty, running) = spawn(program, size, None)?;

@@ -69,8 +69,8 @@ impl RequestSocket {
         std::iter::once(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)).chain(callers)
     }
 
-    /// Accepts connections and reads requests. A request that `decode` refuses, or that is too large, gets the reply `invalid`,
-    /// and its connection is closed. Does not block.
+    /// Accepts connections, and returns the requests that have arrived and the connections that were closed. A request that
+    /// `decode` refuses, or that is too large, gets the reply `invalid`, and its connection is closed. Does not block.
     pub fn poll<T>(&mut self, decode: impl Fn(&[u8]) -> Option<T>, invalid: &[u8]) -> Vec<Incoming<T>> {
         while let Ok((stream, _)) = self.listener.accept() {
             if self.connections.len() >= MAX_CONNECTIONS

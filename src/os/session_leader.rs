@@ -59,8 +59,9 @@ extern "C" fn forward_sighup(_: libc::c_int) {
     }
 }
 
-/// Makes this process survive the signals that would end it, so that it ends only after its program. SIGHUP is forwarded to the
-/// program. Handlers are used, because child processes inherit ignored signals but not handlers. SIGCHLD interrupts a wait.
+/// Makes this process survive the signals that would end it, so that it ends only after the program that it runs. SIGHUP is
+/// forwarded to that program. Signals are caught and not ignored, because child processes inherit ignored signals but not
+/// handlers. SIGCHLD gets a handler too, so that it interrupts a wait.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn ignore_termination() -> io::Result<()> {
     let action = SigAction::new(SigHandler::Handler(no_op_handler), SaFlags::empty(), SigSet::empty());
@@ -92,8 +93,8 @@ pub struct Running {
     output: Option<File>,
 }
 
-/// Starts a program on this process's streams. With `input` the program reads from that file instead, in a process group of its
-/// own, and its output goes to [`Running::wait`].
+/// Starts a program that uses the standard streams of this process. With `input`, the program runs in a process group of its own
+/// and reads that file as its stdin, and [`Running::wait`] passes on what it prints.
 pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
     let mut command = program.command()?;
     let mut output = None;
@@ -113,7 +114,7 @@ pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> 
 }
 
 impl Running {
-    /// Takes over a child of this process whose output this value does not read.
+    /// Makes a [`Running`] for a child of this process. It does not read the output of the child.
     pub(super) fn from_child(child: &Child) -> io::Result<Self> {
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the program cannot be watched"))?;
@@ -130,8 +131,8 @@ impl Running {
         ProcessKey::of(self.pid)
     }
 
-    /// Waits until the program has ended, forwards its output and reaps orphans. Returns the exit code (128 plus the signal
-    /// number after a signal). Output that other processes print later is not waited for.
+    /// Waits until the program has ended, passes its output to `see` and reaps orphans. Returns the exit code (128 plus the
+    /// signal number after a signal). Output that other processes print later is not waited for.
     pub fn wait(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
         loop {
             if let Some(code) = self.wait_with_timeout(None, &mut see)? {
@@ -140,7 +141,7 @@ impl Running {
         }
     }
 
-    /// Like [`wait`](Self::wait) with a limit; `None` when the program is still running.
+    /// Like [`wait`](Self::wait), but returns `None` when the program is still running at the limit.
     pub fn wait_with_timeout(
         &mut self,
         limit: Option<Duration>,
@@ -168,7 +169,8 @@ impl Running {
         read_available(&mut self.output, MAX_READ_BYTES, see);
     }
 
-    /// Reaps all exited children; returns the program's exit code once it is among them.
+    /// Reaps exited children until the program is among them, and then returns its exit code. `None` when none of them is the
+    /// program. Does not block.
     pub fn reap(&self) -> io::Result<Option<i32>> {
         loop {
             let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

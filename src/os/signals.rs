@@ -44,7 +44,7 @@ extern "C" fn write_signal(signal: libc::c_int) {
 }
 
 impl SignalPipe {
-    /// Catches these signals from now on, for [`Self::next`].
+    /// Catches these signals from now on, so that [`Self::next`] returns them.
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
     pub fn install(signals: &[Signal]) -> io::Result<Self> {
         let (read, write) = io::pipe()?;

@@ -11,7 +11,7 @@ use nix::{
     sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios},
 };
 
-/// The columns of the terminal at stdout; `None` when stdout is not a terminal.
+/// The columns of the terminal at stdout; `None` when stdout is not a terminal or has no size.
 pub fn width() -> Option<u16> {
     size().map(|(_, columns)| columns)
 }

@@ -65,7 +65,7 @@ pub(super) enum Stdin {
 }
 
 impl Stdin {
-    /// The steps that the budget counts for a copy of it.
+    /// The steps that the budget counts for a copy of this input.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Text(text) => 1 + text.len() / 1_024,
@@ -232,8 +232,9 @@ impl ShellAnalysis {
         may
     }
 
-    /// Whether `what` was already analyzed in the same directory, with the same variables and options. Only for analyses that
-    /// leave the state of the current shell unchanged.
+    /// Whether `what` was already analyzed in this directory, with these variables and options; if not, it is recorded. `false`
+    /// also when the budget is spent or the directory stack is in use. Only for an analysis that leaves the state of the current
+    /// shell unchanged.
     pub(super) fn is_seen_before(&mut self, what: impl Hash) -> bool {
         if !self.place_stack.is_empty() || !self.spend(self.place.size() / 8) {
             return false;
@@ -428,7 +429,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// Analyzes the substitutions in a text that the shell expands later, such as a prompt or a subscript.
+    /// Analyzes the substitutions in a text that the shell expands later, such as a subscript or the value of `PS1`.
     pub(super) fn analyze_deferred(&mut self, arg: &Arg) {
         if let Some(text) = arg.text().filter(|text| text.contains("$(") || text.contains('`')) {
             self.analyze_substitutions(text, &["$(", "`"]);

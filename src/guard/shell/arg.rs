@@ -46,7 +46,7 @@ impl Arg {
         Self::Unknown { head: head.to_owned(), tail: String::new(), form: Expansion::One, words: None }
     }
 
-    /// Words each of which is one of `words`, where a `*` stands for any characters but a slash.
+    /// One or more words, as `form` says, each of which is one of `words`. A `*` in them stands for any characters but a slash.
     pub fn one_of(words: Vec<String>, form: Expansion) -> Self {
         match words.as_slice() {
             [word] if form == Expansion::One && !word.contains('*') => Self::Known(word.clone()),
@@ -54,7 +54,7 @@ impl Arg {
         }
     }
 
-    /// Every word that it may become; `None` when that is not known.
+    /// Every word that this argument may become; `None` when that is not known.
     pub fn candidates(&self) -> Option<Vec<String>> {
         match self {
             Self::Known(text) => Some(vec![text.clone()]),
@@ -87,7 +87,7 @@ impl Arg {
         }
     }
 
-    /// The word; `None` when only the shell can tell it.
+    /// The text of the word; `None` when it has an expansion, whose value only the shell knows.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
@@ -95,7 +95,7 @@ impl Arg {
         }
     }
 
-    /// The part at its beginning that is certain: the whole word when it is known.
+    /// The beginning of the word, as far as it is certain: the whole word when it is known.
     pub fn head(&self) -> &str {
         match self {
             Self::Known(text) => text,
@@ -103,17 +103,17 @@ impl Arg {
         }
     }
 
-    /// Whether it may become several words or none.
+    /// Whether this argument may become several words or none.
     pub const fn may_split(&self) -> bool {
         matches!(self, Self::Unknown { form: Expansion::Any, .. })
     }
 
-    /// Whether it is exactly one word, known or not.
+    /// Whether this argument is exactly one word, known or not.
     pub const fn is_single_word(&self) -> bool {
         matches!(self, Self::Known(_) | Self::Unknown { form: Expansion::One, .. })
     }
 
-    /// Whether it may become an option, or several words with an option among them.
+    /// Whether this argument may become an option, or several words with an option among them.
     pub fn may_be_option(&self) -> bool {
         match self {
             Self::Known(text) => text.starts_with(['-', '+']),
@@ -123,7 +123,8 @@ impl Arg {
         }
     }
 
-    /// The name of the program that it starts as the first word of a command; `None` when it cannot be determined.
+    /// The name of the program that this word starts when it is the first word of a command, in the form of [`plain_name`].
+    /// `None` when it cannot be determined.
     pub fn program(&self) -> Option<String> {
         let word = match self {
             // `=git` is where one shell finds git.
@@ -154,7 +155,8 @@ impl Arg {
     }
 }
 
-/// A program's name in the form in which it is compared: in lower case, without `.exe` and the like, and without `@VERSION`.
+/// A program's name in the form in which names are compared: in lower case, without `.exe`, `.cmd`, `.bat` or `-cli.js` at its
+/// end, and without `@VERSION`. `R` and `Rscript` stay as they are.
 pub(in crate::guard) fn plain_name(name: &str) -> String {
     // Two languages, of which the other is something else.
     if matches!(name, "R" | "Rscript") {

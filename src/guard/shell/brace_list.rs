@@ -2,8 +2,9 @@
 
 use super::word_builder::MAX_WORDS;
 
-/// The words of a brace list and its length in characters. `rest` begins behind the opening brace. `None` when the list is not
-/// closed, is too long, or contains a quote or an expansion.
+/// The words of a brace list, and the length of the list in characters. `rest` begins behind the opening brace. The last word is
+/// the list as it is written, for shells that have no brace lists. `None` when the list is not closed, is too long, or contains a
+/// quote or an expansion.
 pub(super) fn brace_words(rest: &[char]) -> Option<(Vec<String>, usize)> {
     let is_plain = |character: char| {
         character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | ',')

@@ -34,8 +34,9 @@ pub(super) fn changes_files(name: &str, argv: &[Arg]) -> bool {
 }
 
 impl ShellAnalysis {
-    /// The first program of the text that may run a file of its directory without naming it: tests, tasks, build scripts,
-    /// settings. An unknown program counts as one.
+    /// The first program of the text that may run files which the text does not name, such as tests or build scripts in its
+    /// directory. A program that Fairway does not know counts as one. When there is none but the text runs a file, the result is
+    /// `a later command`, otherwise `None`.
     pub(super) fn find_runner(&self) -> Option<String> {
         let sure = self.commands.iter().filter(|seen| seen.is_sure);
         let runner = sure.filter_map(|seen| Some((seen.argv.first()?.program()?, &seen.argv))).find(|(name, argv)| {

@@ -55,8 +55,8 @@ const EXECUTED_SETTING_SUFFIXES: &[&str] = &[
     ".proxy",
 ];
 
-/// The index of git's subcommand in `argv`, and whether the options before it are known. The index is out of bounds when there
-/// is none.
+/// The index of git's subcommand in `argv`, and whether the options before it are known. When one of them is an expansion, its
+/// index is returned instead, with `false`. The index is out of bounds when there is no subcommand.
 pub(in crate::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
     let (mut place, mut is_known) = (1, true);
     while let Some(arg) = argv.get(place) {
@@ -89,7 +89,8 @@ fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
     cluster.split_once(option.strip_prefix('-')?)
 }
 
-/// Whether these words of `git config` set a program that git runs, or a file in which git finds such settings.
+/// Whether these words of `git config` set a program that git runs, or a file in which git finds such settings. `true` also when
+/// the name of the setting is an expansion.
 pub(super) fn sets_program(words: &[Arg]) -> bool {
     let plain = config_words(words);
     let [key, value, ..] = plain.as_slice() else { return false };

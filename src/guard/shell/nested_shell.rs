@@ -170,7 +170,8 @@ impl ShellAnalysis {
         self.wrapper_depth -= 1;
     }
 
-    /// Analyzes a shell text that another program runs. The text is unresolved when `arg` is an expansion.
+    /// Analyzes a shell text that another program runs; nothing when there is no `arg`. When `arg` is an expansion, the whole
+    /// text is unresolved.
     pub(super) fn analyze_nested_arg(&mut self, arg: Option<&Arg>) {
         match arg {
             None => {}
@@ -232,7 +233,8 @@ impl ShellAnalysis {
         }
     }
 
-    /// Analyzes a builtin command of the shell. Returns `false` when the shell has none of this name.
+    /// Analyzes a builtin command of the shell. Returns `false` when `name` is no builtin, or this call of it has nothing to
+    /// analyze.
     pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Why the characters of a text make it unresolved: control characters other than newline and tab, or invisible ones. `None`
-/// when it has none.
+/// Why a text is unresolved because of its characters: it has control characters other than newline and tab, or invisible ones.
+/// `None` when it has none of them.
 pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
     let is_control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     let is_hidden = |character: char| {

@@ -52,12 +52,12 @@ impl Variables {
         };
     }
 
-    /// The number of the last change. Equal numbers mean equal values.
+    /// The number of the last change. While it is unchanged, all values are too.
     pub(super) fn version(&self) -> usize {
         self.version
     }
 
-    /// The number of variables with a known value. A change may copy all of them, so it is the cost of one.
+    /// The number of variables with a known value. It is also the cost of a change, because that may copy all of them.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }

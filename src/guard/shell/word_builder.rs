@@ -78,7 +78,7 @@ impl WordBuilder {
         }
     }
 
-    /// The total length in bytes of the words that it may become: the cost of a copy.
+    /// The total length in bytes of the words that this word may become, which is the cost of a copy.
     pub(super) fn size(&self) -> usize {
         self.words.iter().flatten().map(String::len).sum()
     }

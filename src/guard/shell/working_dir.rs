@@ -26,7 +26,7 @@ impl Place {
         Self { is_lost: true, ..Self::default() }
     }
 
-    /// The steps that the budget counts for a copy of it.
+    /// The steps that the budget counts for a copy of this value.
     pub fn size(&self) -> usize {
         1 + self.ways.iter().map(|way| 1 + way.len()).sum::<usize>()
     }

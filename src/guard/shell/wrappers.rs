@@ -194,8 +194,8 @@ fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
 }
 
 impl ShellAnalysis {
-    /// Analyzes the command behind a wrapper's own options. Where it is unclear which word begins the command, later words
-    /// count too.
+    /// Analyzes the command that a wrapper runs, which begins behind the wrapper's own options. Where an unknown option may have
+    /// taken the first word of the command, a shell among the next words counts as a command too.
     pub(super) fn analyze_wrapped(&mut self, wrapper: &Wrapper, name: &str, argv: &[Arg], stdin: &Stdin) {
         let group = wrapper.names;
         let is_vague = group.contains(&FIRST_VAGUE_WRAPPER) && group.len() > 4;

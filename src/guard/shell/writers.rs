@@ -54,13 +54,13 @@ const fn with_options(names: &'static [&'static str], options: &'static [&'stati
 }
 
 impl Writer {
-    /// Whether it describes a call of the program `name` with these arguments.
+    /// Whether this entry describes a call of the program `name` with the words `argv`, the first of which is the program.
     pub fn is(&self, name: &str, argv: &[Arg]) -> bool {
         let is_verb = || argv.iter().skip(1).take(3).filter_map(Arg::text).any(|word| self.verbs.contains(&word));
         self.names.contains(&name) && (self.verbs.is_empty() || is_verb())
     }
 
-    /// Whether its arguments name everything that it writes.
+    /// Whether the arguments of such a call name everything that the program writes.
     pub fn is_all(&self) -> bool {
         self.words != WrittenWords::None || !self.letters.is_empty()
     }

@@ -12,7 +12,7 @@ use super::{
 };
 
 impl ShellAnalysis {
-    /// Notes the files that a command writes, and those that it runs as its program, such as a `Makefile`.
+    /// Notes the files that a command writes, and those that it runs by convention, such as a `Makefile`.
     pub(super) fn note_written_files(&mut self, name: &str, argv: &[Arg]) {
         let words = || argv.iter().skip(1).filter(|word| !word.head().starts_with('-'));
         self.files.changes += usize::from(!self.is_tentative && changes_files(name, argv));

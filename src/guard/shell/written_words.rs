@@ -49,7 +49,8 @@ pub(in crate::guard) fn is_git_read(command: &str) -> bool {
     GIT_READ_COMMANDS.contains(&command)
 }
 
-/// Whether a git command may change the repository: it is neither a reading command nor one that only lists.
+/// Whether a git command may change the repository: it is neither a reading command nor one that only lists. `true` also when the
+/// subcommand is missing or an expansion.
 pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
     let (at, _) = git::command_at(argv);
     let Some(command) = argv.get(at).and_then(Arg::text) else { return true };
@@ -63,7 +64,7 @@ pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
     }
 }
 
-/// The arguments that name a path which the command writes. Empty for an unknown program.
+/// The arguments that name a path which the command writes. Empty for a program that Fairway does not know.
 pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
     let Some(name) = argv.first().and_then(Arg::program) else { return Vec::new() };
     let name = same_commands::program(&name);
@@ -336,7 +337,8 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// The paths that a container command may write: mounts that are not read-only, the target of `cp`, and output files.
+    /// The paths out of the current directory that a container command may write: mounts that are not read-only, the target of
+    /// `cp`, and output files.
     pub(in crate::guard) fn of_mounts(&self) -> Vec<Arg> {
         let mut found = Vec::new();
         for mount in self.behind(&["-v", "--volume", "--mount"]) {

@@ -95,8 +95,8 @@ pub(super) fn arguments<'a>(from: &'a str, to: &'a str) -> [&'a str; 15] {
     ]
 }
 
-/// Reads the output of [`arguments`]: the state of each file, then the number of its changed lines, then the patch in the same
-/// order. `None` when the output has another form.
+/// Reads the output of a `git` call with [`arguments`]: the state of each file, then the number of its changed lines, then the
+/// patch in the same order. `None` when the output has another form.
 pub(super) fn parse(output: &[u8]) -> Option<Vec<ChangedPath>> {
     let mut rest = output;
     let mut files: Vec<ChangedPath> = Vec::new();
@@ -186,8 +186,8 @@ fn range(line: &[u8]) -> Option<(u64, u64)> {
 }
 
 impl Git<'_> {
-    /// The text of line number `line`, from 1, of a file in a commit. `None` when the commit has no such file or the file no
-    /// such line. Bytes that are not UTF-8 are replaced.
+    /// The text of line number `line`, from 1, of a file in a commit. `None` when the file has no such line, and when git finds
+    /// no such file. Bytes that are not UTF-8 are replaced.
     pub fn line_at(&self, commit: &str, path: &str, line: u64) -> Result<Option<String>, GitError> {
         let done = self.run(&["cat-file", "blob", &format!("{commit}:{path}")], TIMEOUT)?;
         if done.exit != ExitReason::Code(0) {
@@ -198,8 +198,8 @@ impl Git<'_> {
         Ok(text.lines().nth(place).map(str::to_owned))
     }
 
-    /// The path and number in commit `to` of a line in commit `from`, also when the file was renamed. `None` when the line was
-    /// changed or removed, and in a changed binary file.
+    /// Returns where a line of commit `from` is in commit `to`: its path, which differs when the file was renamed, and its
+    /// number. `None` when the line was changed or removed, and in a binary file that was changed.
     pub fn follow_line(
         &self,
         (from, path, line): (&str, &str, u64),

@@ -96,8 +96,8 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Git in this directory, with these environment variables. Those that would select another repository than that of the
-    /// directory are ignored.
+    /// Git in this directory, with these environment variables. Variables that would make git use another repository than that of
+    /// the directory are ignored.
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
         Self { vars, dir: directory, more_vars: &[], is_exact: false }
     }

@@ -21,7 +21,8 @@ impl Git<'_> {
         self.commit("HEAD")
     }
 
-    /// The full id of HEAD's commit and the branch that is checked out, which is `None` for a detached HEAD.
+    /// The full id of HEAD's commit and the branch that is checked out, which is `None` for a detached HEAD. `None` for both
+    /// without a commit, and when git fails.
     pub fn head_and_branch(&self) -> Option<(String, Option<String>)> {
         let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--abbrev-ref", "HEAD"])?;
         let (commit, branch) = answer.trim_end().split_once('\n').filter(|_| success)?;
@@ -63,13 +64,13 @@ impl Git<'_> {
         Some(self.changes().ok()?.is_empty())
     }
 
-    /// The full id of HEAD's commit; `None` when the worktree is not clean.
+    /// The full id of HEAD's commit; `None` when the worktree is not clean, without a commit, and when git fails.
     pub fn clean_head(&self) -> Option<String> {
         let head = self.head()?;
         (self.is_clean() == Some(true)).then_some(head)
     }
 
-    /// Whether `base` is an ancestor of `commit`, or the same commit; `None` when git does not know one of them.
+    /// Whether `base` is an ancestor of `commit`, or the same commit; `None` when git does not know one of them or fails.
     pub fn is_ancestor(&self, base: &str, commit: &str) -> Option<bool> {
         // Two dots would name a range. No commit, branch or tag has them.
         if [base, commit].iter().any(|name| name.contains("..")) {
@@ -82,8 +83,8 @@ impl Git<'_> {
         success.then_some(answer.trim().is_empty())
     }
 
-    /// The commit that a branch or `HEAD` was at, by its reflog. `at` is in seconds since 1970, and an entry of that very
-    /// second counts.
+    /// The commit at which a branch or `HEAD` was at a time, by its reflog. `at` is in seconds since 1970, and an entry of that
+    /// very second counts.
     pub fn commit_at(&self, reference: &str, at: i64) -> Result<EarlierCommit, GitError> {
         let args = ["log", "--walk-reflogs", "--format=%H %gd", "--date=unix", "--end-of-options", reference, "--"];
         let text = self.run_checked("log --walk-reflogs", &args, QUERY_TIMEOUT)?;

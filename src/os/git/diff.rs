@@ -57,7 +57,8 @@ pub struct WorktreeDiff<'a> {
 }
 
 impl<'a> WorktreeDiff<'a> {
-    /// Prepares the comparison of the worktree whose top is `git`'s working directory. Temporary files go below `temp`.
+    /// Prepares comparisons of the worktree at `git`'s working directory, which must be the top of the worktree. Temporary files
+    /// go below `temp`.
     pub fn open(git: Git<'a>, temp: &Path) -> Result<Self, GitError> {
         let scratch = Scratch::create(&git, temp)?.with_index_of(&git)?;
         add_new_files(&git.with_scratch(&scratch))?;
@@ -79,8 +80,8 @@ impl<'a> WorktreeDiff<'a> {
         parse(&String::from_utf8_lossy(&done.stdout)).ok_or_else(|| unknown_form("diff"))
     }
 
-    /// Prints the difference from `commit` to the terminal, through git's pager. `color` forces colors on or off; `None` leaves
-    /// them to git.
+    /// Prints the difference from `commit` to the worktree on the terminal, through git's pager. `color` forces colors on or off;
+    /// `None` leaves them to git.
     pub fn show(&self, commit: &str, format: DiffFormat, color: Option<bool>) -> Result<(), GitError> {
         let pipe = nix::libc::SIGPIPE;
         let git = self.git.with_scratch(&self.scratch);
@@ -92,10 +93,10 @@ impl<'a> WorktreeDiff<'a> {
         }
     }
 
-    /// The difference from `commit` as git prints it when stdout is a pipe.
+    /// The difference from `commit` to the worktree, as git prints it when stdout is a pipe.
     ///
     /// # Errors
-    /// When git fails, or prints more than is kept.
+    /// When git fails, or prints more than `MAX_WHOLE_OUTPUT`.
     pub fn text(&self, commit: &str, format: DiffFormat, color: Option<bool>) -> Result<Vec<u8>, GitError> {
         let done =
             self.git.with_scratch(&self.scratch).run_on_files(&arguments(commit, format, color), DIFF_TIMEOUT)?;

@@ -35,8 +35,8 @@ const IRRELEVANT: [&str; 9] = [
 ];
 
 impl RepositoryFacts {
-    /// Like [`Self::read`], but takes the facts from the file `cache`, without calling git, as long as no file has changed that
-    /// git reads them from.
+    /// Like [`Self::read`], but takes the facts from the file `cache`, without calling git, while all files are unchanged from
+    /// which git reads them. Otherwise reads the facts and writes them to `cache`.
     ///
     /// # Errors
     /// When git fails or is too old.
@@ -189,7 +189,7 @@ fn state(path: &Path) -> Option<String> {
     }
 }
 
-/// A text that differs between two states of a file: its inode, size and times. `None` when there is no file.
+/// A text that differs between two states of a file: its inode, size and times. `None` when there is no such file.
 pub(super) fn stamp(path: &Path) -> Option<String> {
     let found = fs::metadata(path).ok()?;
     let (changed, changed_nsec) = (found.ctime(), found.ctime_nsec());

@@ -8,7 +8,7 @@ use std::{
 use super::command::{Git, GitError, QUERY_TIMEOUT, found};
 
 impl Git<'_> {
-    /// The first of these names that git tracks in the working directory.
+    /// The first of these names that git tracks in the working directory; `None` when it tracks none of them.
     pub fn first_tracked(&self, names: &[OsString]) -> Result<Option<String>, GitError> {
         let fixed = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();

@@ -88,8 +88,8 @@ impl Git<'_> {
         Ok(text.lines().any(|line| line.starts_with('+')))
     }
 
-    /// Makes the commit that merges `base` into `head`, without moving a branch. `merges` is a git on the same objects that
-    /// works out the merge.
+    /// Makes a commit that merges `base` into `head`, without moving a branch. `merges` is a git on the same objects, in which
+    /// the merge is worked out.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
@@ -103,8 +103,8 @@ impl Git<'_> {
     }
 
     /// Makes copies on top of `base` of the commits that only `head` has, without moving a branch. As with `git rebase`, merges
-    /// and commits whose changes `base` has are left out, and authors are kept. A commit that becomes empty is left out.
-    /// `merges` is a git on the same objects that works out the merges.
+    /// and commits whose changes `base` has are left out, and authors are kept. A commit that becomes empty is left out. `merges`
+    /// is a git on the same objects, in which the merges are worked out.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
@@ -112,7 +112,7 @@ impl Git<'_> {
         self.rebase_by(merges, head, base, self.signs_commits()?)
     }
 
-    /// Like [`Self::plan_rebase`], with commits that are signed when `sign` says so, instead of by the configuration.
+    /// Like [`Self::plan_rebase`], but the commits are signed exactly when `sign` is set, whatever the configuration says.
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,
@@ -154,7 +154,7 @@ impl Git<'_> {
         self.commit_tree_signed(&merged, &[onto], &message, &author, sign).map(Integration::Commit)
     }
 
-    /// The author, with the date and the encoding, and the bytes of the message of a commit.
+    /// The author of a commit, with the date and the encoding of the commit, and its message as bytes.
     pub(super) fn author_and_message(&self, commit: &str) -> Result<(Identity, Vec<u8>), GitError> {
         let source = succeeded("cat-file", self.run(&["cat-file", "commit", commit], QUERY_TIMEOUT)?)?;
         let (author, message) = parse_commit(&source.stdout)
@@ -188,7 +188,7 @@ impl Git<'_> {
         self.commit_tree_signed(tree, parents, message, identity, sign)
     }
 
-    /// Writes a commit object and returns its id. It is signed when `sign` says so.
+    /// Writes a commit object and returns its id. The commit is signed exactly when `sign` is set.
     pub(super) fn commit_tree_signed(
         &self,
         tree: &str,
@@ -236,8 +236,8 @@ impl Git<'_> {
         Ok(output_text(&done.stdout) == "true")
     }
 
-    /// Moves the checked out branch and the files of a clean worktree to `commit`. When a file has changes, git refuses, and
-    /// nothing moves.
+    /// Moves the checked out branch and the files of a clean worktree to `commit`. When a file that differs there has uncommitted
+    /// changes, git refuses, and nothing moves.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_ACTION))];
         let args = self.on_files(&["reset", "--quiet", "--keep", commit])?;

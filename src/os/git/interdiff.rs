@@ -64,13 +64,13 @@ impl Git<'_> {
     /// The files and lines that differ between two commits or trees.
     ///
     /// # Errors
-    /// When git fails, or prints more than is kept.
+    /// When git fails, or prints more than `MAX_WHOLE_OUTPUT`.
     pub fn work_between(&self, from: &str, to: &str) -> Result<NewWork, GitError> {
         let (files, patch) = (self.files_between(from, to, &[])?, self.patch_between(from, to, &[])?);
         Ok(NewWork { files, patch, conflicts: Vec::new() })
     }
 
-    /// The files that differ between two commits or trees. Only those at `paths`, unless that is empty.
+    /// The files at `paths` that differ between two commits or trees. An empty `paths` means all files.
     pub fn files_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<ChangedFile>, GitError> {
         let stdout = self.compare(&["--raw", "--numstat", "-z", "--no-abbrev"], from, to, paths)?;
         let files = diff::parse(&String::from_utf8_lossy(&stdout));
@@ -96,8 +96,8 @@ impl Git<'_> {
         }
     }
 
-    /// Pairs the commits of some work before and after a rework, by `git range-diff`. Each side is the commit where the work
-    /// left its base, and its tip. Merges are left out.
+    /// Pairs the commits of a branch before and after it was rewritten, by `git range-diff`. For each of the two, the arguments
+    /// are the commit at which the branch leaves its base branch, and its tip. Merges are left out.
     pub fn range_between(
         &self,
         (fork_before, before): (&str, &str),
@@ -129,8 +129,8 @@ fn range_commit(line: &str) -> Option<RangeCommit> {
 }
 
 impl MergeRepository {
-    /// The changes in `new` that a reader of `seen` has not seen. `base` is the newest commit of the base that `new` contains.
-    /// Every line that is not among the added ones is in `seen` or in the base.
+    /// The changes in `new` that a reader of `seen` has not seen. `base` is the newest commit of the base branch that `new`
+    /// contains. Every line of `new` that is not among the added ones is in `seen` or in `base`.
     pub fn new_since(&self, seen: &str, new: &str, base: &str) -> Result<NewWork, GitError> {
         let pair = (seen.to_owned(), base.to_owned());
         let (tree, conflicts) = match self.merge_all(&[pair], TIMEOUT)?.pop() {

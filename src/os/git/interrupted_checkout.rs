@@ -71,13 +71,14 @@ enum FileState {
 }
 
 impl<'a> InterruptedCheckout<'a> {
-    /// The checkout at `git`'s working directory, which must be its top. Its branch is at `old` and was to be moved to `new`.
+    /// The checkout at `git`'s working directory, which must be the top of its worktree. Its branch is at `old` and was to be
+    /// moved to `new`.
     pub const fn new(git: Git<'a>, old: &'a str, new: &'a str) -> Self {
         Self { git, old, new }
     }
 
-    /// Removes the locks that a killed git left in the checkout. The caller must know that its own git has ended. Locks stay
-    /// while another git works in the repository.
+    /// Removes the locks that a killed git left in the checkout. The caller must know that the git which it started has ended.
+    /// Locks stay while another git works in the repository.
     pub fn remove_stale_locks(&self) -> Result<(), GitError> {
         for name in ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"] {
             remove_stale(&self.git, &git_path(&self.git, name)?)?;
@@ -231,8 +232,8 @@ impl<'a> InterruptedCheckout<'a> {
 }
 
 impl Git<'_> {
-    /// The lock file of one of these files or refs of the worktree that is still there after a moment, so that another program
-    /// must be using it. `None` when there is none.
+    /// The first lock file that lasts for more than a moment, so that another program must be using it, among those of these
+    /// files or refs of the worktree. `None` when there is none.
     pub fn lasting_lock(&self, names: &[&str]) -> Result<Option<PathBuf>, GitError> {
         let mut args = vec!["rev-parse".to_owned(), "--path-format=absolute".to_owned()];
         args.extend(names.iter().flat_map(|name| ["--git-path".to_owned(), format!("{name}.lock")]));

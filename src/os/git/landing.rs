@@ -85,13 +85,13 @@ pub struct CandidateMaker<'a> {
 }
 
 impl CandidateMaker<'_> {
-    /// Makes a commit that merges `commit` into `base`. No branch moves.
+    /// Makes a commit that merges `commit` into `base`, unless they conflict. No branch moves.
     pub fn merge(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
         self.one_commit(base, commit, &[base, commit], message, &Identity::Configured)
     }
 
-    /// Makes one commit on `base` with all changes of `commit`, by the author of `commit`. Returns `base` itself when it has
-    /// all the changes.
+    /// Makes one commit on top of `base` with all changes of `commit` and with its author, unless they conflict. Returns `base`
+    /// itself when it has all the changes. No branch moves.
     pub fn squash(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
         let (author, _) = self.project.author_and_message(commit)?;
         // The message is UTF-8, whatever the encoding of the lane's commit.
@@ -121,8 +121,8 @@ impl CandidateMaker<'_> {
         })
     }
 
-    /// Makes copies on top of `base` of the commits that only `commit` has, with their authors. `trailers` are added to the
-    /// message of the last one.
+    /// Makes copies on top of `base` of the commits that only `commit` has, with their authors, unless they conflict. `trailers`
+    /// are added to the message of the last copy. Returns `base` itself when there is nothing to copy. No branch moves.
     pub fn rebase(&self, base: &str, commit: &str, trailers: &[String]) -> Result<Integration, GitError> {
         let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign)? {
             Integration::Commit(tip) if tip != base => tip,
@@ -174,8 +174,8 @@ impl Git<'_> {
         Ok(OPERATIONS.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, name)| name))
     }
 
-    /// The kind of operation, `rebase` or `bisect`, in any worktree of the repository that will move this branch or return to
-    /// it; `None` when there is none.
+    /// The kind of an unfinished operation, `rebase` or `bisect`, that will move this branch or check it out again, in any
+    /// worktree of the repository. `None` when there is none.
     pub fn operation_on(&self, branch: &str) -> Result<Option<&'static str>, GitError> {
         let args = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
         let common = PathBuf::from(self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?);
@@ -198,11 +198,11 @@ impl Git<'_> {
         Ok(None)
     }
 
-    /// Moves a ref from one commit to another. When `from` is `None`, the ref must not exist and is created. When `to` is
-    /// `None`, the ref is deleted wherever it is.
+    /// Moves a ref from one commit to another. When `from` is `None`, the ref must not exist and is created. When `to` is `None`,
+    /// the ref is deleted, whatever commit it is at.
     ///
     /// # Errors
-    /// When git fails, also because the ref is elsewhere.
+    /// When git fails, also because the ref is not at `from`.
     pub fn move_ref(&self, name: &str, from: Option<&str>, to: Option<&str>) -> Result<(), GitError> {
         let mut args = vec!["update-ref", "-m", REFLOG_MESSAGE];
         match to {
@@ -259,10 +259,11 @@ impl Git<'_> {
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// Moves the checked out branch, the index and the files to a descendant of their commit.
+    /// Moves the checked out branch, the index and the files forward to `commit`, a descendant of the current commit. Git refuses
+    /// to overwrite changed or untracked files; the result then names them.
     ///
     /// # Errors
-    /// When git fails; nothing moves then.
+    /// When git fails for another reason; nothing moves then.
     pub fn fast_forward(&self, commit: &str) -> Result<FastForward, GitError> {
         let args: Vec<&str> = FAST_FORWARD.into_iter().chain([commit]).collect();
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_MESSAGE))];
@@ -300,7 +301,7 @@ impl Git<'_> {
         self.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// The full names of all refs that begin with a prefix, such as `refs/heads/`.
+    /// The full names of all refs below a prefix, such as `refs/heads/`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(refname)", prefix];
         Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())

@@ -68,7 +68,8 @@ pub enum TakenBack {
 }
 
 impl LaneClone {
-    /// Creates the repository below `dir`, where there must be none, for the worktree of `git` and its branch.
+    /// Creates a repository in `dir` for a sandbox that works on the branch `branch`, which is checked out in the worktree at
+    /// `git`'s working directory. `dir` must not hold one already.
     ///
     /// # Errors
     /// When git fails, and when the directory cannot be written.
@@ -77,7 +78,8 @@ impl LaneClone {
         Self::new(git, dir, branch, &commit.unwrap_or_default())
     }
 
-    /// Like [`Self::create`], with the commit of the worktree checked out and no branch. Its commits are not taken back.
+    /// Like [`Self::create`], but without a branch: HEAD is detached at the commit of the worktree. Commits that are made in it
+    /// are not brought into the project's repository.
     ///
     /// # Errors
     /// As for [`Self::create`].
@@ -86,7 +88,7 @@ impl LaneClone {
         Self::new(git, dir, "", &commit.unwrap_or_default())
     }
 
-    /// Whether a clone without a branch has another commit checked out than at its start.
+    /// Whether a repository without a branch has another commit checked out than when it was created.
     pub fn has_new_commit(&self) -> bool {
         let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
         let head = self.text(&self.own().join("HEAD").to_string_lossy());
@@ -107,7 +109,8 @@ impl LaneClone {
         Path::new("worktrees").join(&self.name)
     }
 
-    /// The directories of the project's objects that the sandbox must show: each as its path inside and its real path.
+    /// The directories of the project's objects that the sandbox must show: for each, its path inside of the sandbox and its real
+    /// path.
     pub fn shown_objects(&self) -> Vec<(PathBuf, PathBuf)> {
         let inside = |at: usize| self.dir.join(format!("{OBJECTS}{at}"));
         self.objects.iter().enumerate().map(|(at, real)| (inside(at), real.clone())).collect()
@@ -143,7 +146,7 @@ impl LaneClone {
         Ok(new)
     }
 
-    /// The repository that an earlier process has left below `dir`; `None` when there is none.
+    /// The repository that an earlier process has created in `dir`; `None` when there is none.
     pub fn left_in(git: &Git<'_>, dir: &Path, branch: &str) -> Result<Option<Self>, GitError> {
         if !dir.join(REPOSITORY).is_dir() || !dir.join(START).is_file() {
             return Ok(None);
@@ -151,12 +154,13 @@ impl LaneClone {
         Ok(Some(Self::at(git, dir, branch, &RepositoryFacts::read(git)?)?))
     }
 
-    /// Whether a sandbox works below `dir`, or one has ended there before its commits were taken back.
+    /// Whether `dir` holds a repository that a sandbox uses, or that a sandbox has left without its commits being brought into
+    /// the project's repository.
     pub fn is_open_in(dir: &Path) -> bool {
         dir.join(START).exists()
     }
 
-    /// Removes all that ended sandboxes have left below `dir`, unless commits were set aside there.
+    /// Removes `dir` with all that ended sandboxes have left in it. It stays when [`Self::set_aside`] has kept commits there.
     pub fn clear(dir: &Path) -> io::Result<()> {
         if dir.join(REFUSED).exists() { Ok(()) } else { fs::remove_dir_all(dir).or_else(ignore_missing) }
     }
@@ -226,11 +230,14 @@ impl LaneClone {
         self.shown_objects().iter().flat_map(|(inside, _)| line(inside)).collect()
     }
 
-    /// Brings the branch into the project's repository. The clone is not trusted: its commit is read as text, and the objects
-    /// that the project lacks are copied and checked. `git` is in the lane's worktree, of which no file is touched.
+    /// Brings the commits of the branch into the project's repository and moves the branch there. When the branch was moved there
+    /// meanwhile, the commits are kept under a ref of the lane instead. The sandbox's repository is not trusted: its commit is
+    /// read as text, and the objects that the project lacks are copied and checked. `git` is in the lane's worktree; the files of
+    /// that worktree are not touched.
     ///
     /// # Errors
-    /// When git fails, as for an object that is broken, and when the repository names other objects than at its start.
+    /// When git fails, as for an object that is broken, and when the sandbox's repository names other directories of objects than
+    /// when it was created.
     pub fn take_back(&self, git: &Git<'_>, lane: &str, scratch: &Path) -> Result<TakenBack, GitError> {
         let refused = |why: &str| GitError::Failed { step: "take-back", why: why.to_owned() };
         let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();

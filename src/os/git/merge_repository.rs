@@ -57,8 +57,8 @@ pub struct MergeRepository {
 }
 
 impl MergeRepository {
-    /// Creates a repository below `parent`, a private directory that is created when it is missing. It reads the objects of the
-    /// repository around `git`'s working directory.
+    /// Creates a repository in a directory below `parent`, which is created, as a private directory, when it is missing. The
+    /// repository reads the objects of the one around `git`'s working directory.
     ///
     /// # Errors
     /// When git fails or is too old ([`super::OLDEST_GIT`]), and when the directory cannot be written.

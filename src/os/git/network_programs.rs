@@ -30,7 +30,7 @@ pub(super) struct NetworkPrograms {
 }
 
 impl NetworkPrograms {
-    /// The environment variables that a call needs in addition.
+    /// The environment variables that a call of git needs, so that it starts these programs.
     pub(super) fn vars(&self) -> &[(String, OsString)] {
         &self.vars
     }

@@ -43,15 +43,16 @@ impl Git<'_> {
         Ok(output_text(&succeeded(step, self.run_on_files(args, limit)?)?.stdout))
     }
 
-    /// Puts flags before the arguments that switch off every filter which the repository's configuration names, or set it to
-    /// the value in the user's own configuration.
+    /// Returns `args` with flags before them. For every filter that the repository's configuration names, these set the value of
+    /// the user's own configuration, or switch the filter off when that has none.
     pub(super) fn on_files<T: AsRef<OsStr>>(&self, args: &[T]) -> Result<Vec<OsString>, GitError> {
         let mut all = filter_flags(&self.settings(FILTERS)?, |_| true);
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         Ok(all)
     }
 
-    /// The names of the filters that a configuration other than the user's own names.
+    /// The names of the filters for which a configuration other than the user's own has a setting. Fairway does not use that
+    /// setting.
     pub(super) fn filters_that_are_off(&self) -> Result<BTreeSet<String>, GitError> {
         let settings = self.settings(FILTERS)?;
         let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);
@@ -67,7 +68,7 @@ impl Git<'_> {
         self.run_checked("checkout", &all, limit).map(drop)
     }
 
-    /// The pager of a comparison: that of the environment, else that of the user's own configuration. `None` means git's
+    /// The pager of a comparison: `GIT_PAGER`, else that of the user's own configuration, else `PAGER`. `None` means git's
     /// default.
     pub(super) fn own_pager(&self) -> Result<Option<OsString>, GitError> {
         let var = |name: &str| self.vars().get(OsStr::new(name)).cloned();

@@ -122,7 +122,8 @@ impl RepositoryFacts {
         config.replace("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n", "[core]\n")
     }
 
-    /// The directory of its objects, and those from which it borrows objects (`info/alternates`).
+    /// The directory of the repository's objects, and those from which it borrows objects (`info/alternates`). Directories that
+    /// do not exist are left out.
     pub(super) fn objects_and_alternates(&self) -> Vec<PathBuf> {
         let listed = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
         let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));

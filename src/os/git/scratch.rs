@@ -20,7 +20,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a private directory below `parent`. Git that uses it still reads the objects of `git`'s repository.
+    /// Creates a private directory below `parent`, for the index and the new objects of git calls. These calls still read the
+    /// objects of `git`'s repository.
     pub fn create(git: &Git<'_>, parent: &Path) -> Result<Self, GitError> {
         let objects = git_path(git, "objects")?;
         let write = || -> io::Result<Self> {

@@ -52,8 +52,8 @@ impl Git<'_> {
         Ok(found.into_iter().map(|(path, commit)| SubmodulePointer { name: name(&path), path, commit }).collect())
     }
 
-    /// Whether the submodule's repository in this worktree, whose top is the working directory, has the commit in one of these
-    /// refs.
+    /// Whether a submodule's repository in this worktree has the commit in one of these refs. `false` also when there is no such
+    /// repository. The working directory must be the top of the worktree.
     pub fn submodule_has(&self, pointer: &SubmodulePointer, refs: SubmoduleRefs) -> Result<bool, GitError> {
         let mut dirs: Vec<PathBuf> = vec![self.dir().join(&pointer.path).join(".git")];
         if let Some(name) = &pointer.name {

@@ -66,8 +66,8 @@ fn named(all: &[String]) -> String {
 }
 
 impl Git<'_> {
-    /// Finds the work in this worktree that is in no commit. The working directory must be its top. Temporary files go below
-    /// `temp`.
+    /// Finds the work in this worktree that is in no commit. The working directory must be the top of the worktree. Temporary
+    /// files go below `temp`.
     pub fn uncommitted_work(&self, temp: &Path) -> Result<UncommittedWork, GitError> {
         let operation = self.unfinished_operation()?;
         let mut work = UncommittedWork { operation, changes: self.all_changes(temp)?, ..UncommittedWork::default() };
@@ -107,13 +107,14 @@ impl Git<'_> {
         Ok(tips)
     }
 
-    /// The changed and new files, each as a line of `git status --porcelain`. No git runs in a submodule. A file whose filter
-    /// is off is compared by the times that the index has for it.
+    /// The changed and new files, each as a line of `git status --porcelain`. Git does not look into submodules. A file whose
+    /// filter Fairway does not run is compared by the times that the index has for it.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
         self.changes_and_filtered().map(|(changes, _)| changes)
     }
 
-    /// The result of [`Self::changes`], and whether git reports more files as changed only because their filter is off.
+    /// The result of [`Self::changes`], and whether git itself reports more files as changed only because Fairway does not run
+    /// their filter.
     pub(super) fn changes_and_filtered(&self) -> Result<(Vec<String>, bool), GitError> {
         let args =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];

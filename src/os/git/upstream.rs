@@ -81,7 +81,7 @@ pub enum Fetched {
 }
 
 impl Git<'_> {
-    /// The branch of a remote that a branch follows; `None` when it follows none, or a branch of this repository.
+    /// The branch of a remote that a local branch follows; `None` when it follows none, or another local branch.
     pub fn upstream(&self, branch: &str) -> Result<Option<Upstream>, GitError> {
         let found = self.upstream_fields(branch)?;
         Ok(found.and_then(|[tracking, remote, there]| Upstream::new(&remote, &there, &tracking)))
@@ -106,8 +106,8 @@ impl Git<'_> {
         Ok(text.lines().find_map(of_branch))
     }
 
-    /// The commit at which new work on a branch starts: that of its upstream as last fetched, or the branch's own when the
-    /// branch has all of the upstream. `None` when neither exists.
+    /// The commit at which new work on a branch starts: that of its upstream as last fetched, or the branch's own when the branch
+    /// has no upstream or contains all of it. `None` when neither exists.
     pub fn start_of(&self, branch: &str) -> Result<Option<String>, GitError> {
         let own = self.commit(&format!("refs/heads/{branch}"));
         let theirs = self.upstream_ref(branch)?.and_then(|name| self.commit(&name));
@@ -121,7 +121,7 @@ impl Git<'_> {
     /// Fetches the branch of an upstream and moves the local ref that tracks it.
     ///
     /// # Errors
-    /// When git cannot be started. What the remote says is in the result.
+    /// When git cannot be started. A fetch that fails is no error: see the result.
     pub fn fetch_upstream(&self, upstream: &Upstream, limit: Duration) -> Result<Fetched, GitError> {
         let update = format!("+{}:{}", upstream.full_branch(), upstream.tracking);
         // Nothing else is fetched, and nothing goes on in the background.
@@ -148,8 +148,8 @@ impl Git<'_> {
         })
     }
 
-    /// Asks the remote to move the branch of an upstream forward to a commit. Returns `None` when git succeeded, else its
-    /// reason. The remote may have moved the branch all the same.
+    /// Asks the remote to move the branch of an upstream forward to a commit. Returns `None` when git succeeded, else why it
+    /// failed. Even then the remote may have moved the branch.
     ///
     /// # Errors
     /// When git cannot be started: nothing was sent.

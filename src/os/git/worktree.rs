@@ -104,7 +104,7 @@ impl<'a> Repository<'a> {
         self.git.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Checks the files out into a new worktree, which is the working directory.
+    /// Checks the files out into the new worktree at the working directory.
     pub fn checkout(&self) -> Result<(), GitError> {
         self.git.run_checkout(&["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT)
     }

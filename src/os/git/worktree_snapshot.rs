@@ -135,8 +135,8 @@ struct Worktree {
 }
 
 impl<'a> SnapshotRepository<'a> {
-    /// The repository in `dir` for the worktree at `git`'s working directory. Nothing is written yet. Calls of git end at
-    /// `deadline`.
+    /// The private repository in `dir` for snapshots of the worktree at `git`'s working directory. Nothing is written yet. Calls
+    /// of git end at `deadline`.
     pub fn new(git: Git<'a>, facts: &'a RepositoryFacts, dir: PathBuf, deadline: Instant) -> Self {
         Self { git, facts, dir, deadline }
     }
@@ -263,7 +263,8 @@ impl<'a> SnapshotRepository<'a> {
         }
     }
 
-    /// The paths that a snapshot changes against its fork, with their changed lines.
+    /// The paths that a snapshot changes, with their changed lines, compared with the commit at which its work left the base
+    /// branch.
     pub fn changed_paths(&self, snapshot: &WorktreeSnapshot) -> Result<Vec<ChangedPath>, SnapshotFailure> {
         let vars = self.facts.environment(self.git.vars(), &self.dir);
         let private = Git::new_exact(&vars, &self.dir);
