@@ -186,8 +186,8 @@ pub fn command() -> clap::Command {
     command
 }
 
-/// Builds the tree with only the command `name`, which is enough for its help and its errors and takes a tenth of the work.
-/// Builds the whole tree when no command has this name.
+/// Builds the command tree with `name` as its only command. That is enough for the help and the errors of this command, and
+/// takes a tenth of the work. Builds the whole tree when no command has this name.
 pub(super) fn command_with(name: &str) -> clap::Command {
     match Cli::command().find_subcommand(name) {
         Some(named) => {

@@ -111,7 +111,8 @@ fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
     })
 }
 
-/// The receipt that the flags ask to wait for. Returns `None` when they ask for none.
+/// Returns the receipt to wait for: that the message is acknowledged within `acknowledgement`, else that it is answered
+/// within `answer`. Returns `None` when the flags give neither time.
 pub(super) fn awaited_receipt(
     app: &App,
     acknowledgement: Option<Duration>,

@@ -108,7 +108,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Examines the project and the user's files. `wanted` restricts the providers; when it is empty, they are those in PATH.
+    /// Plans a setup from the state of the project and of the user's files, and changes nothing. `wanted` restricts the
+    /// providers; when it is empty, they are those in PATH.
     pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
         let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
         let is_new = found.is_none();
@@ -153,7 +154,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The first file that a symbolic link leads out of the repository, and its real path.
+    /// The first file that a symbolic link leads out of the repository or into its `.git`, and the real path of that file.
     pub fn outside(&self) -> Option<(&Path, &Path)> {
         let top = worktree_top(&self.project.root).or_else(|| self.project.root.canonicalize().ok());
         let is_outside = |target: &Path| {

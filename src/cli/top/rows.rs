@@ -208,7 +208,8 @@ impl Row {
         .unwrap_or_default()
     }
 
-    /// Whether the row, or the evidence of its item, contains `word`, which must be in lower case.
+    /// Whether a cell of the row contains `word`, or the evidence of the item that needs a person. Ignores case; `word` must
+    /// be in lower case.
     pub(super) fn contains(&self, board: &BoardView, now: Timestamp, word: &str) -> bool {
         let in_row = self.text(board, now).cells.iter().any(|cell| cell.to_lowercase().contains(word));
         in_row || self.subject(board).need.is_some_and(|need| need.evidence.to_lowercase().contains(word))
