@@ -27,7 +27,8 @@ struct Position {
     is_open: bool,
 }
 
-/// Draws a patch as a table for each file, with its notes below the lines. Long patches are cut.
+/// Draws a patch as one table per file, with the notes on a line below that line. Cuts a long patch, and says how many lines
+/// are missing.
 pub(super) fn draw(html: &mut Html, patch: &str, notes: &impl LineNotes) {
     let mut at = Position::default();
     let total = patch.lines().count();

@@ -102,7 +102,7 @@ fn methods_of(path: &str) -> Option<&'static str> {
     route.or_else(|| FILES.iter().any(|(known, ..)| *known == path).then_some(READ))
 }
 
-/// Answers a request for the page. `address` is `None` when the request's `Host` is wrong.
+/// Answers a request for the page. `address` is `None` when the header `Host` of the request is wrong.
 pub(in crate::api) async fn respond(request: Request, address: Option<PageAddress>) -> Response {
     let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
     // A link of another page led here: the browser held the cookie back, and sends it when the page itself asks.

@@ -171,7 +171,8 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
     html.markup("</div>");
 }
 
-/// Draws the fields of the form. Hidden fields keep the original texts, so that the server can tell which fields were changed.
+/// Draws the fields of the form that adds or edits a task. Hidden fields keep the original texts, so that the server can tell
+/// which fields were changed.
 pub(super) fn fields(html: &mut Html, texts: &Texts, choices: &Choices) {
     html.markup("<div class=\"fields\"><label class=\"wide\">Title <input name=\"title\" required");
     html.attribute("value", &texts.title).markup("></label><label class=\"wide\">Description <textarea name=\"body\" ");
