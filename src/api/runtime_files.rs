@@ -72,8 +72,7 @@ impl RuntimeFiles {
         Ok(token)
     }
 
-    /// Writes the port number to the file that every client reads and, if `session` is given, to another file for that
-    /// session.
+    /// Writes the port number to a file of the server and, if `session` is given, also to a file of that session.
     pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {

@@ -94,7 +94,7 @@ pub struct ListenAddress {
 ///
 /// # Errors
 /// `serve_running` when another server runs; `exists` when the path of the socket is taken; `inside_session` or
-/// `not_confirmed` when the page is to be opened for an agent, because the page acts as a person.
+/// `not_confirmed` when the page is to be opened and the caller may be an agent, because the page acts as a person.
 pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
     this_process::disable_core_dumps().context("cannot disable core dumps")?;
     if options.page.open.is_some() {

@@ -34,8 +34,8 @@ const MAX_ALIASES: usize = 32;
 /// How long git may take to name the aliases.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs `hook session-git DIRECTORY ARGUMENTS…` by replacing this process with git; `DIRECTORY` is that of the session's git
-/// hooks. Returns only on a failure, with its exit code.
+/// Runs `hook session-git DIRECTORY ARGUMENTS…`: replaces this process with git, called with these arguments. `DIRECTORY`
+/// contains the git hooks of the session. Returns only on a failure, with the exit code.
 pub(super) fn run(args: &[OsString], env: &Env) -> u8 {
     let Some((hooks, args)) = args.split_first() else { return 2 };
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);

@@ -287,8 +287,8 @@ fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
     }
 }
 
-/// Draws a session with its state and its work. Unless the session is dead, failed or ended, a reader with full access also gets buttons for its
-/// commands.
+/// Draws a session with its state and its work. Unless the session is dead, failed or ended, a reader with full access also
+/// gets buttons for its commands.
 pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
     let state = one.shown_state();
     let class = class_of(state.shape);

@@ -37,7 +37,7 @@ pub(super) fn millis(name: &str, millis: Option<u64>) -> Result<Option<Duration>
     }
 }
 
-/// Parses one of the words in `all`. The error names all of them.
+/// Parses a text that must be one of the words in `all`. The error names all of them, and the field by `place`.
 pub(super) fn choice<T: ToString>(
     place: &str,
     text: Option<&str>,
