@@ -178,9 +178,8 @@ impl Provider {
         self.events.iter().map(|known| known.name).find(|name| is_tool_event(name)).unwrap_or_default()
     }
 
-    /// Whether the provider continues while a wake hook runs. When the provider says that it runs without a terminal, the
-    /// answer is false: it would delay its first prompt and its end until the wake hook ends, so the wake hook must end at
-    /// once.
+    /// Whether the provider continues while a wake hook runs. Returns false when the provider says that it runs without a
+    /// terminal: it would delay its first prompt and its end until the wake hook ends, so the wake hook must end at once.
     pub fn runs_in_background(self, env: &Env) -> bool {
         self.wake_hook.is_none() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }

@@ -35,7 +35,8 @@ const MAX_ALIASES: usize = 32;
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs `hook session-git DIRECTORY ARGUMENTS…`: replaces this process with git, called with these arguments. `DIRECTORY`
-/// contains the git hooks of the session. Returns only on a failure, with the exit code.
+/// contains the git hooks of the session, which ask the guard; a push runs them. Returns only on a failure, with the exit
+/// code.
 pub(super) fn run(args: &[OsString], env: &Env) -> u8 {
     let Some((hooks, args)) = args.split_first() else { return 2 };
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);

@@ -37,7 +37,7 @@ pub struct ExplainView {
 }
 
 impl ExplainView {
-    /// Creates a view without facts. The age of each fact that is added later is the time from then to `now`.
+    /// Creates a view without facts. The age of each fact that is added later is measured at `now`.
     pub fn new(noun: &'static str, id: impl ToString, status: &'static str, now: Timestamp) -> Self {
         Self { noun, id: id.to_string(), status, facts: Vec::new(), now }
     }

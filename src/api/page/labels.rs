@@ -47,8 +47,8 @@ pub(super) fn claim_doing(held: &HeldTaskView) -> String {
 const TIME: &str = "<time datetime=\"";
 const TIME_END: &str = "\"></time>";
 
-/// Adds an empty `<time>` element. The page's script, or [`with_ages`], fills in how long ago that was. Adds nothing when the time
-/// is unknown.
+/// Adds an empty `<time>` element, and nothing when the time is unknown. The page's script or [`with_ages`] fills in how long
+/// ago the time was.
 pub(super) fn time(html: &mut Html, at: Option<&str>) {
     if let Some(at) = at {
         html.markup("<time").attribute("datetime", at).markup("></time>");
