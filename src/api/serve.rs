@@ -217,7 +217,7 @@ async fn shutdown_signal(signals: (Signal, Signal), exit_after: Option<Duration>
     }
 }
 
-/// While the store changes: shields the state directory, makes snapshots, and writes the log back.
+/// Calls `store_safety::keep_safe` at the start and after each pause in the changes of the store.
 async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>) {
     loop {
         let factory = factory.clone();

@@ -30,7 +30,7 @@ use zeroize::Zeroizing;
 const MAX_QUEUED_EVENTS: usize = 64;
 /// How long the reader may leave the queue full before the stream ends.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// After so long without an event a comment is sent, by which both sides notice a broken connection.
+/// How long a stream may be silent. Then a comment is sent, by which both sides notice a broken connection.
 pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The sending end of a stream. The response ends when it is dropped.

@@ -62,9 +62,9 @@ pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Finds the project at `root` or `FAIRWAY_ROOT`, else that of the provider's working directory. Returns `None` when there is
-/// no project. That is an error when `root`, `FAIRWAY_ROOT` or `FAIRWAY_SESSION_ID` is given, and when there was a project
-/// whose configuration file is now missing.
+/// Finds the project at `root` or `FAIRWAY_ROOT`, else that of the provider's project directory or working directory. Returns
+/// `None` when there is no project. That is an error when `root`, `FAIRWAY_ROOT` or `FAIRWAY_SESSION_ID` is given, and when
+/// there was a project whose configuration file is now missing.
 pub(super) fn find_project(
     provider: Provider,
     root: Option<&Path>,

@@ -23,7 +23,8 @@ use crate::{
 
 /// The commands that push through the repository's hooks.
 const PUSHES: [&str; 2] = ["push", "subtree"];
-/// The option of a push that skips its hook. git also accepts beginnings of it; the last of it and its opposite counts.
+/// The option of a push that skips its hook. git also accepts shortened forms of it. When both this option and its opposite
+/// are given, the last one counts.
 const SKIP_HOOK: &str = "--no-verify";
 const SHORTEST_SKIP_HOOK: &str = "--no-v";
 const ASK_HOOK: &str = "--verify";
@@ -95,7 +96,7 @@ fn uncorrected(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// The index of git's command, behind git's own options.
+/// The index of git's command, which follows git's own options.
 fn command_at(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.as_bytes().starts_with(b"-")) {
@@ -130,7 +131,7 @@ impl SessionGit<'_> {
         Ok(asking)
     }
 
-    /// The setting of an alias for a shell, in whose text `git` is the session's again.
+    /// The setting that makes `key` an alias for the shell text `shell`, with a PATH in which `git` is this program again.
     fn shell_alias(&self, key: &[u8], shell: &[u8]) -> OsString {
         let bin = self.hooks.join(git_hooks::BIN);
         let path = format!("PATH={}:$PATH\n", shell_words::quote(&bin.to_string_lossy()));

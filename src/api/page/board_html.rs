@@ -163,7 +163,8 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
     })
 }
 
-/// Hidden fields of a form, and above the text of an answer its whole question, or the rule that the agent will keep.
+/// Draws what the form of `command` has above its text field: the hidden id of the item and, for an answer, the question that
+/// is answered, or, for a permission that lasts, the rule that the agent will keep.
 fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&Value>) {
     hidden(html, "item", &need.id);
     let asked = match command {
