@@ -183,7 +183,7 @@ impl TargetArgs {
     }
 }
 
-/// Refuses a change of settings inside a session. A look at the difference changes nothing.
+/// Refuses to change settings inside a session. `dry_run` is allowed there, because it changes nothing.
 ///
 /// # Errors
 /// `inside_session`.

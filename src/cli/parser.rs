@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::cli::help::page::page;
 
-    /// All that can be seen of the commands below one: their names, their arguments and their pages.
+    /// Collects everything that a user can see of the commands below `at`: their names, their arguments and their help pages.
     fn seen(tree: &clap::Command, at: &clap::Command, path: &mut Vec<String>, seen: &mut Vec<String>) {
         let words: Vec<&str> = path.iter().map(String::as_str).collect();
         let names: Vec<&str> = at.get_name_and_visible_aliases();

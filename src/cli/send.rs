@@ -127,7 +127,7 @@ pub(super) fn awaited_receipt(
     AwaitedReceipt::of(app, wanted.0, sessions, wanted.1).map(Some)
 }
 
-/// Waits for the receipt of what was sent; keeps the notes of the sending.
+/// Waits for the receipt of the message in `sent`, and keeps the notes of `sent`.
 fn with_receipt(app: &App, awaited: &AwaitedReceipt, sent: Answer) -> Result<Answer> {
     let Some(id) = sent.ids.first().and_then(|id| id.parse().ok()) else { return Ok(sent) };
     let answer = prompt::wait_receipt(app, awaited, id)?;

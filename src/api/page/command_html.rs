@@ -1,4 +1,4 @@
-//! A command as HTML: a button that does it, or its words.
+//! A command as HTML: a button that runs it, or its text.
 
 use super::{html::Html, page_command::PageCommand};
 use crate::domain::approval::Decision;

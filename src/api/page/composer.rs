@@ -50,7 +50,7 @@ pub(super) struct OfferedItem {
 
 type Reply = oneshot::Sender<Result<ComposedBoard, ApiError>>;
 
-/// The handle of the thread, which ends with it.
+/// The handle of the thread. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Composer(Sender<Reply>);
 

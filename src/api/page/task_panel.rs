@@ -106,7 +106,7 @@ fn facts(html: &mut Html, task: &TaskView) {
     html.markup("</dl>");
 }
 
-/// The commands that move a task on, each with its purpose.
+/// The commands that change a task's state, each with its purpose.
 fn words(task: &TaskView) -> Vec<(&'static str, String)> {
     let id = &task.id;
     let mut found = Vec::new();

@@ -168,7 +168,7 @@ impl Plan {
         self.project.root.ancestors().any(|dir| dir.join(".git").exists())
     }
 
-    /// A lane's worktree has committed files only.
+    /// Adds the tasks that a person must do with git, because a lane's worktree contains only committed files.
     fn add_git_steps(&mut self) {
         if !self.is_in_git() {
             self.left.push(NO_GIT.to_owned());
@@ -194,7 +194,7 @@ impl Plan {
         self.steps.push(Step { kind, file, target: None, line: line.into(), work });
     }
 
-    /// A path as a person reads it: below the root without it.
+    /// A path as a person reads it: relative to the project's root when it is below that.
     fn shown(&self, file: &Path) -> String {
         file.strip_prefix(&self.project.root).unwrap_or(file).display().to_string()
     }
@@ -230,7 +230,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The sections of a project that setup creates.
+    /// Adds to the configuration the sections of a project that setup creates.
     fn add_first_config(&mut self, file: PathBuf) {
         let block = format!("\n{}\n{}", starter::CLAIMS, starter::GUARD);
         let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard");

@@ -290,7 +290,7 @@ pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person:
     })
 }
 
-/// The question of a row: its own, or of a session without another item.
+/// The question that the selected row asks: its own or, for a row of a session that needs nothing else, that of the session.
 fn question<'a>(subject: &Subject<'a>, session: Option<&str>, board: &'a BoardView) -> Option<&'a NeedView> {
     let is_question = |need: &&NeedView| need.kind == "question";
     if subject.need.is_some() {

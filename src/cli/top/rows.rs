@@ -216,7 +216,7 @@ impl Row {
     }
 }
 
-/// The number of the approval of an item, where it can be answered from here.
+/// The number of an item's permission request. Returns `None` when it cannot be answered from the board.
 fn approval_of(need: &NeedView) -> Option<i64> {
     let id = need.id.strip_prefix("approval:")?.parse().ok()?;
     need.commands.iter().any(|next| next.command.starts_with("fairway approvals answer ")).then_some(id)
