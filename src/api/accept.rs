@@ -142,8 +142,8 @@ impl Acceptor {
         });
     }
 
-    /// Admits a connection that begins with a TLS handshake. It counts from its first byte, so that silent ones keep no
-    /// others out.
+    /// Admits a connection that begins with a TLS handshake. The connection counts as open from here on, so that many clients
+    /// that never finish the handshake cannot keep others out.
     fn admit_encrypted(
         &self,
         stream: TcpStream,

@@ -21,8 +21,9 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Checks by its headers whether a request may use the worker API. At the Unix socket every request may. Error:
-    /// `not_admitted`, with the reason.
+    /// Checks by its headers whether a request may use the worker API. Every request at the Unix socket may, and no request
+    /// from the network. A request at the local port needs the token, must not come from a page in a browser, and may not
+    /// answer a permission request. Error: `not_admitted`, with the reason.
     pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
         let (port, token) = match self {
             Self::Socket => return Ok(()),

@@ -68,8 +68,8 @@ impl RequestBody {
     /// Decodes the body as JSON. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `invalid_value`, with the name of a missing field. For a wrong value only its position is told, because the value may be
-    /// a secret.
+    /// `invalid_value`. The message names a missing field. Of a wrong value it tells only the position, because the value may
+    /// be a secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
             let (message, position) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));

@@ -53,8 +53,8 @@ impl Connections {
         u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Registers a connection. At the limit it closes the connection that has been idle longest. Returns `None` when all
-    /// connections have a request in flight.
+    /// Registers a connection. At the limit it closes the connection that has been idle longest, and before it those that
+    /// never had a request. Returns `None` when all connections have a request in flight.
     pub(super) fn accept(&self) -> Option<Arc<ConnectionHandle>> {
         let mut handles = self.lock();
         if handles.len() >= MAX_CONNECTIONS {

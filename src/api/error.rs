@@ -30,55 +30,55 @@ impl ApiError {
         self
     }
 
-    /// An invalid argument or value: 400.
+    /// The error for an invalid argument or value: status 400.
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// A body above the limit: 413.
+    /// The error for a body above the limit: status 413.
     pub(super) fn body_too_large(message: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// A body that took too long: 408.
+    /// The error for a body that took too long to arrive: status 408.
     pub(super) fn request_timeout(message: impl Into<String>) -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, "invalid_value", FailureKind::Usage, message)
     }
 
-    /// A client that is not admitted: code `not_admitted`.
+    /// The error for a client that is not admitted: code `not_admitted`.
     pub(super) fn unauthorized(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, "not_admitted", FailureKind::Refused, message)
     }
 
-    /// A request head that is refused before any route sees it: code `usage`.
+    /// The error for a request whose head is refused before any route sees it: code `usage`.
     pub(super) fn refused_head(status: StatusCode, message: &str) -> Self {
         Self::new(status, "usage", FailureKind::Usage, message)
     }
 
-    /// A limit that is reached: 503, retryable.
+    /// The error for a limit that is reached: status 503, and the client may try again.
     pub(super) fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message).with_hint("try again")
     }
 
-    /// An error of the server itself: 500.
+    /// The error for a failure of the server itself: status 500.
     pub(super) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failure", FailureKind::Failure, message)
     }
 
-    /// An unknown route: 404.
+    /// The error for an unknown route of the worker API: status 404.
     pub(super) fn unknown_route(path: &str) -> Self {
         let why = format!("unknown route '{path}'");
         Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why)
             .with_hint("list the routes: GET /openapi.json")
     }
 
-    /// An unknown path of the page: 404.
+    /// The error for an unknown path of the page: status 404.
     pub(super) fn unknown_page(path: &str) -> Self {
         let why = format!("the page has no '{path}'");
         Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why)
     }
 
-    /// A browser without a valid key or code for the page: 401.
+    /// The error for a browser without a valid key or code for the page: status 401.
     pub(super) fn no_page_access() -> Self {
         let why = "this browser has no access to the page, or its address was used before";
         Self::unauthorized(StatusCode::UNAUTHORIZED, why).with_hint(
@@ -86,7 +86,7 @@ impl ApiError {
         )
     }
 
-    /// A known route with another method: 405.
+    /// The error for a known route with a method that it does not have: status 405.
     pub(super) fn method_not_allowed(method: &str, path: &str) -> Self {
         let why = format!("invalid method {method} for route '{path}'");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "usage", FailureKind::Usage, why)

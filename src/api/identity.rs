@@ -191,7 +191,8 @@ impl IdentityStore {
         }
     }
 
-    /// Marks this version as about to expire. Returns false when a newer identity has replaced it.
+    /// Marks this version as about to expire. Returns false when a newer identity has replaced it, or the run has none any
+    /// more.
     pub(crate) fn mark_expiring(&mut self, run: &RunId, version: u64) -> bool {
         let Some(stored) = self.by_run.get_mut(run).filter(|stored| stored.version == version) else { return false };
         stored.expiring = true;
@@ -216,7 +217,7 @@ impl IdentityStore {
         self.by_run.is_empty()
     }
 
-    /// The returned receiver is woken by every change of an identity.
+    /// Returns a receiver that every change of an identity wakes.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

@@ -28,8 +28,8 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Stores a session's identity. Fields that `identity` leaves out keep their earlier values. Returns true when there was an
-/// earlier identity. Errors: `session_final`, `session_mismatch`.
+/// Stores a session's identity. Fields that `identity` leaves out keep their earlier values. Returns true when the session
+/// had an identity before. Errors: `session_final`; `session_mismatch` when `identity` names a role other than the session's.
 pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.check_open()?;
     if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {

@@ -48,7 +48,8 @@ impl AppFactory {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
     }
 
-    /// For commands of a person at the page, which must not ask anything at the server's terminal.
+    /// Makes a factory for the commands that a person runs on the page. Such a command must not ask questions at the terminal
+    /// in which the server runs.
     pub(super) fn for_page(app: &App) -> Self {
         let mut factory = Self::new(app);
         factory.env.terminal = Terminal { stdin: false, stdout: false, stderr: false };
@@ -70,7 +71,7 @@ impl AppFactory {
 }
 
 impl LiveProject {
-    /// The app with the current settings, which it reads again after a change of the files.
+    /// Returns the app with the current settings. Reads the settings again when their files have changed.
     ///
     /// # Errors
     /// When the settings cannot be read. It never uses outdated settings instead.

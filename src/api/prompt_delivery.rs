@@ -20,7 +20,7 @@ thread_local! {
     static IN_PROGRESS: RefCell<BTreeMap<SessionId, bool>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Like [`start_for_session`], for the session of a run. Does nothing when the session has ended.
+/// Like [`start_for_session`], for the session that has this run. Does nothing when the session is unknown or has ended.
 pub(super) fn start_for_run(run: &RunId) {
     if let Ok(session) = state::read(|app| app.read(|tx| session_of_run(tx, run)))
         && !session.status.is_final()

@@ -65,14 +65,14 @@ impl RuntimeFiles {
         self.listener.take()
     }
 
-    /// Writes a new token to a file with mode 0600.
+    /// Makes a new token for the worker API, writes it to a file with mode 0600, and returns it.
     pub(super) fn write_token(&mut self) -> Result<String> {
         let token = random::hex().context("cannot generate an API token")?;
         self.write_file(TOKEN_FILE, &token)?;
         Ok(token)
     }
 
-    /// Writes the port number to the server's file, and to a file of the session if there is one.
+    /// Writes the port number to a file of the server and, if `session` is given, also to a file of that session.
     pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {
@@ -93,7 +93,7 @@ impl RuntimeFiles {
         Ok(())
     }
 
-    /// Removes all files that the server has created, so that no new client finds it.
+    /// Removes all files that the server has created, so that no new client finds the server.
     pub(super) fn remove_all(&mut self) {
         for path in self.created.drain(..) {
             remove_if_present(&path);

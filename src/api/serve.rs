@@ -93,7 +93,8 @@ pub struct ListenAddress {
 /// Serves until SIGTERM, SIGINT or the time limit. Calls `on_listen` once the server listens.
 ///
 /// # Errors
-/// `serve_running` when another server runs; `exists` when the path of the socket is taken.
+/// `serve_running` when another server runs; `exists` when the path of the socket is taken; `inside_session` or
+/// `not_confirmed` when the page is to be opened and the caller may be an agent, because the page acts as a person.
 pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
     this_process::disable_core_dumps().context("cannot disable core dumps")?;
     if options.page.open.is_some() {
@@ -216,7 +217,7 @@ async fn shutdown_signal(signals: (Signal, Signal), exit_after: Option<Duration>
     }
 }
 
-/// While the store changes: shields the state directory, makes snapshots, and writes the log back.
+/// Calls `store_safety::keep_safe` at the start and after each pause in the changes of the store.
 async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>) {
     loop {
         let factory = factory.clone();

@@ -30,7 +30,7 @@ use zeroize::Zeroizing;
 const MAX_QUEUED_EVENTS: usize = 64;
 /// How long the reader may leave the queue full before the stream ends.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// After so long without an event a comment is sent, by which both sides notice a broken connection.
+/// How long a stream may be silent. Then a comment is sent, by which both sides notice a broken connection.
 pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The sending end of a stream. The response ends when it is dropped.
@@ -99,7 +99,7 @@ fn encode(encoder: &mut GzEncoder<Vec<u8>>, text: &str) -> io::Result<Bytes> {
 }
 
 impl EventSender {
-    /// Sends one event. Returns false when the reader is gone or too slow.
+    /// Sends one event. Returns false when the reader is gone or too slow, or `document` cannot be encoded.
     pub(super) async fn send(&self, id: Option<i64>, event: &str, document: &impl Serialize) -> bool {
         match format_event(id, event, document) {
             Some(text) => self.send_text(text).await,
@@ -127,7 +127,8 @@ impl EventSender {
         matches!(timeout(SEND_TIMEOUT, self.queue.send(bytes)).await, Ok(Ok(())))
     }
 
-    /// Waits for a change, and sends comments meanwhile. Returns false when the reader is gone or the server ends.
+    /// Waits for a change, and meanwhile sends comments that keep the connection open. Returns false when the reader is gone
+    /// or too slow, or the server ends.
     pub(super) async fn wait_for_change<T>(
         &self,
         changes: &mut watch::Receiver<T>,

@@ -68,7 +68,8 @@ impl ServerState {
         STATE.with(|here| here.replace(Some(Rc::new(state))));
     }
 
-    /// Drops the current thread's state: overwrites credentials with zeros and finishes the queued writes.
+    /// Drops the current thread's state, which overwrites credentials with zeros. Then waits until the queued writes are
+    /// done, unless a request that has not ended still uses the state.
     pub(super) fn close() {
         if let Some(state) = STATE.take()
             && let Some(state) = Rc::into_inner(state)
@@ -144,7 +145,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     run_blocking_as(factory, job).await
 }
 
-/// Like [`run_blocking`], with the project opened by `factory`, and so perhaps for another actor.
+/// Like [`run_blocking`], but `factory` opens the project, perhaps for another actor.
 pub(super) async fn run_blocking_as<T: Send + 'static>(
     factory: AppFactory,
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
@@ -163,7 +164,8 @@ pub(super) async fn run_blocking_as<T: Send + 'static>(
     ran.await.unwrap_or_else(|_| Err(ApiError::internal("internal error: a blocking call panicked")))
 }
 
-/// The app with a run's session as its actor. Keeps the actor when the run is unknown.
+/// Returns `app` with the session of a run as its actor and `request` as its idempotency key. When no session has this run,
+/// the actor stays as it is.
 pub(super) fn app_as_run(app: &App, run: &RunId, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run_id(tx, run)?))?;
     Ok(match known {

@@ -101,7 +101,8 @@ impl Writer {
         })
     }
 
-    /// Queues `job` for the writer thread. The receiver gets the result.
+    /// Queues `job` for the writer thread, and returns a receiver for its result. The job is not run when the receiver is
+    /// dropped before its turn.
     pub(super) fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&App) -> Result<T> + Send + 'static,

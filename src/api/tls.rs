@@ -24,7 +24,7 @@ use crate::{actions::upkeep::certificate_file::StoredCertificate, env::Timestamp
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Some browsers refuse a certificate that is valid for more than 825 days.
 const LIFETIME: Duration = DAY.saturating_mul(730);
-/// A new certificate is made so long before the end of the old one.
+/// How long before the end of a certificate a new one is made.
 const RENEWED_BEFORE: Duration = DAY.saturating_mul(30);
 /// How long a client may take for the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -116,7 +116,7 @@ impl WatchArgs {
     }
 }
 
-/// Prints the changes until the limit is over or the process ends.
+/// Prints each change of the permission requests, until `limit` has passed or the process ends.
 fn watch(ctx: &Context, limit: Option<Duration>) -> Result<Exit> {
     let app = ctx.app()?;
     let out = &ctx.out;

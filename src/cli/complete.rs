@@ -106,7 +106,7 @@ fn is_repeatable(arg: &Arg) -> bool {
     matches!(arg.get_action(), clap::ArgAction::Append)
 }
 
-/// The values of an argument; empty where any value may stand.
+/// The values that an argument may have. Empty for an argument that takes any value.
 fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
     let listed: BTreeSet<String> = arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     if !listed.is_empty() {
@@ -214,7 +214,7 @@ fn sessions(ctx: &Context, all: bool) -> Result<BTreeSet<String>> {
     Ok(sessions::list::list(&ctx.app()?, scope)?.into_iter().map(|one| one.session.id).collect())
 }
 
-/// The live sessions, and the lanes and roles with their prefixes.
+/// The recipients of a message: the ids of the live sessions, and the lanes and roles with the prefixes `lane:` and `role:`.
 fn audiences(ctx: &Context) -> Result<BTreeSet<String>> {
     let app = ctx.app()?;
     let live = sessions::list::list(&app, sessions::list::SessionScope::Live)?;

@@ -74,7 +74,7 @@ fn fish_values(script: &str) -> String {
     script.lines().map(with_values).collect()
 }
 
-/// Generates a shell's completion script. In bash, zsh and fish it also asks `fairway complete` for ids and names.
+/// Generates a shell's completion script. In bash, zsh and fish the script also asks `fairway complete` for ids and names.
 pub(super) fn script(shell: Shell, mut command: clap::Command) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "fairway", &mut script);

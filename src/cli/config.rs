@@ -85,7 +85,8 @@ impl CheckArgs {
     }
 }
 
-/// Prints each problem on a line, except the last one, which it returns as the error. A JSON document lists them all.
+/// Prints each problem of `error` on a line, except the last one, which it returns as an error. With `--json`, it prints
+/// nothing, because the error document lists all of them.
 fn one_by_one(error: anyhow::Error, ctx: &Context) -> anyhow::Error {
     let problems = match error.downcast::<ConfigError>() {
         Ok(ConfigError::All { problems }) if !ctx.out.json => problems,

@@ -37,13 +37,15 @@ pub struct Context {
 }
 
 impl Context {
-    /// `asked` is the canonical form of the command line, from which the fingerprint of a request id is made.
+    /// `asked` is the canonical form of the command line. Its digest becomes a part of the fingerprint that is stored with an
+    /// idempotency key. With `None`, the value of `--request-id` is ignored.
     pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: Option<Canonical>) -> Self {
         Self { env, globals, out, asked, read: RefCell::new(Sha256::new()), has_noted_trust: Cell::new(false) }
     }
 
-    /// Opens the project for the actor of this command. The caller must first read all texts from files and stdin, because they
-    /// are part of the fingerprint of a request id.
+    /// Opens the project for the actor that [`Self::actor`] determines. When that is no session, but an environment variable
+    /// of a provider names the conversation of a live session, opens it for this session. The caller must first read all
+    /// texts from files and stdin, because they are part of the fingerprint of the idempotency key.
     ///
     /// # Errors
     /// `no_project`, a broken configuration, or a variable with an invalid value.
@@ -59,7 +61,8 @@ impl Context {
         }
     }
 
-    /// Like [`Self::app`], for another actor.
+    /// Opens the project for `actor`. Prints a note, once in a command, when a configuration that was trusted earlier is in
+    /// force.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.
@@ -71,8 +74,7 @@ impl Context {
         Ok(app)
     }
 
-    /// Like [`Self::app_as`], but does not print the note that the last trusted configuration is in force. For commands whose
-    /// own answer tells this.
+    /// Like [`Self::app_as`], but without the note. For commands whose output says the same as the note.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.
@@ -98,7 +100,9 @@ impl Context {
         Ok(App::for_caller(Rc::clone(&self.env), project, actor, request)?)
     }
 
-    /// Determines the actor from the global flags, and from the environment variables where no flag is given.
+    /// Determines the actor from the global flags, and from the environment variables where no flag is given. When
+    /// `--session` names a session other than the one in the environment, the role and the lane in the environment are
+    /// ignored, because they belong to the other session.
     ///
     /// # Errors
     /// A variable with an invalid value.
@@ -231,8 +235,8 @@ impl Context {
         }
     }
 
-    /// Prints the answer to a change: its document with `--json`, its ids with `--quiet`, else its line. Then prints its notes,
-    /// even when the reader of the answer has closed the pipe.
+    /// Prints the result of a command that changes something: its document with `--json`, its ids with `--quiet`, else its
+    /// line of text. Then prints its notes, even when the reader of the output has closed the pipe.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
         let shown = if self.out.json {
             self.out.document(&answer.document)
@@ -263,7 +267,7 @@ impl Context {
         Ok(0)
     }
 
-    /// Like [`Self::show`], for a command that handles `--json` itself.
+    /// Like [`Self::show`], for a command that prints its JSON itself: ignores `--json`.
     pub fn show_text(&self, ids: impl FnOnce() -> Vec<String>, words: impl FnOnce() -> String) -> Result<Exit> {
         if self.out.quiet {
             self.out

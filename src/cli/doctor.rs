@@ -161,7 +161,8 @@ fn words(tried: &[TriedAgentView], is_plan: bool, now: Timestamp, width: Option<
     table.render(width)
 }
 
-/// Formats the proof of an agent for a table cell: `proven today`, or why it does not count. `-` without a proof.
+/// Formats, for a table cell, whether an agent has shown that it asks before it runs a tool: `proven today`, or `not proven`
+/// with the reason. Returns `-` when that was not tried.
 pub(super) fn proof_cell(proof: Option<&AgentProofView>, now: Timestamp) -> String {
     match proof {
         None => "-".to_owned(),
@@ -196,8 +197,8 @@ impl HooksArgs {
     }
 }
 
-/// Collects the facts that the check of hooks needs. Without an `app`, outside a project, it checks only the user's own
-/// settings.
+/// Collects the facts that the checks of hooks need: among them the worktrees of the open lanes on this host. `app` is `None`
+/// outside a project; then only the user's own settings are checked.
 pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<DoctorContext<'a>> {
     let proven = |provider: &Provider| {
         let of_app = app.map(|app| app.settings.provider(provider.label()).profile);

@@ -13,8 +13,9 @@ use crate::{
     wire::FailedIdView,
 };
 
-/// Calls `act` for each id. A single id is answered with its own document, as if the command took only one; several ids with an
-/// array, in which a failure is `{"id": …, "error": {…}}`. The exit code is that of the first failure.
+/// Calls `act` for each id. A single id is handled as if the command accepted only one: its document is printed, or its
+/// failure returned. For several ids, goes on after a failure and returns the exit code of the first one; with `--json`,
+/// prints an array, in which a failure is `{"id": …, "error": {…}}`.
 pub fn each<T: Display>(
     ctx: &Context,
     app: &App,

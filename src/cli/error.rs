@@ -49,7 +49,7 @@ pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Ex
     print_error(&usage(error, words), &out)
 }
 
-/// The page of the command that the line names.
+/// The help page of the command that `words` name.
 fn help(words: &[OsString]) -> StyledStr {
     let is_long = words.iter().take_while(|word| *word != "--").any(|word| word == "--help");
     let NamedCommand { path, tree, .. } = NamedCommand::find(words);
@@ -126,8 +126,8 @@ impl NamedCommand {
     }
 }
 
-/// The way from the root of a tree to the command that a line names. The way through a tree that is not built is one step
-/// long.
+/// The names from the root of a tree to the command that `words` name, and that command. In a tree that is not built, only
+/// the first name is found.
 fn walk<'t>(tree: &'t clap::Command, words: &[OsString]) -> (Vec<String>, &'t clap::Command) {
     let (mut path, mut at) = (Vec::new(), tree);
     let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());

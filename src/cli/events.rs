@@ -89,7 +89,7 @@ impl Args {
     }
 }
 
-/// The sequence number and the time after which events are wanted.
+/// Parses the start of the wanted events: a sequence number, or a time after which they happened.
 fn start(text: &str, now: Timestamp) -> Result<(i64, Option<Timestamp>), Refusal> {
     match text.parse() {
         Ok(seq) => Ok((seq, None)),

@@ -85,7 +85,7 @@ impl SessionArgs {
     }
 }
 
-/// Formats the status as one line, followed by a table of the facts behind it.
+/// Formats an explanation: one line with the status of the explained object, then a table of the facts behind it.
 pub(super) fn facts(view: &ExplainView, width: Option<usize>) -> String {
     let mut table = Table::new(&["fact", "source", "age"]);
     for fact in &view.facts {

@@ -102,8 +102,8 @@ const HABITS: &[Habit] = &[
     ("guard", "logs", "list the guard decisions", "fairway guard log"),
 ];
 
-/// Suggests the command for a word that is no command of `group`, such as a name that other tools use. `after` is the next word
-/// on the line. Returns `None` when no suggestion is known.
+/// Suggests the command for a word that is not a command of `group`, such as a name from another tool. `after` is the next
+/// word on the command line. Returns `None` when no suggestion is known.
 pub fn hint(group: &str, word: &str, after: Option<&str>) -> Option<String> {
     let two = after.map(|after| format!("{word} {after}"));
     let is_typed = |typed: &str| typed == word || two.as_deref() == Some(typed);

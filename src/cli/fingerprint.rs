@@ -29,7 +29,8 @@ const SHORTCUTS: &[(&str, &str)] = &[
     ("message withdraw", "outbox withdraw"),
 ];
 
-/// Builds the canonical form of a parsed command line. A shortcut has the canonical form of the command that it stands for.
+/// Builds the canonical form of a parsed command line, without the global options. A shortcut has the canonical form of the
+/// command that it stands for.
 pub fn canonical(command: &Command, matches: &ArgMatches) -> Canonical {
     let (mut command, mut matches) = (command, matches);
     let mut path = Vec::new();

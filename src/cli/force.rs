@@ -15,7 +15,7 @@ pub struct ForceArgs {
 }
 
 impl ForceArgs {
-    /// Returns `None` without `--force`.
+    /// Returns the reason for overriding the actor, and `None` without `--force`.
     pub(in crate::cli) fn reason(self) -> Option<ForceReason> {
         self.reason.filter(|_| self.force).map(|reason| ForceReason { reason })
     }

@@ -167,10 +167,10 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The settings file that the flags select.
+    /// Returns the settings file that the flags select.
     ///
     /// # Errors
-    /// `no_project` when they select a project's file outside a project.
+    /// `no_project` when the flags select a project's file and the command runs outside a project.
     pub fn target(&self, ctx: &Context) -> Result<Target> {
         Ok(match &self.whose.file {
             Some(file) => Target::File(file.clone()),
@@ -183,7 +183,7 @@ impl TargetArgs {
     }
 }
 
-/// Refuses a change of settings inside a session. A look at the difference changes nothing.
+/// Refuses to change settings inside a session. `dry_run` is allowed there, because it changes nothing.
 ///
 /// # Errors
 /// `inside_session`.

@@ -13,8 +13,8 @@ use clap::builder::{OsStringValueParser, StringValueParser, TypedValueParser, Va
 /// No argument of a program can contain a NUL.
 const MARK: char = '\0';
 
-/// Marks each word that begins with a hyphen but is a text, so that clap does not take it for a flag. Returns `None` when there
-/// is no such word.
+/// Marks each word that begins with a hyphen but cannot be a flag, because the name of the flag would contain a space, so
+/// that clap reads it as a text. Words after `--` stay as they are. Returns `None` when there is no such word.
 pub(super) fn marked(words: &[OsString]) -> Option<Vec<OsString>> {
     let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let is_text = |(at, word): (usize, &OsString)| at < own && is_text(&word.to_string_lossy());

@@ -69,7 +69,7 @@ const LIMIT: u32 = 100;
 const MAX_HINTS: usize = 3;
 
 impl ListArgs {
-    /// Whether nothing was asked for in particular.
+    /// Whether no flag selects messages.
     const fn is_bare(&self) -> bool {
         self.to.is_none() && !self.all && self.limit.is_none()
     }

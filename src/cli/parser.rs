@@ -186,8 +186,8 @@ pub fn command() -> clap::Command {
     command
 }
 
-/// Builds the tree with only the command `name`, which is enough for its help and its errors and takes a tenth of the work.
-/// Builds the whole tree when no command has this name.
+/// Builds the command tree with `name` as its only command. That is enough for the help and the errors of this command, and
+/// takes a tenth of the work. Builds the whole tree when no command has this name.
 pub(super) fn command_with(name: &str) -> clap::Command {
     match Cli::command().find_subcommand(name) {
         Some(named) => {
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::cli::help::page::page;
 
-    /// All that can be seen of the commands below one: their names, their arguments and their pages.
+    /// Collects everything that a user can see of the commands below `at`: their names, their arguments and their help pages.
     fn seen(tree: &clap::Command, at: &clap::Command, path: &mut Vec<String>, seen: &mut Vec<String>) {
         let words: Vec<&str> = path.iter().map(String::as_str).collect();
         let names: Vec<&str> = at.get_name_and_visible_aliases();

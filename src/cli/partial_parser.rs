@@ -45,9 +45,9 @@ const GROUPS: &[(&str, Augment)] = &[
     ("task", task::Verb::augment_subcommands),
 ];
 
-/// Builds a parser of the global options and of the one command that `words` name. Returns `None` for a command that is not
-/// listed here. It parses a line exactly as the whole tree does, but has no help and only short error messages: when it refuses
-/// a line, the caller must parse that line with the whole tree.
+/// Builds a parser of the global options and of the one command that `words` name. Returns `None` when `words` name no
+/// command of `COMMANDS` and `GROUPS`. The parser accepts a line exactly as the whole tree does, but has no help and only
+/// short error messages: when it refuses a line, the caller must parse that line with the whole tree.
 pub(super) fn of(words: &[OsString]) -> Option<Command> {
     let words = words.iter().skip(1).map(|word| word.to_str());
     let mut words = words.skip_while(|word| word.is_some_and(|word| SWITCHES.contains(&word)));

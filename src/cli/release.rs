@@ -56,13 +56,13 @@ pub struct ForceArgs {
 }
 
 impl ForceArgs {
-    /// Returns `None` without `--force`.
+    /// Returns the reason for overriding the claimant, and `None` without `--force`.
     pub fn force(&self) -> Option<ForceReason> {
         let reason = self.reason.clone().filter(|_| self.force)?;
         Some(ForceReason { reason })
     }
 
-    /// Returns the reason, which the verb of `fairway task` requires.
+    /// Returns the value of `--reason`, which `fairway task` requires for this `verb`.
     ///
     /// # Errors
     /// `usage` when `--reason` is missing; the hint repeats the command for `tasks`.

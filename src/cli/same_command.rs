@@ -14,7 +14,8 @@ pub(super) fn completed(failure: Failure, words: &[OsString]) -> Failure {
     Failure { hint: Some(lines.join("\n")), ..failure }
 }
 
-/// `None` where the line names another command, and where the caller's is too long or no text.
+/// Replaces "the same command" in a line by the caller's command line. Returns `None` when the line does not contain the
+/// phrase, and when the command line is not UTF-8 or too long to be repeated.
 fn with_words(line: &str, words: &[OsString]) -> Option<String> {
     let (purpose, flags) = line.split_once(SAME_COMMAND)?;
     let words: Vec<&str> = words.get(1..)?.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
@@ -27,7 +28,7 @@ fn with_words(line: &str, words: &[OsString]) -> Option<String> {
     (command.chars().count() <= MAX_REPEATED).then(|| format!("{purpose}{command}"))
 }
 
-/// The words without the flag that the hint gives another value.
+/// The words without the flag in `flags` and its value, because the hint gives the flag another value.
 fn without<'a>(words: &[&'a str], flags: &[&str]) -> Vec<&'a str> {
     let [flag, _value] = flags else { return words.to_vec() };
     let mut kept = Vec::new();

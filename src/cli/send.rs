@@ -111,7 +111,8 @@ fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
     })
 }
 
-/// The receipt that the flags ask to wait for. Returns `None` when they ask for none.
+/// Returns the receipt to wait for: that the message is acknowledged within `acknowledgement`, else that it is answered
+/// within `answer`. Returns `None` when the flags give neither time.
 pub(super) fn awaited_receipt(
     app: &App,
     acknowledgement: Option<Duration>,
@@ -126,7 +127,7 @@ pub(super) fn awaited_receipt(
     AwaitedReceipt::of(app, wanted.0, sessions, wanted.1).map(Some)
 }
 
-/// Waits for the receipt of what was sent; keeps the notes of the sending.
+/// Waits for the receipt of the message in `sent`, and keeps the notes of `sent`.
 fn with_receipt(app: &App, awaited: &AwaitedReceipt, sent: Answer) -> Result<Answer> {
     let Some(id) = sent.ids.first().and_then(|id| id.parse().ok()) else { return Ok(sent) };
     let answer = prompt::wait_receipt(app, awaited, id)?;

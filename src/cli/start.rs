@@ -140,7 +140,7 @@ impl Args {
     }
 }
 
-/// Refuses `--attach` for several sessions and without a terminal.
+/// Refuses `--attach` when `ids` holds several sessions, and when stdin is not a terminal.
 ///
 /// # Errors
 /// `usage`.
@@ -154,7 +154,7 @@ pub(super) fn check_attach<T>(ctx: &Context, ids: &[T]) -> Result<()> {
     Err(Refusal::Usage { why: "no terminal to attach to; leave --attach away".into() }.into())
 }
 
-/// Attaches to the launched session `id`. Returns `exit` when no session was launched.
+/// Attaches to the session `id`, and returns the exit code of that. Without an `id`, returns `exit`.
 pub(super) fn attach_to(app: App, id: Option<String>, exit: Exit) -> Result<Exit> {
     let Some(id) = id else { return Ok(exit) };
     let attachable = attach::attach(&app, &SessionId::parse(&id)?)?;

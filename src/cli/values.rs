@@ -61,8 +61,8 @@ reader!(label -> Label);
 reader!(device -> DeviceName);
 reader!(notify_sink -> SinkName);
 
-/// Parses the acting session. `inbox` also accepts a routing key that is no session id. For a text that is neither, the error
-/// is that of a session id.
+/// Parses the session for which a command acts. Any routing key is accepted, because `inbox` also works for keys that are not
+/// session ids. The error for an invalid text describes a session id.
 pub fn acting_session(text: &str) -> Result<RoutingKey, Refusal> {
     RoutingKey::parse(text).or_else(|_| Ok(SessionId::parse(text)?.into()))
 }
@@ -86,7 +86,7 @@ word_reader!(search_kind -> SearchKind);
 word_reader!(mode -> Mode);
 word_reader!(usage_by -> UsageBy);
 
-/// Parses a moment in the past: a date, a time, or a duration before `now`.
+/// Parses the start of a period: a date, which stands for its midnight in UTC, a time, or a duration before `now`.
 pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
     if let Some(at) = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z"))) {
         return Ok(at);

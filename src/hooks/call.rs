@@ -62,8 +62,9 @@ pub(super) fn read_stdin() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The project of the provider's working directory. Returns `None` when there is none and nothing in the environment demands
-/// one.
+/// Finds the project at `root` or `FAIRWAY_ROOT`, else that of the provider's project directory or working directory. Returns
+/// `None` when there is no project. That is an error when `root`, `FAIRWAY_ROOT` or `FAIRWAY_SESSION_ID` is given, and when
+/// there was a project whose configuration file is now missing.
 pub(super) fn find_project(
     provider: Provider,
     root: Option<&Path>,
@@ -93,7 +94,8 @@ pub(super) fn find_project(
     }
 }
 
-/// Collects what is known of the hook's caller: provider, session, transcript and process.
+/// Collects what is known of the hook's caller: provider, session, transcript and process. `external` is the provider's own
+/// id of the session.
 pub(super) fn hook_caller(
     provider: Provider,
     env: &Env,
@@ -155,7 +157,8 @@ fn discover_project(env: &Env, root: Option<&Path>, dirs: [Option<&Path>; 2]) ->
     found(env)
 }
 
-/// Whether a stream is `/dev/null`. A stream that was closed at the start of the process is opened there too.
+/// Whether a stream is `/dev/null`. That is also true of a standard stream that was closed when the process started, because
+/// Rust opens `/dev/null` in its place.
 pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
     let stream = stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
     match (stream, fs::metadata("/dev/null")) {
@@ -164,7 +167,7 @@ pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
     }
 }
 
-/// The app of this call, with the actor from the environment.
+/// Opens the project for the actor that the environment variables name.
 pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     let session = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
     let role = env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?;

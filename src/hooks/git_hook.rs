@@ -36,8 +36,9 @@ const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The maximum input of a push, in bytes: some hundred thousand refs.
 const MAX_STDIN_BYTES: u64 = 64 << 20;
 
-/// Runs `hook git HOOK ARGUMENTS…`: asks the guard about a push, then becomes the repository's own hook. Returns only on a
-/// failure, with its exit code, or with 0 where the repository has no such hook.
+/// Runs `hook git HOOK ARGUMENTS…`: asks the guard about a push that deletes or overwrites refs, and about every push when a
+/// guard rule may deny any of them, and then becomes the repository's own hook. Returns only on a failure, with the exit
+/// code, or with 0 when the repository has no such hook.
 pub(super) fn run(args: &[OsString], env: impl FnOnce() -> Env) -> u8 {
     let Some((name, args)) = args.split_first() else { return 2 };
     let asks_always = name == git_hooks::EVERY_PUSH;

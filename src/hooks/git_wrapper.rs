@@ -23,7 +23,8 @@ use crate::{
 
 /// The commands that push through the repository's hooks.
 const PUSHES: [&str; 2] = ["push", "subtree"];
-/// The option of a push that skips its hook. git also accepts beginnings of it; the last of it and its opposite counts.
+/// The option of a push that skips its hook. git also accepts shortened forms of it. When both this option and its opposite
+/// are given, the last one counts.
 const SKIP_HOOK: &str = "--no-verify";
 const SHORTEST_SKIP_HOOK: &str = "--no-v";
 const ASK_HOOK: &str = "--verify";
@@ -34,8 +35,9 @@ const MAX_ALIASES: usize = 32;
 /// How long git may take to name the aliases.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs `hook session-git DIRECTORY ARGUMENTS…` by replacing this process with git; `DIRECTORY` is that of the session's git
-/// hooks. Returns only on a failure, with its exit code.
+/// Runs `hook session-git DIRECTORY ARGUMENTS…`: replaces this process with git, called with these arguments. `DIRECTORY`
+/// contains the git hooks of the session, which ask the guard; a push runs them. Returns only on a failure, with the exit
+/// code.
 pub(super) fn run(args: &[OsString], env: &Env) -> u8 {
     let Some((hooks, args)) = args.split_first() else { return 2 };
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
@@ -94,7 +96,7 @@ fn uncorrected(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// The index of git's command, behind git's own options.
+/// The index of git's command, which follows git's own options.
 fn command_at(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.as_bytes().starts_with(b"-")) {
@@ -129,7 +131,7 @@ impl SessionGit<'_> {
         Ok(asking)
     }
 
-    /// The setting of an alias for a shell, in whose text `git` is the session's again.
+    /// The setting that makes `key` an alias for the shell text `shell`, with a PATH in which `git` is this program again.
     fn shell_alias(&self, key: &[u8], shell: &[u8]) -> OsString {
         let bin = self.hooks.join(git_hooks::BIN);
         let path = format!("PATH={}:$PATH\n", shell_words::quote(&bin.to_string_lossy()));

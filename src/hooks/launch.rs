@@ -120,8 +120,8 @@ fn user_dir(provider: Provider, place: HookPlace<'_>) -> Option<PathBuf> {
     }
 }
 
-/// The commands of Fairway's hooks in a settings file that the provider would load, when their program is there and one of them
-/// comes before a tool call.
+/// Returns the commands of Fairway's hooks in a settings file. Returns `None` when the provider would not load the file, and
+/// when no hook whose program exists asks the guard before every tool call.
 fn installed_commands(provider: Provider, file: &Path, fairway: &Path) -> Option<Vec<String>> {
     let text = SettingsFile::read(file).ok()?.text?;
     install::check_loadable(provider, &text).ok()?;

@@ -35,7 +35,7 @@ pub(super) struct Payload {
 }
 
 impl Payload {
-    /// Parses a payload.
+    /// Parses the JSON that a provider passes to a hook.
     ///
     /// # Errors
     /// A sentence that names the problem.
@@ -47,7 +47,7 @@ impl Payload {
         serde_json::from_str(text).map_err(|error| format!("stdin is not the provider's JSON: {error}"))
     }
 
-    /// A field that the event needs.
+    /// Returns a field that the event must have, and that must not be empty. `name` is the field's name in the error.
     ///
     /// # Errors
     /// A sentence that names the missing field.
@@ -56,7 +56,8 @@ impl Payload {
         field.ok_or_else(|| format!("the provider's JSON has no {name}"))
     }
 
-    /// The files that the tool's input names as written, as absolute paths.
+    /// The absolute paths of the files that the tool call writes, according to its input. Empty when the payload has no tool
+    /// or no input.
     pub(super) fn written_files(&self) -> Vec<PathBuf> {
         let cwd = self.cwd.as_deref().filter(|cwd| cwd.is_absolute());
         match (&self.tool_name, &self.tool_input) {
@@ -65,8 +66,8 @@ impl Payload {
         }
     }
 
-    /// Whether the tool's shell finds `fairway`, judged by the tool's output; `None` where the output does not show it. A
-    /// command in the background has no output yet.
+    /// Whether the shell in which the tool ran a command finds `fairway`, judged by the output of the command. Returns `None`
+    /// when the output does not show it, and for a command in the background, which has no output yet.
     pub(super) fn finds_program(&self) -> Option<bool> {
         let input = self.tool_input.as_ref()?;
         let in_background = ["run_in_background", "is_background"].iter().any(|name| input[*name] == true);
@@ -87,7 +88,8 @@ impl Payload {
         finds_own_program(text, &output)
     }
 
-    /// The tool call of the payload. `names` are the neutral names of a tool.
+    /// Returns the tool call of the payload. `names` returns the neutral names of a tool, which guard rules use beside the
+    /// provider's own name.
     ///
     /// # Errors
     /// The name of a missing field, in a sentence.

@@ -85,7 +85,8 @@ pub(super) const DELIVER_EVENT: &str = "deliver";
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts a process that delivers prompts, if some wait for the acting session. If that fails they stay queued.
+/// Starts a process that delivers the prompts that wait for the acting session, if there are any. If that fails, they stay
+/// queued.
 pub(super) fn start_delivery(app: &App, provider: Provider) {
     let Some(session) = app.actor.session.clone() else { return };
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
@@ -97,7 +98,7 @@ pub(super) fn start_delivery(app: &App, provider: Provider) {
     }
 }
 
-/// Delivers the waiting prompts of the session that the environment names. Returns the exit code.
+/// Delivers the waiting prompts of the session that the environment names. Returns the exit code: 1 for a failure, else 0.
 pub(super) fn run_delivery(provider: Provider, env: impl FnOnce() -> Env) -> u8 {
     let limited = exit_on_signal::install(&ON_STOP).and_then(|()| exit_on_signal::set_deadline(DELIVERY_TIMEOUT));
     let limited = limited.map_err(|error| error.to_string());

@@ -178,13 +178,13 @@ impl Provider {
         self.events.iter().map(|known| known.name).find(|name| is_tool_event(name)).unwrap_or_default()
     }
 
-    /// Whether the provider continues while the wake hook runs. Without a terminal it delays its first prompt and its end until
-    /// that hook ends, so the wake hook exits at once there.
+    /// Whether the provider continues while a wake hook runs. Returns false when the provider says that it runs without a
+    /// terminal: it would delay its first prompt and its end until the wake hook ends, so the wake hook must end at once.
     pub fn runs_in_background(self, env: &Env) -> bool {
         self.wake_hook.is_none() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }
 
-    /// Whether the wake hook runs: only in a terminal.
+    /// Whether a wake hook is sure to wait beside the agent: the provider has one, and says that it runs in a terminal.
     pub fn has_wake_hook(self, env: &Env) -> bool {
         self.wake_hook.is_some() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
     }
@@ -208,7 +208,7 @@ pub struct HookOutput {
     pub stderr: String,
 }
 
-/// Describes the end of a hook that does not count as a denial.
+/// Describes how a hook has ended, if the end does not count as a denial.
 pub(super) fn describe_end(end: ExitReason) -> String {
     match end {
         ExitReason::Code(code) => format!("exit code {code}"),

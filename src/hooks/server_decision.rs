@@ -53,9 +53,10 @@ struct AuthorizeResponse {
     rules: Option<String>,
 }
 
-/// The server's decision. A denial always counts; any other decision only from a server that is proven to be this program and
-/// uses the rules that are trusted now. `None` when the caller must decide with the store: there is no server or no valid
-/// response, the decision does not count, the working directory is not UTF-8, or only the rules of an enclosing project could apply.
+/// Asks the server for its decision on a tool call. A denial always counts; any other decision only from a server that is
+/// proven to be this program and uses the rules that are trusted now. Returns `None` when the caller must decide with the
+/// store: there is no server or no valid response, the decision does not count, the working directory is not UTF-8, or only
+/// the rules of an enclosing project could apply.
 pub(super) fn authorize(
     project: &Project,
     env: &Env,

@@ -82,7 +82,8 @@ impl NeedView {
 }
 
 impl BoardView {
-    /// The index of the lane's most urgent item in `needs_you`. Returns `None` when the lane needs nothing.
+    /// The index of the lane's most urgent item in `needs_you`. Returns `None` when no item there is about the lane, its
+    /// tasks or its sessions.
     pub fn first_need_of(&self, lane: &BoardLaneView) -> Option<usize> {
         let is_here = |need: &NeedView| {
             let is_task = |task: &String| lane.tasks.iter().any(|held| held.task_id == *task);

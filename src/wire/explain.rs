@@ -37,12 +37,12 @@ pub struct ExplainView {
 }
 
 impl ExplainView {
-    /// A view without facts. The ages of later facts are measured at `now`.
+    /// Creates a view without facts. The age of each fact that is added later is measured at `now`.
     pub fn new(noun: &'static str, id: impl ToString, status: &'static str, now: Timestamp) -> Self {
         Self { noun, id: id.to_string(), status, facts: Vec::new(), now }
     }
 
-    /// Adds a fact that has been true since `at`.
+    /// Adds a fact that has been true since `at`, or since an unknown time for `None`.
     pub fn fact(
         &mut self,
         code: impl Into<String>,

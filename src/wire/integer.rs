@@ -15,7 +15,7 @@ pub fn whole_number(value: &Value) -> Option<i64> {
     })
 }
 
-/// Refuses numbers with a fraction, but accepts `3.0`.
+/// Deserializes a list of whole numbers. Refuses numbers with a fraction, but accepts `3.0`.
 pub fn deserialize_whole_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i64>, D::Error> {
     let items = Vec::<Value>::deserialize(deserializer)?;
     items.iter().map(|item| whole_number(item).ok_or_else(|| D::Error::custom("not a whole number"))).collect()

@@ -35,7 +35,7 @@ pub struct ReviewView {
 }
 
 impl ReviewView {
-    /// The view of a request that was just withdrawn. The store has no record of it any more.
+    /// The view of a review request that was just withdrawn. The store has no record of it any more.
     pub fn withdrawn(review: &Review) -> Self {
         Self { status: "withdrawn", ..Self::from(review) }
     }

@@ -73,25 +73,27 @@ pub struct ShownState<'a> {
 }
 
 impl SessionOverviewView {
-    /// The session's id, followed by its host when that is another one.
+    /// The session's id, followed by the name of its host when it is not on this host.
     pub fn shown_id(&self) -> String {
         let id = &self.session.id;
         self.other_host.as_ref().map_or_else(|| id.clone(), |host| format!("{id} on {host}"))
     }
 
-    /// Returns `not guarded` for a live session whose agent may run a tool without asking.
+    /// Returns `not guarded` for a session whose agent may run a tool without asking. Returns `None` for any other session,
+    /// and for one that is dead, failed or ended.
     pub fn guard_mark(&self) -> Option<&'static str> {
         let is_over = matches!(self.shown_status, "dead" | "failed" | "ended");
         (self.unguarded.is_some() && !is_over).then_some("not guarded")
     }
 
-    /// Returns, for example, `sandbox namespace` when the session's program runs in a sandbox.
+    /// Returns, for example, `sandbox namespace` when the session's program runs in a sandbox, else `None`.
     pub fn sandbox_mark(&self) -> Option<String> {
         let class = self.session.sandbox.filter(|class| *class != SandboxClass::Off.as_str())?;
         Some(format!("sandbox {class}"))
     }
 
-    /// The state to show for a session: that it is over or stale, else its activity, else its status.
+    /// The state to show for a session: that it was stopped on purpose, else that it is dead, failed, ended, stale or
+    /// orphaned, else its activity, else its status.
     pub fn shown_state(&self) -> ShownState<'_> {
         let seen = Some(self.seen_at.as_str());
         // What was done on purpose is no alarm.

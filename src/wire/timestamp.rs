@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::integer::whole_number;
 use crate::env::Timestamp;
 
-/// Reads an optional time: an RFC 3339 text, or milliseconds since 1970-01-01 UTC.
+/// Reads an optional time: null, an RFC 3339 text, or milliseconds since 1970-01-01 UTC.
 ///
 /// # Errors
 /// When the value is of another type, or its text is not a time.

@@ -36,7 +36,8 @@ pub fn for_log(input: &Value, most: usize) -> String {
     }
 }
 
-/// The most telling field of the call, or else its whole input, on one short line without control characters.
+/// Summarises the input of a tool call on one short line without control characters: its most informative field, such as a
+/// command, else the whole input. Masks secrets.
 pub fn summary(input: &Value) -> String {
     let shown = redact(input, 0);
     let telling = SUMMARY_FIELDS.iter().find_map(|name| shown.get(*name));
@@ -51,8 +52,8 @@ pub fn summary(input: &Value) -> String {
     truncate(&words.join(" "), MAX_LINE_CHARS)
 }
 
-/// Whether a part of a tool's input was too long to be stored. A person then has not seen everything that an answer would
-/// allow.
+/// Whether a part of a tool's input is missing from what is stored, because it was too long. A person who reads the stored
+/// input then does not see everything that an answer would allow. May also be true of an input that just reaches the limit.
 pub fn is_cut(input: &Value) -> bool {
     match input {
         Value::String(text) => text == "…" || text.ends_with('…') && text.chars().count() > MAX_TEXT_CHARS,

@@ -26,7 +26,7 @@ const fn kind_of(activity: Activity) -> Kind {
     }
 }
 
-/// Defines the fill patterns. A page needs them once, before its first strip.
+/// Adds the fill patterns that the strips of a page use. A page needs them once, before its first strip.
 pub(super) fn patterns(html: &mut Html) {
     html.markup(
         "<svg class=\"patterns\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>\
@@ -37,7 +37,8 @@ pub(super) fn patterns(html: &mut Html) {
     );
 }
 
-/// Draws the activity of one session over time. Each stretch is a rectangle as wide as its share of the time.
+/// Draws the activity of one session over time. Each stretch is a rectangle as wide as its share of the time. Draws nothing
+/// without stretches.
 #[expect(clippy::cast_precision_loss, reason = "milliseconds of a session are far below 2^52")]
 pub(super) fn draw(html: &mut Html, session: &str, stretches: &[Stretch]) {
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return };

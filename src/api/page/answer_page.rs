@@ -36,15 +36,16 @@ struct Valid {
     item: OfferedItem,
 }
 
-/// Shows what an agent asks, and the button that answers it. Showing does not use the token up. Errors: `token_unknown`,
-/// `token_used`, `token_expired`, `not_admitted`.
+/// Shows an agent's question or permission request to the holder of a token, with a button that answers it. The button to
+/// allow a call is missing when the call was too long to be stored as a whole. Showing does not use the token up. Errors:
+/// `token_unknown`, `token_used`, `token_expired`, `not_admitted`.
 pub(super) async fn show(site: &Arc<Site>, address: &PageAddress, query: &Form) -> Result<Response, ApiError> {
     let valid = valid(site, address, query.get("token")).await?;
     let input = input_of(site, &valid).await?;
     Ok(file(HTML, page(&valid, input.as_ref(), query.get("token"))))
 }
 
-/// Answers an item, and uses the token up.
+/// Answers the question or permission request that a token is for. The token is used up even when the answer then fails.
 ///
 /// # Errors
 /// Those of [`show`]; `usage` for a missing text, which does not use the token up.

@@ -50,7 +50,7 @@ pub(super) struct OfferedItem {
 
 type Reply = oneshot::Sender<Result<ComposedBoard, ApiError>>;
 
-/// The handle of the thread, which ends with it.
+/// The handle of the thread. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Composer(Sender<Reply>);
 
@@ -62,7 +62,7 @@ impl Composer {
         Ok(Self(requests))
     }
 
-    /// Has the thread read the board as it is now. Fails when the thread has stopped.
+    /// Has the thread read and draw the board as it is now. Fails when that fails or the thread has stopped.
     pub(super) async fn compose(&self) -> Result<ComposedBoard, ApiError> {
         let (reply, composed) = oneshot::channel();
         let sent = self.0.send(reply).map_err(|_| ApiError::internal("the page's thread has stopped"));

@@ -163,7 +163,8 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
     })
 }
 
-/// Hidden fields of a form, and above the text of an answer its whole question, or the rule that the agent will keep.
+/// Draws what the form of `command` has above its text field: the hidden id of the item and, for an answer, the question that
+/// is answered, or, for a permission that lasts, the rule that the agent will keep.
 fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&Value>) {
     hidden(html, "item", &need.id);
     let asked = match command {
@@ -176,7 +177,8 @@ fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&
     }
 }
 
-/// Draws the whole input of a tool call, field by field.
+/// Draws the whole stored input of a tool call, field by field. Adds a warning when a part of the input was too long to be
+/// stored.
 pub(super) fn tool_input(html: &mut Html, input: &Value) {
     html.markup("<dl class=\"input\">");
     let mut field = |name: &str, value: &Value| {
@@ -286,7 +288,8 @@ fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
     }
 }
 
-/// Draws a session with its state and its work. A reader with full access also gets buttons for its commands.
+/// Draws a session with its state and its work. Unless the session is dead, failed or ended, a reader with full access also
+/// gets buttons for its commands.
 pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
     let state = one.shown_state();
     let class = class_of(state.shape);

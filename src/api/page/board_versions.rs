@@ -35,7 +35,7 @@ impl Frame {
         Arc::new(Self { version: 0, parts: Vec::new(), newest: Default::default() })
     }
 
-    /// The next frame, with these parts. Returns `None` when nothing has changed.
+    /// Returns the next frame, which has these parts. Returns `None` when they are the parts of this frame.
     pub(super) fn next(&self, parts: Vec<Part>) -> Option<Arc<Self>> {
         let version = self.version + 1;
         let mut is_changed = self.parts.len() != parts.len();

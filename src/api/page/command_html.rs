@@ -1,9 +1,9 @@
-//! A command as HTML: a button that does it, or its words.
+//! A command as HTML: a button that runs it, or its text.
 
 use super::{html::Html, page_command::PageCommand};
 use crate::domain::approval::Decision;
 
-/// Draws a command as text. For a command that the page cannot run, or that this reader may not run.
+/// Draws a command as text instead of a button, because the page cannot run the command, or this reader may not.
 pub(super) fn written(html: &mut Html, purpose: &str, command: &str) {
     html.markup("<p class=\"written\">").text(purpose).markup(": <code>").text(command).markup("</code></p>");
 }
@@ -12,8 +12,9 @@ pub(super) fn hidden(html: &mut Html, name: &'static str, value: &str) {
     html.markup("<input type=\"hidden\"").attribute("name", name).attribute("value", value).markup(">");
 }
 
-/// Draws a command that the page can run: a button, or a disclosure with fields or a question before the button. For screen
-/// readers, `about` distinguishes buttons that have the same purpose. `fields` draws fields above the text field.
+/// Draws a command that the page can run as a button. When the command needs a text or a confirmation, the button is inside a
+/// disclosure, below the question and the fields. For screen readers, `about` distinguishes buttons that have the same
+/// purpose. `fields` draws fields above the text field.
 pub(super) fn form(
     html: &mut Html,
     (purpose, about): (&str, &str),
@@ -74,7 +75,8 @@ fn named(html: &mut Html, text: &str, about: &str) {
     html.markup(">");
 }
 
-/// Draws a choice. It keeps the chosen value even when `choices` does not contain it.
+/// Draws a list from which a person chooses one value. `none` is the text of the empty choice. A `chosen` value that
+/// `choices` does not contain is offered as well, so that it is kept.
 pub(super) fn select(
     html: &mut Html,
     (label, name): (&'static str, &'static str),

@@ -90,14 +90,16 @@ impl DeviceKeys {
         Arc::clone(&known.1)
     }
 
-    /// The host name under which the devices were paired. Returns `None` without a paired device or an open code.
+    /// The host name under which the devices were paired. Returns `None` when there is neither a paired device nor an open
+    /// pairing code.
     pub(super) fn host(&self) -> Option<String> {
         let mut devices = (*self.devices()).clone();
         devices.prune(self.clock.now());
         devices.host
     }
 
-    /// Finds the device that has this key and may use it this way, and notes that the device was seen.
+    /// Finds the device that has this key, and notes that the device was seen. Returns `None` when the key is unknown, has
+    /// expired, or was given for the other of the two ways to reach the page.
     pub(super) fn find(&self, key: &str, way: DeviceWay) -> Option<DeviceKey> {
         let digest = device::digest(key);
         let (devices, now) = (self.devices(), self.clock.now());
@@ -125,8 +127,8 @@ impl DeviceKeys {
         }
     }
 
-    /// Exchanges a pairing code for a key. Blocks while another process changes the file. Errors: `pairing_refused`,
-    /// `devices_unreadable`.
+    /// Exchanges a pairing code for a key. Waits while another process changes the file of the devices. Errors:
+    /// `pairing_refused` for a code that is not valid; `devices_unreadable`.
     pub(super) fn pair(
         &self,
         host: &str,

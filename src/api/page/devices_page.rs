@@ -27,7 +27,7 @@ use crate::{
     wire::DeviceView,
 };
 
-/// Shows the paired devices. `own` is the device that asks.
+/// Shows the paired devices. `own` is the device that has sent the request; `None` for a browser that is not paired.
 pub(super) async fn list(site: &Arc<Site>, own: Option<DeviceKey>) -> Result<Response, ApiError> {
     let (devices, now) =
         state::run_blocking_as(site.feed.factory(), |app| Ok((devices::list(app)?, app.env.now()))).await?;

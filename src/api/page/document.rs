@@ -56,7 +56,7 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
     with_ages(&html.into_string(), now)
 }
 
-/// The page that shows the result of a command, for a browser that does not run the script.
+/// The page that shows the result of a command, for a browser without JavaScript. `back` is the address of its link.
 pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
     let mut html = begin("done", None);
     html.markup("<main id=\"board\"><h1>Done</h1><p><code>").text(command).markup("</code></p><p role=\"status\">");

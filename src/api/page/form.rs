@@ -17,8 +17,8 @@ use crate::{
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads the form in the body of a request, with `
-    /// ` as line ends. Error: `invalid_value` for a body that is no form.
+    /// Reads the form in the body of a request, and converts line ends to LF. Error: `invalid_value` for a body that is no
+    /// form.
     pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         let is_form = single_header(request.headers(), header::CONTENT_TYPE)
             .is_some_and(|kind| kind.split(';').next() == Some("application/x-www-form-urlencoded"));

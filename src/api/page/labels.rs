@@ -23,8 +23,8 @@ pub(super) fn words_of(status: &str) -> String {
     if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
 }
 
-/// The reason why the session's task is blocked, else the session's activity in its own words, else the task that it was
-/// launched for and has not claimed.
+/// The line below a session: the reason why its task is blocked, else the text that describes its activity, else the task
+/// that it was launched for and has not claimed. Returns `None` when none of these is known.
 pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
     match (blocked, &one.doing, &one.session.task_id) {
@@ -47,15 +47,15 @@ pub(super) fn claim_doing(held: &HeldTaskView) -> String {
 const TIME: &str = "<time datetime=\"";
 const TIME_END: &str = "\"></time>";
 
-/// Adds an empty `<time>` element. The page's script, or [`with_ages`], fills in how long ago that was. Adds nothing when the time
-/// is unknown.
+/// Adds an empty `<time>` element, and nothing when the time is unknown. The page's script or [`with_ages`] fills in how long
+/// ago the time was.
 pub(super) fn time(html: &mut Html, at: Option<&str>) {
     if let Some(at) = at {
         html.markup("<time").attribute("datetime", at).markup("></time>");
     }
 }
 
-/// Fills in the age of each time, for a browser without the script.
+/// Fills in the age of each time, for a browser without JavaScript.
 pub(super) fn with_ages(html: &str, now: Timestamp) -> String {
     let mut parts = html.split(TIME);
     let mut filled = parts.next().unwrap_or_default().to_owned();

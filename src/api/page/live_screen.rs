@@ -22,9 +22,9 @@ use crate::{
     os::file_watch::FileWatch,
 };
 
-/// The shortest time between two looks at a screen.
+/// The shortest time between two readings of a screen.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
-/// The shortest time between two looks at which sessions the lane has.
+/// The shortest time between two readings of the list of the lane's sessions.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
 /// The last lines of a screen that are sent.
 const LINES: usize = 30;
@@ -90,7 +90,7 @@ async fn follow_changes(feed: &Feed, items: &EventSender, lane: &LaneName) -> Re
     }
 }
 
-/// Follows these sessions and no others. Returns whether that changed anything.
+/// Makes `screens` those of the sessions in `found`, at most [`MAX_SCREENS`]. Returns whether that changed anything.
 fn take_over(screens: &mut Screens, found: Vec<(SessionId, LiveScreen)>) -> bool {
     let mut before = std::mem::take(screens);
     let mut is_changed = false;
@@ -102,7 +102,7 @@ fn take_over(screens: &mut Screens, found: Vec<(SessionId, LiveScreen)>) -> bool
     is_changed || !before.is_empty()
 }
 
-/// Looks at each screen, and returns the events with what the client lacks.
+/// Reads each screen. Returns the events that bring the client up to date, and the screens.
 fn look(mut screens: Screens) -> (Vec<Value>, Screens) {
     let mut events = Vec::new();
     for (id, followed) in &mut screens {
@@ -135,7 +135,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// `None` without a screen, and where the kernel allows no more watches. Then only changes of the board wake.
+    /// Watches the transcripts of these screens. Returns `None` when there is no screen, and when the kernel allows no more
+    /// watches: then the screens are read only when the board changes.
     fn of(screens: &Screens) -> Option<Self> {
         let mut files = FileWatch::new();
         for one in screens.values() {

@@ -86,8 +86,8 @@ pub(in crate::api) struct SiteAddresses {
 }
 
 impl Site {
-    /// Creates the page's site for the current thread. `factory` opens the project as the person for whom the page acts. A
-    /// server inside a session (`is_inside`) accepts no device keys, because they are the person's.
+    /// Creates the page's [`Site`], and keeps it for the current thread. `factory` opens the project as the person for whom
+    /// the page acts. A server inside a session (`is_inside`) accepts no device keys, because they are the person's.
     pub(in crate::api) fn open(
         addresses: &SiteAddresses,
         factory: AppFactory,
@@ -147,7 +147,7 @@ impl Site {
         &self.name
     }
 
-    /// The page's addresses, to be told to other programs of this user.
+    /// The page's addresses, as the server tells them to other programs of this user.
     pub(in crate::api) fn shown(&self) -> ShownPage {
         ShownPage {
             host: self.name.clone(),
@@ -157,16 +157,16 @@ impl Site {
         }
     }
 
-    /// Makes a URL under `origin` that works once and gives this access.
+    /// Makes a URL under `origin` that gives `access` once, to the first browser that opens it.
     pub(in crate::api) fn one_time_url(&self, origin: &str, access: Access) -> Result<String> {
         let code = random::hex().context("cannot generate a code")?;
         self.lock().add_code(&code, access, Instant::now());
         Ok(format!("{origin}/open?code={code}"))
     }
 
-    /// Exchanges a one-time code for a new key. Returns `None` for an invalid code. On this machine it also returns `None` when
-    /// the client is another user's program: other users can see the code in the arguments of the program that opens the
-    /// browser.
+    /// Exchanges a one-time code for a new key. Returns `None` for a code that is not valid. Returns `None` also for a client
+    /// on this machine that is another user's program: other users can see the code in the arguments of the program that
+    /// opens the browser.
     pub(super) fn exchange(&self, address: &PageAddress, code: &str) -> Result<Option<String>> {
         if !address.is_of_this_user() {
             return Ok(None);
@@ -176,8 +176,8 @@ impl Site {
         Ok(access.map(|_| key))
     }
 
-    /// The name of the cookie whose key ends with the server. The name contains the port, because browsers share cookies
-    /// between ports.
+    /// The name of the cookie for a key that is valid until the server ends. The name contains the port, because browsers
+    /// share cookies between ports.
     pub(super) fn cookie_name(address: &PageAddress) -> String {
         format!("fairway-{}", address.ends.1.port())
     }
@@ -187,8 +187,9 @@ impl Site {
         format!("{}-device", self.name.trim_end_matches(HOST_SUFFIX))
     }
 
-    /// The rights that the keys in a request's cookies give. A key that ends with the server takes precedence over a device's
-    /// key. A device's key is accepted only from this user's programs: the browser may have sent it to other users' servers.
+    /// The rights that the keys in a request's cookies give. Returns `None` without a valid key. A key that ends with the
+    /// server takes precedence over a device's key. A device's key is accepted only from this user's programs: the browser
+    /// may have sent it to other users' servers.
     pub(super) fn grant(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Grant> {
         let (ends_with_server, lasting) = (Self::cookie_name(address), self.device_cookie_name());
         let mut known = cookies(headers).filter(|(name, _)| *name == ends_with_server);
@@ -211,8 +212,8 @@ impl Site {
         is_page.then(|| PageAddress { origin: site.origin(), way: DeviceWay::Local, ends })
     }
 
-    /// The page's address in a request from the network. Returns `None` for a wrong `Host`. The host must be an IP address,
-    /// because anyone can point a name to this machine.
+    /// The page's address in a request from the network. Returns `None` for a wrong `Host`: its port must be the server's,
+    /// and its host must be an IP address, because anyone can point a name to this machine.
     pub(in crate::api) fn network_address(
         headers: &HeaderMap,
         ends: (SocketAddr, SocketAddr),

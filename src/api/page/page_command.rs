@@ -96,7 +96,8 @@ impl PageCommand {
         }
     }
 
-    /// The question that a person must confirm before the command, if its effect cannot be undone.
+    /// The question that a person must confirm before the command is run. Returns `None` when the command needs no
+    /// confirmation.
     pub(super) fn question(&self) -> Option<&'static str> {
         match self {
             Self::AllowAlways(_) => Some(
@@ -114,7 +115,8 @@ impl PageCommand {
         }
     }
 
-    /// The command line that does the same: `words` with the person's texts in place of the placeholders, quoted for a shell.
+    /// The command line that has the same effect: `words` with the person's texts in place of the placeholders, quoted for a
+    /// shell.
     pub(super) fn line(&self, words: &str, form: &Form) -> String {
         let mut line: Vec<String> = words
             .split(' ')

@@ -39,8 +39,8 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     html
 }
 
-/// Adds the head of a page: the project's name, the navigation, the search, and the place for results. `search` fills the
-/// search field.
+/// Adds the head of a page: the project's name, the navigation, the search field, and an empty element in which the page's
+/// script shows results. `search` is the text in the search field.
 pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
     html.markup("<header><h1>").text(project).markup("</h1>");
     navigation(html, Some(page));

@@ -27,7 +27,8 @@ struct Position {
     is_open: bool,
 }
 
-/// Draws a patch as a table for each file, with its notes below the lines. Long patches are cut.
+/// Draws a patch as one table per file, with the notes on a line below that line. Cuts a long patch, and says how many lines
+/// are missing.
 pub(super) fn draw(html: &mut Html, patch: &str, notes: &impl LineNotes) {
     let mut at = Position::default();
     let total = patch.lines().count();
@@ -63,7 +64,8 @@ fn close(html: &mut Html, at: &mut Position) {
     }
 }
 
-/// For a heading such as `@@ -1,2 +3,4 @@`: the first line in the new commit, and the numbers of lines.
+/// Parses the heading of a hunk, such as `@@ -1,2 +3,4 @@`. Returns the number of its first line in the new commit, and how
+/// many lines it has of the old and of the new commit.
 fn hunk(heading: &str) -> (u64, (u64, u64)) {
     let mut ranges = heading.split(' ').skip(1).take(2).map(|range| {
         let (start, count) =

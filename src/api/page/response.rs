@@ -18,7 +18,7 @@ pub(super) fn file(content_type: &'static str, text: impl Into<Body>) -> Respons
     ([(header::CONTENT_TYPE, content_type)], text.into()).into_response()
 }
 
-/// The response to a command that was run: JSON, or a page with the link `back` by which the person goes on.
+/// The response to a command that was run: JSON with `wants_json`, else a page with a link to `back`.
 pub(super) fn done(answer: &Answer, command: &str, back: &str, wants_json: bool) -> Response {
     if wants_json {
         Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()

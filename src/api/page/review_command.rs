@@ -37,7 +37,7 @@ pub(super) enum ReviewCommand {
 }
 
 impl ReviewCommand {
-    /// Parses the words after `fairway`. Returns `None` for another command.
+    /// Parses the words after `fairway`. Returns `None` for a command that neither belongs to a review nor lands a task.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
         let task = |text: &str| TaskId::parse(text).ok();
         Some(match words {
@@ -70,7 +70,8 @@ impl ReviewCommand {
         }
     }
 
-    /// The question that a person must confirm before the command, if there is one.
+    /// The question that a person must confirm before the command is run. Returns `None` when the command needs no
+    /// confirmation.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Land(_) => {

@@ -121,7 +121,7 @@ impl DrawnCard<'_> {
         address("/review", &[("task", &self.card.task.id), ("all", all), ("at", at)])
     }
 
-    /// The commands that decide, in the card's order.
+    /// Draws the commands by which the reviewer decides, in the card's order.
     fn decisions(&self, html: &mut Html) {
         html.markup("<div class=\"commands decide\" role=\"group\" aria-label=\"decide\">");
         let mut others = Vec::new();

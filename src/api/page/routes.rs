@@ -102,7 +102,7 @@ fn methods_of(path: &str) -> Option<&'static str> {
     route.or_else(|| FILES.iter().any(|(known, ..)| *known == path).then_some(READ))
 }
 
-/// Answers a request for the page. `address` is `None` when the request's `Host` is wrong.
+/// Answers a request for the page. `address` is `None` when the header `Host` of the request is wrong.
 pub(in crate::api) async fn respond(request: Request, address: Option<PageAddress>) -> Response {
     let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
     // A link of another page led here: the browser held the cookie back, and sends it when the page itself asks.
@@ -191,7 +191,7 @@ async fn route(request: Request, address: Option<PageAddress>, wants_json: bool)
     }
 }
 
-/// A page beside the board, from the store as it is now.
+/// Draws a page other than the board, from the store as it is now.
 async fn page(site: &Site, query: Form, access: Access, name: PageName) -> Result<Response, ApiError> {
     let (board, _) = site.feed.board().await?;
     let frame = PageFrame { name, project: board.project, seq: board.seq, access, now: board.now };
@@ -205,7 +205,7 @@ async fn page(site: &Site, query: Form, access: Access, name: PageName) -> Resul
     Ok(file(HTML, html.await?))
 }
 
-/// Where to go on: an address of this site, else the board.
+/// The address to which a person returns after a command: the one that the form names, if it is of this site, else the board.
 fn back(form: &Form) -> &str {
     let is_here = |address: &&str| address.starts_with('/') && !address.starts_with("//") && !address.contains('\\');
     Some(form.get("back")).filter(is_here).unwrap_or("/")
@@ -288,8 +288,8 @@ fn check_origin(address: &PageAddress, headers: &HeaderMap) -> Result<(), ApiErr
     if is_own { Ok(()) } else { Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why)) }
 }
 
-/// Runs a command if the board offers it now: the item that the person saw may be about an older claim. Returns the
-/// answer and the same command line.
+/// Runs a command if the board still offers it: the item that the person saw may be about an older claim. Returns the answer,
+/// and the command line that has the same effect.
 async fn act(site: &Site, form: Form) -> Result<(Answer, String), ApiError> {
     let words = form.get("command").to_owned();
     let command = PageCommand::parse(&words)
@@ -348,7 +348,8 @@ fn is_offered(board: &ComposedBoard, item: Option<&str>, words: &str, command: &
     }
 }
 
-/// Makes a code for another device, whose pairing ends with that of the device that asks at the latest.
+/// Makes a code with which another device can be paired. `from` is the device that asks: the new pairing ends when the
+/// pairing of that device ends, or earlier.
 async fn device(site: &Site, form: &Form, from: Option<DeviceKey>) -> Result<Response, ApiError> {
     let access = match form.get("access") {
         "full" => DeviceAccess::Full,

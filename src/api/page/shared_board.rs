@@ -104,7 +104,8 @@ impl Drop for Watcher {
 }
 
 impl Feed {
-    /// `factory` opens the project as the person for whom the page acts.
+    /// Creates the shared state, and starts the thread that composes boards. `factory` opens the project as the person for
+    /// whom the page acts.
     pub(super) fn new(factory: AppFactory, hook_providers: Vec<&'static str>) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             composer: Composer::start(factory.clone(), hook_providers)?,
@@ -122,7 +123,7 @@ impl Feed {
         self.factory.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the board as it is now. Clients are sent its frame if it has changed.
+    /// Reads the board as it is now. If the board has changed, all clients get the new frame.
     pub(super) async fn board(&self) -> Result<(ComposedBoard, Arc<Frame>), ApiError> {
         let board = self.composer.compose().await?;
         let next = self.shown.borrow().frame.next(board.parts.clone());
@@ -133,18 +134,19 @@ impl Feed {
         Ok((board, frame))
     }
 
-    /// The event id of a version. The browser sends it back after a lost connection.
+    /// The event id for a version of the board. The browser sends it back after a lost connection.
     pub(super) fn id(&self, version: u64) -> String {
         format!("{}-{version}", self.era)
     }
 
-    /// The version in an event id. Returns 0 for an id that an earlier server made.
+    /// The version in an event id. Returns 0 for an id that this server has not made.
     pub(super) fn version(&self, id: &str) -> u64 {
         let version = id.strip_prefix(self.era.as_str()).and_then(|rest| rest.strip_prefix('-'));
         version.and_then(|version| version.parse().ok()).unwrap_or_default()
     }
 
-    /// Sends a client the changes after version `since`, until the client is gone or the server ends.
+    /// Keeps a client current until the client is gone or the server ends: tells it whether the board is current and, if
+    /// `content` is the board, sends all changes after version `since`.
     pub(super) async fn serve(
         self: Arc<Self>,
         items: Arc<EventSender>,

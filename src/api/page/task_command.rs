@@ -48,7 +48,7 @@ pub(super) enum TaskCommand {
 }
 
 impl TaskCommand {
-    /// Parses the words after `fairway`. Returns `None` for another command.
+    /// Parses the words after `fairway`. Returns `None` for a command that neither adds, changes nor starts a task.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
         let task = |text: &str| TaskId::parse(text).ok();
         Some(match *words {
@@ -74,7 +74,8 @@ impl TaskCommand {
         }
     }
 
-    /// The question that a person must confirm before the command, if there is one.
+    /// The question that a person must confirm before the command is run. Returns `None` when the command needs no
+    /// confirmation.
     pub(super) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Cancel(..) => Some("The task is closed without being done. A claim of it ends."),

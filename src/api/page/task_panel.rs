@@ -106,7 +106,7 @@ fn facts(html: &mut Html, task: &TaskView) {
     html.markup("</dl>");
 }
 
-/// The commands that move a task on, each with its purpose.
+/// The commands that change a task's state, each with its purpose.
 fn words(task: &TaskView) -> Vec<(&'static str, String)> {
     let id = &task.id;
     let mut found = Vec::new();
@@ -171,7 +171,8 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
     html.markup("</div>");
 }
 
-/// Draws the fields of the form. Hidden fields keep the original texts, so that the server can tell which fields were changed.
+/// Draws the fields of the form that adds or edits a task. Hidden fields keep the original texts, so that the server can tell
+/// which fields were changed.
 pub(super) fn fields(html: &mut Html, texts: &Texts, choices: &Choices) {
     html.markup("<div class=\"fields\"><label class=\"wide\">Title <input name=\"title\" required");
     html.attribute("value", &texts.title).markup("></label><label class=\"wide\">Description <textarea name=\"body\" ");

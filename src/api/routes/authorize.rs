@@ -29,7 +29,7 @@ use crate::{
 
 /// How long a recording may take before the call is denied.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
-/// With so much free disk space, in bytes, the response need not wait for the recording.
+/// The free disk space, in bytes, from which on the response need not wait for the recording.
 const MIN_FREE_BYTES: u64 = 1 << 20;
 /// Larger requests, in bytes, may take long and get their own thread.
 const MAX_INLINE_BYTES: usize = 4 << 10;

@@ -50,7 +50,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Creates the demo's directory: `wanted`, which must be absent or empty, else a new one among the temporary files.
+    /// Creates the demo's directory and fills it. The directory is `wanted`, which must be absent or empty, or by default a
+    /// new one in the directory for temporary files.
     ///
     /// # Errors
     /// `invalid_value` when `wanted` has files in it.

@@ -17,7 +17,8 @@ pub(super) struct StreamPrinter {
 }
 
 impl StreamPrinter {
-    /// Adds output. Returns the text to print now: every line that is complete.
+    /// Adds output. Returns the text to print now: the unprinted parts of all complete lines, and an incomplete line that has
+    /// become too long to wait for its end.
     pub(super) fn take(&mut self, text: &str) -> String {
         self.held.push_str(text);
         let mut out = String::new();

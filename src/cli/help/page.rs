@@ -28,7 +28,8 @@ pub fn page(command: &Command, path: &[&str], is_long: bool) -> Option<StyledStr
     Some(laid_out(command, path, is_long)?.render_help())
 }
 
-/// Prepares a command for its help page: with its long text and its examples, and without the global options.
+/// Prepares the command at `path` for its help page: adds the long text if `is_long`, and the examples, and hides the global
+/// options. Returns `None` when there is no such command.
 pub fn laid_out(command: &Command, path: &[&str], is_long: bool) -> Option<Command> {
     // The names may be aliases.
     let mut names = vec!["fairway"];

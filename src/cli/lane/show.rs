@@ -113,7 +113,8 @@ pub(super) fn held(lane: &LaneView) -> String {
     }
 }
 
-/// The directory of a lane's worktree, followed by its host when that is another one. `None` for a lane without a worktree.
+/// The directory of a lane's worktree, followed by the name of its host when it is not on this host. `None` for a lane
+/// without a worktree.
 pub(super) fn worktree(lane: &LaneView) -> Option<String> {
     let dir = lane.worktree.as_ref()?;
     Some(lane.other_host.as_ref().map_or_else(|| dir.clone(), |host| format!("{dir} on {host}")))

@@ -21,8 +21,8 @@ const DENY: Exit = 2;
 /// The command whose stdin is passed on.
 const HOOK: &str = "hook";
 
-/// Passes the command line from inside a sandbox to the process outside that runs it. Returns the exit code, or `None` when
-/// this process is not in a sandbox or the command can run inside.
+/// Inside a sandbox, passes the command line to the process outside, which runs it for the session, prints the reply, and
+/// returns the exit code. Returns `None` outside a sandbox, and for a command that needs no store and therefore runs inside.
 pub fn call_outside(words: impl Iterator<Item = OsString>) -> Option<Exit> {
     let path = Path::new(INSIDE);
     if !path.exists() {

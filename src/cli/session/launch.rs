@@ -187,8 +187,8 @@ impl Args {
     }
 }
 
-/// Formats the error that is printed when a signal ends the command while a session starts: the programs of the start, named by
-/// `what`, may go on.
+/// Formats the error that is printed when a signal ends the command while a session starts. It says that `what`, the start,
+/// may go on nevertheless. `hint` says what to do about that.
 pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> String {
     let failure = Failure {
         code: "interrupted",

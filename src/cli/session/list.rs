@@ -50,7 +50,8 @@ impl Args {
     }
 }
 
-/// Formats sessions as a table. The columns for host and sandbox appear only when a session needs them.
+/// Formats sessions as a table. The column for the host appears only when a session is on another host, and the column for
+/// the sandbox only when a session has one.
 pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) -> Table {
     // One host needs no name.
     let has_others = sessions.iter().any(|one| one.other_host.is_some());
@@ -90,8 +91,9 @@ pub(in crate::cli) fn holds(one: &SessionOverviewView) -> String {
     if ids.is_empty() { "-".into() } else { ids.join(",") }
 }
 
-/// Text for the column `doing`: whether to release the session's claim, else its activity in its own words, else the task that
-/// it was launched for and has not claimed.
+/// Text for the column `doing`: whether to release the claim of a session that was stopped on purpose, else the text that
+/// describes the activity, else the task that the session was launched for and has not claimed. Returns `-` when none of
+/// these is known.
 pub(in crate::cli) fn doing(one: &SessionOverviewView) -> String {
     if let Some(release) = &one.release {
         return format!("release it? {release}");

@@ -34,7 +34,8 @@ pub(super) enum Found {
     Changed,
 }
 
-/// Tells whether the text has the block. A text of the person's own that mentions `fairway guide` counts as complete.
+/// Finds out whether a text of AGENTS.md has the lines of setup. A text without them that mentions `fairway guide` counts as
+/// complete.
 pub(super) fn find_block(text: &str) -> Found {
     let text = text.replace("\r\n", "\n");
     if text.contains(BLOCK) {

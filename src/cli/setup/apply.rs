@@ -17,10 +17,11 @@ use crate::{
     os::{digest::sha256_hex, executable, files},
 };
 
-/// Carries out the steps of a plan in order. Returns the notes for the person.
+/// Carries out the steps of a plan in order. Returns notes for the person who runs setup.
 ///
 /// # Errors
-/// The first step that fails ends it. The steps before it stay done and recorded, so that a repeat goes on from there.
+/// The first failed step ends the setup. The steps before it stay done and recorded, so that a repeated setup continues from
+/// there.
 pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
     let project = &plan.project;
     let mut record = Record::load(project)?.unwrap_or_default();

@@ -6,8 +6,8 @@ use clap_complete::Shell;
 
 use crate::env::{Env, vars};
 
-/// Where the user's shell looks for completions, and what the user must do besides. Returns `None` for a shell without a known
-/// place, and when there is no home directory.
+/// Where the completion script for the user's shell belongs, and a note on what else the user must do to enable it. Returns
+/// `None` for a shell without a known place, and when there is no home directory.
 pub(super) fn place(env: &Env) -> Option<(Shell, PathBuf, Option<&'static str>)> {
     let shell = Path::new(env.var(vars::SHELL)?).file_name()?.to_str()?;
     let home = env.home.as_ref()?;

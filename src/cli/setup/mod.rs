@@ -142,7 +142,8 @@ impl Args {
     }
 }
 
-/// Refuses setup inside a session. Before there is a project, the environment and the ancestors alone tell.
+/// Refuses setup inside a session. Before there is a project, only the environment and the ancestor processes show whether
+/// the caller is inside.
 fn refuse_inside(ctx: &Context) -> Result<()> {
     match Project::discover(&ctx.env, ctx.globals.root.as_deref()) {
         // A broken configuration is no way round it.

@@ -108,7 +108,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Examines the project and the user's files. `wanted` restricts the providers; when it is empty, they are those in PATH.
+    /// Plans a setup from the state of the project and of the user's files, and changes nothing. `wanted` restricts the
+    /// providers; when it is empty, they are those in PATH.
     pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
         let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
         let is_new = found.is_none();
@@ -153,7 +154,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The first file that a symbolic link leads out of the repository, and its real path.
+    /// The first file that a symbolic link leads out of the repository or into its `.git`, and the real path of that file.
     pub fn outside(&self) -> Option<(&Path, &Path)> {
         let top = worktree_top(&self.project.root).or_else(|| self.project.root.canonicalize().ok());
         let is_outside = |target: &Path| {
@@ -167,7 +168,7 @@ impl Plan {
         self.project.root.ancestors().any(|dir| dir.join(".git").exists())
     }
 
-    /// A lane's worktree has committed files only.
+    /// Adds the tasks that a person must do with git, because a lane's worktree contains only committed files.
     fn add_git_steps(&mut self) {
         if !self.is_in_git() {
             self.left.push(NO_GIT.to_owned());
@@ -193,7 +194,7 @@ impl Plan {
         self.steps.push(Step { kind, file, target: None, line: line.into(), work });
     }
 
-    /// A path as a person reads it: below the root without it.
+    /// A path as a person reads it: relative to the project's root when it is below that.
     fn shown(&self, file: &Path) -> String {
         file.strip_prefix(&self.project.root).unwrap_or(file).display().to_string()
     }
@@ -229,7 +230,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The sections of a project that setup creates.
+    /// Adds to the configuration the sections of a project that setup creates.
     fn add_first_config(&mut self, file: PathBuf) {
         let block = format!("\n{}\n{}", starter::CLAIMS, starter::GUARD);
         let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard");

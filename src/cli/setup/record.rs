@@ -80,7 +80,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Reads the record. Returns `None` when the project has none.
+    /// Reads the record of what setup has changed. Returns `None` when the project has none.
     pub fn load(project: &Project) -> Result<Option<Self>> {
         let path = Self::path(project);
         let bytes = match fs::read(&path) {

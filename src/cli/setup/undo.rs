@@ -20,11 +20,12 @@ use crate::{
     wire::SetupStepView,
 };
 
-/// Undoes the changes that a record holds, the newest of each kind first. It leaves files with a person's changes as they are.
-/// With `is_dry` it changes nothing and only tells what it would do.
+/// Undoes the changes that a record holds, the newest of each kind first. Leaves files that a person has changed since as
+/// they are. With `is_dry`, changes nothing and only returns what would be done.
 ///
 /// # Errors
-/// An error of one file ends it. The changes before stay undone, so that a repeat goes on from there.
+/// The first error ends the undo. Changes that were undone before it stay undone, so that a repeated undo continues from
+/// there.
 pub(super) fn undo(ctx: &Context, project: &Project, record: &Record, is_dry: bool) -> Result<Vec<SetupStepView>> {
     let mut views = Vec::new();
     let mut tell = |kind: &'static str, file: &Path, done: Undone| {

@@ -111,7 +111,7 @@ impl Printer {
         }
     }
 
-    /// A command stays whole; its purpose is left out where there is no room for both.
+    /// Adds a command, uncut. Leaves out its purpose when there is no room for both.
     fn command(&mut self, purpose: &str, command: &str) {
         let (purpose, command) = (escape_line(&format!("{purpose}: ")), escape_line(command));
         let used = INDENT.len() + purpose.chars().count() + command.chars().count();

@@ -114,7 +114,8 @@ pub(super) const ROW_KEYS: &[(char, &str)] = &[
     ('r', "release the claim"),
 ];
 
-/// The command that a key runs on a row. The error says why the key does nothing.
+/// Returns the command that a key runs on the selected row. `person` is the name under which the reader of the board claims
+/// tasks. The error says why the key does nothing.
 pub(super) fn key_command(
     key: char,
     subject: &Subject<'_>,
@@ -215,7 +216,8 @@ pub(super) fn key_command(
     }
 }
 
-/// The command that prints an aspect of a row. The error says why there is no such command.
+/// Returns the command that prints one aspect of the selected row, such as its messages. The error says why there is no such
+/// command.
 pub(super) fn print(aspect: Aspect, subject: &Subject<'_>) -> Result<Action, &'static str> {
     let session = subject.session.filter(|_| subject.job.is_none());
     match (aspect, subject.job) {
@@ -267,7 +269,8 @@ pub(super) fn answer(id: i64, allow: bool) -> Action {
     Action::new(&["approvals", "answer", &id.to_string(), if allow { "allow" } else { "deny" }])
 }
 
-/// The command of a key as a person would type it. Returns `None` when the key does nothing here.
+/// Returns the command of a key for the selected row, as a person would type it. Returns `None` when the key does nothing
+/// there.
 pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Option<String> {
     Some(match key_command(key, subject, board, person).ok()? {
         KeyCommand::Attach { session } => format!("fairway session attach {session}"),
@@ -287,7 +290,7 @@ pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person:
     })
 }
 
-/// The question of a row: its own, or of a session without another item.
+/// The question that the selected row asks: its own or, for a row of a session that needs nothing else, that of the session.
 fn question<'a>(subject: &Subject<'a>, session: Option<&str>, board: &'a BoardView) -> Option<&'a NeedView> {
     let is_question = |need: &&NeedView| need.kind == "question";
     if subject.need.is_some() {

@@ -103,7 +103,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Puts a text at a place; what does not fit is cut. Returns the column behind it.
+    /// Puts a text at a position, and cuts it at the right edge. Returns the column after the text.
     fn put(&mut self, x: usize, y: usize, text: &str, style: Style) -> usize {
         let room = self.columns.saturating_sub(x);
         if room == 0 || y >= self.rows {

@@ -14,7 +14,7 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    /// The cursor is at the end of the text.
+    /// Creates an editor whose cursor is at the end of `text`.
     pub(super) fn new(text: &str) -> Self {
         Self { before: text.chars().collect(), after: Vec::new() }
     }

@@ -44,13 +44,13 @@ impl KeyDecoder {
         keys
     }
 
-    /// Whether the remaining bytes may be the beginning of a key.
+    /// Whether some bytes are left that may be the beginning of a key.
     pub(super) fn is_waiting(&self) -> bool {
         !self.bytes.is_empty()
     }
 
-    /// Ends the wait for further bytes. A lone escape byte is the Escape key; another incomplete sequence is dropped, but an
-    /// incomplete paste is kept.
+    /// Ends the wait for further bytes, and returns the keys in the bytes that are left. A lone escape byte is the Escape
+    /// key, and any other incomplete sequence is an unknown key. An incomplete paste is kept.
     pub(super) fn end(&mut self) -> Vec<Key> {
         if self.bytes.starts_with(PASTE_BEGIN) {
             return Vec::new();

@@ -41,7 +41,7 @@ impl Pane {
         Self { aspect: Aspect::Screen, is_hidden: false, shown: None, lines: Vec::new(), scroll: 0 }
     }
 
-    /// The width of the list beside the pane. Returns `None` when the pane is hidden or has no room.
+    /// The width of the list beside the pane. Returns `None` when the pane is hidden, or the screen too narrow for it.
     pub(super) fn list_width(&self, columns: usize) -> Option<usize> {
         let room = columns.saturating_sub(USUAL_PANE).clamp(MIN_LIST, MAX_LIST);
         (self.has_room(columns) && !self.is_hidden).then_some(room)
@@ -51,7 +51,7 @@ impl Pane {
         columns >= MIN_COLUMNS
     }
 
-    /// The request that reads the pane's aspect of a row. The error says why there is none.
+    /// Returns the request that reads the text of the pane for the selected row. The error says why the row has no such text.
     pub(super) fn request(&self, subject: &Subject<'_>) -> Result<Request, &'static str> {
         let action = action::print(self.aspect, subject)?;
         let session = subject.session.filter(|_| self.aspect == Aspect::Screen && subject.job.is_none());

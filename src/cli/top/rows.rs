@@ -208,14 +208,15 @@ impl Row {
         .unwrap_or_default()
     }
 
-    /// Whether the row, or the evidence of its item, contains `word`, which must be in lower case.
+    /// Whether a cell of the row contains `word`, or the evidence of the item that needs a person. Ignores case; `word` must
+    /// be in lower case.
     pub(super) fn contains(&self, board: &BoardView, now: Timestamp, word: &str) -> bool {
         let in_row = self.text(board, now).cells.iter().any(|cell| cell.to_lowercase().contains(word));
         in_row || self.subject(board).need.is_some_and(|need| need.evidence.to_lowercase().contains(word))
     }
 }
 
-/// The number of the approval of an item, where it can be answered from here.
+/// The number of an item's permission request. Returns `None` when it cannot be answered from the board.
 fn approval_of(need: &NeedView) -> Option<i64> {
     let id = need.id.strip_prefix("approval:")?.parse().ok()?;
     need.commands.iter().any(|next| next.command.starts_with("fairway approvals answer ")).then_some(id)

@@ -234,7 +234,7 @@ impl Top<'_> {
         Ok(())
     }
 
-    /// Sleeps until something happens, and handles it. `Some` ends the loop.
+    /// Sleeps until something happens, and handles that. Returns how the loop ends, or `None` when it must continue.
     fn wait(&mut self) -> Result<Option<End>> {
         let stdin = io::stdin();
         let ready = {

@@ -39,7 +39,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The first row is selected.
+    /// Creates the state of a board whose first row is selected.
     pub(super) fn new(board: BoardView, size: Size, person: String) -> Self {
         let mut state = Self {
             board,
@@ -251,7 +251,7 @@ impl State {
         parts.get(next % parts.len()).map_or(0, |part| first(*part))
     }
 
-    /// The width of the list beside the pane. Returns `None` when the list has the whole screen.
+    /// The width of the list beside the pane. Returns `None` when no pane is visible.
     pub(super) fn list_width(&self) -> Option<usize> {
         let is_over = matches!(self.mode, Mode::View(_) | Mode::Approval { .. } | Mode::Keys);
         self.pane.as_ref().filter(|_| !is_over)?.list_width(usize::from(self.size.cols))
@@ -270,8 +270,8 @@ impl State {
         (usize::from(self.size.cols).saturating_sub(list + 2), usize::from(self.size.rows).saturating_sub(4))
     }
 
-    /// Everything that the board tells about the selected row's lane and session, as one text. When it changes, the pane must
-    /// be read again.
+    /// Everything that the board says about the selected row's lane and session, and about the item that needs a person
+    /// there, as one text. When it changes, the pane must be read again.
     pub(super) fn row_facts(&self) -> String {
         let subject = self.subject();
         let lane = self.board.lanes.iter().find(|lane| Some(lane.name.as_str()) == subject.lane);

@@ -9,7 +9,8 @@ pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Puts a text of people or programs on one line of at most `room` columns. Escapes everything that a terminal would obey.
+/// Cuts a text to one line of at most `room` columns. Escapes all control characters, because people and programs write such
+/// texts.
 pub(super) fn fit(text: &str, room: usize) -> String {
     // Text beyond the room is not escaped: a task's text may be long.
     let near = text.char_indices().nth(room.saturating_mul(4)).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));

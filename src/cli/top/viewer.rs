@@ -42,8 +42,8 @@ pub(super) struct Printed {
 }
 
 impl Viewer {
-    /// Shows the output of a command that was started. With a `watch`, the command prints a session's screen and runs again
-    /// after each change of the watched file.
+    /// Shows the output of `child`, a running command. `watch` is given for a command that prints a session's screen, and the
+    /// command then runs again after each change of the watched file.
     pub(super) fn new(action: Action, child: PipedChild, watch: Option<FileWatch>) -> Self {
         let due = Instant::now() + PEEK_INTERVAL;
         let peek = watch.map(|watch| Peek { watch, is_changed: false, due, interval: PEEK_INTERVAL });
@@ -68,8 +68,8 @@ impl Viewer {
         self.child.iter().flat_map(PipedChild::fds)
     }
 
-    /// The file descriptor that becomes readable when the session's screen may have changed. `None` while a change still waits
-    /// to be read.
+    /// The file descriptor that becomes readable when the session's screen may have changed. Returns `None` while a noticed
+    /// change still waits to be read, and for a viewer that watches no file.
     pub(super) fn peek_fd(&self) -> Option<BorrowedFd<'_>> {
         self.peek.as_ref().filter(|peek| !peek.is_changed)?.watch.fd()
     }
@@ -88,13 +88,14 @@ impl Viewer {
         }
     }
 
-    /// The time until the session's screen must be read again. Returns `None` when it has not changed or is being read.
+    /// The time until the session's screen must be read again. Returns `None` when the screen has not changed, is being read,
+    /// or is not watched.
     pub(super) fn time_to_refresh(&self) -> Option<Duration> {
         let peek = self.peek.as_ref().filter(|peek| peek.is_changed && self.child.is_none())?;
         Some(peek.due.saturating_duration_since(Instant::now()))
     }
 
-    /// Starts the command again, by `spawn`, when the screen has changed and the interval is over. Otherwise it does nothing.
+    /// Starts the command again with `spawn`, if the screen has changed and the next reading is due.
     pub(super) fn refresh(&mut self, spawn: impl FnOnce(&Action) -> io::Result<PipedChild>) {
         if !self.time_to_refresh().is_some_and(|left| left.is_zero()) {
             return;
@@ -106,8 +107,8 @@ impl Viewer {
         }
     }
 
-    /// Reads the output that is ready: the whole lines, or the whole screen once its command has ended. Returns `None` when
-    /// there is nothing new.
+    /// Reads the output that is ready: complete lines, or, for a watched screen, the whole screen once its command has ended.
+    /// Returns `None` when there is nothing new to show.
     pub(super) fn read(&mut self) -> Option<Printed> {
         let Some(Ok(mut arrived)) = self.child.as_mut().map(PipedChild::look) else { return None };
         let has_ended = arrived.exit.is_some();

@@ -42,7 +42,8 @@ pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> 
     judge(answer, |answer| trust_of(answer, &|hook| is_of_file(hook, file), &file.to_string_lossy(), commands))
 }
 
-/// Asks a Codex program, started with these arguments, whether it runs the hooks with these commands, wherever they come from.
+/// Starts a Codex program with these arguments, and asks it whether it runs the hooks with these commands, from whatever
+/// settings they come.
 pub(in crate::hooks) fn query_program(
     program: &Path,
     args: &[String],

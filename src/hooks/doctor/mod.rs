@@ -106,8 +106,8 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
     Ok(findings)
 }
 
-/// A finding about the plugin that brings hooks: with installed hooks each event runs two, and without this program in PATH no
-/// hook runs.
+/// A finding about the enabled plugin: an error when the settings bring the same hooks, because then each event runs two, and
+/// when this program, which its hooks call, is not in PATH.
 fn check_plugin(provider: Provider, plugin: &EnabledPlugin, has_entries: bool, env: &Env) -> Finding {
     let (label, id) = (provider.label(), &plugin.id);
     if has_entries {
@@ -143,7 +143,7 @@ fn settings_targets(context: &DoctorContext<'_>) -> Vec<(Target, &'static str)> 
     project.into_iter().chain(local).chain([(Target::User, " --user")]).collect()
 }
 
-/// Checks one file. True when it has Fairway's hooks.
+/// Checks one settings file. Returns true when it has Fairway's hooks.
 fn check_file(
     context: &DoctorContext<'_>,
     provider: Provider,

@@ -36,14 +36,15 @@ impl MissingHooks {
         }
     }
 
-    /// The command that installs the hooks for every worktree.
+    /// The command that installs the provider's hooks for every worktree.
     pub fn fix(provider: Provider) -> String {
         format!("fairway hook install {} --user", provider.label())
     }
 }
 
-/// The hooks that an agent of this provider lacks when it starts in this directory; `None` when it runs Fairway's hooks. `words`
-/// are the arguments that it is started with, which can bring the hooks too.
+/// Finds out which of Fairway's hooks an agent of this provider lacks when it starts in this directory. `words` are the
+/// arguments that the agent is started with, because they can bring the hooks too. Returns `None` when the agent runs
+/// Fairway's hooks, and when the path of this program is unknown.
 pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]) -> Option<MissingHooks> {
     if plugin::enabled(provider, env, Some(directory)).is_some() {
         return None;

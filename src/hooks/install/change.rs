@@ -58,7 +58,8 @@ pub fn install(
     apply_change(provider, &settings, Some(&text), dry_run)
 }
 
-/// Removes Fairway's hooks from a provider's settings. `dry_run` only reports the change.
+/// Removes Fairway's hooks from a provider's settings. Also removes a settings file that was created for them and has nothing
+/// else in it and, in a project, its directory if that is then empty. `dry_run` only reports the change.
 pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path, dry_run: bool) -> Result<Change> {
     let settings = SettingsFile::read(&target.path(provider, env)?)?;
     let text = match &settings.text {
@@ -77,7 +78,7 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
     Ok(change)
 }
 
-/// A predicate for the hook entries that Fairway has added to a provider's settings.
+/// Returns a function that recognises the hook entries that Fairway has added to a provider's settings.
 pub fn own_hook_matcher(provider: Provider, program: &Path) -> impl Fn(&serde_json::Value) -> bool {
     let own = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     move |hook| own_program(hook, provider, own.as_deref()).is_some()

@@ -22,7 +22,8 @@ pub struct InstalledHook {
     pub is_plain: bool,
 }
 
-/// The text with the entries added and all other bytes kept. `None` stands for a missing file.
+/// Returns `text` with the entries added and Fairway's earlier entries removed. All other bytes are kept. `None` stands for a
+/// missing file.
 ///
 /// # Errors
 /// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.
@@ -51,8 +52,8 @@ pub fn insert_hooks(text: Option<&str>, entries: &[Entry], is_ours: &dyn Fn(&Val
     Ok(format!("{bom}{body}"))
 }
 
-/// The text without Fairway's entries and the containers that only they needed. Returns `None` when nothing is left of a file
-/// that was created for them.
+/// Returns `text` without Fairway's entries, and without the objects and lists that were created for them. Returns `None`
+/// when nothing is left of a file that was created for them.
 ///
 /// # Errors
 /// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.
@@ -77,7 +78,7 @@ pub fn remove_hooks(text: &str, is_ours: &dyn Fn(&Value) -> bool) -> Result<Opti
     }
 }
 
-/// Fairway's hooks in a text.
+/// Finds Fairway's hooks in the text of a settings file. `is_ours` recognises them.
 ///
 /// # Errors
 /// The reason and the position, when the text is not valid JSON or its hooks have an unexpected form.

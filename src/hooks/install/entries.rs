@@ -24,8 +24,8 @@ pub struct Entry {
     pub hooks: Vec<Value>,
 }
 
-/// All hook entries for a provider. `program` is the path of this binary. A permission request waits `approval_wait` for an
-/// answer, and longer while a person watches.
+/// All hook entries for a provider. `program` is the path of this binary. The time limit of the hook for permission requests
+/// allows for `approval_wait`, and at least for the longest wait while a person watches.
 pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let entry = |event: &crate::hooks::EventSpec| {
         let waits =
@@ -41,7 +41,8 @@ pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> V
     provider.events().iter().map(entry).collect()
 }
 
-/// Like [`entries`], for a launch. Each hook gets an argument that marks it, because it may run beside an installed one.
+/// Like [`entries`], for the settings of a launch. A hook with a list of arguments gets one more, `--launch`, which
+/// distinguishes it from the same hook in installed settings: both may run.
 pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let mut all = entries(provider, program, approval_wait);
     for hook in all.iter_mut().flat_map(|entry| &mut entry.hooks) {
@@ -61,7 +62,8 @@ pub(in crate::hooks) fn shell_command(provider: Provider, program: &Path, event:
     format!("{program} hook {} {event}", provider.label())
 }
 
-/// The program and arguments of a hook, whether they are a list or shell text. Returns `None` for a hook that runs no command.
+/// The program and arguments of a hook, whether they are a list or shell text. Returns `None` for a hook that runs no
+/// command, and for one whose command cannot be split into arguments.
 pub fn argv(hook: &Value) -> Option<Vec<String>> {
     let fields: &Map<String, Value> = hook.as_object()?;
     if fields.get("type").and_then(Value::as_str) != Some("command") {

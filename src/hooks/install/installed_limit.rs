@@ -46,7 +46,8 @@ pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: 
     }
 }
 
-/// The time that a permission request may wait by these entries; `None` when it is as long as by the entries of this version.
+/// How long a permission request may wait with these entries, if that is shorter than with the entries of this version;
+/// otherwise `None`. Returns `None` also when there is no entry for permission requests.
 pub fn outdated_wait(provider: Provider, found: &[InstalledHook]) -> Option<Duration> {
     shortest_wait(provider, found).filter(|wait| *wait < LONGEST_APPROVAL_WAIT)
 }

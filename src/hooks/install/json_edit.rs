@@ -56,7 +56,7 @@ fn parse_error(error: &ParseError) -> String {
     format!("is not valid JSON: {first}{}", characters.as_str())
 }
 
-/// A node as a value without positions.
+/// Converts a node of the parsed text to a value without positions.
 pub(super) fn to_value(node: &Node<'_>) -> Value {
     match node {
         Node::StringLit(text) => Value::String(text.value.clone().into_owned()),
@@ -104,7 +104,8 @@ impl Container {
         self.span.start + 1..self.span.end.saturating_sub(1)
     }
 
-    /// Whether [`insert`] found the container empty, which it marks with a blank line. Such a container existed before and stays.
+    /// Whether the container was empty when [`insert`] added its first item. A blank line, which [`insert`] has left there,
+    /// shows it. Such a container existed before Fairway's entries, and must stay when they are removed.
     pub fn was_empty(&self, text: &str) -> bool {
         let first = self.children.first().map_or(self.span.end, |first| first.start);
         let before = slice(text, self.span.start + 1..first);
@@ -190,8 +191,8 @@ fn end_of_comments(text: &str, from: usize, until: usize) -> usize {
     end
 }
 
-/// The text with a new last item in a container. `format` returns the item: on one line for `None`, else over several lines with
-/// this indentation.
+/// Returns `text` with a new last item in the container `into`. `format` makes the text of the item: on one line for `None`,
+/// else over several lines with the given indentation.
 pub(super) fn insert(text: &str, into: &Container, style: &Style, format: impl Fn(Option<&str>) -> String) -> String {
     let eol = style.eol;
     let outer = indent(text, into.span.start);

@@ -15,7 +15,7 @@ const HOOK_NAME: &str = "fairway";
 /// Checks that the provider loads settings with this text, and runs their hooks.
 ///
 /// # Errors
-/// The reason, as a predicate of the file.
+/// The reason, as the end of a sentence that begins with the name of the file.
 pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
     let body = text.strip_prefix(BOM).unwrap_or(text);
     if body.len() != text.len() && !provider.settings_have_byte_order_mark {

@@ -18,8 +18,8 @@ pub struct EnabledPlugin {
     pub file: PathBuf,
 }
 
-/// The enabled plugin that brings Fairway's hooks for an agent in this directory; `None` without one. Settings that cannot be
-/// read enable nothing.
+/// The enabled plugin that brings Fairway's hooks for an agent in this directory; `None` when there is none. Settings that
+/// cannot be read count as settings that enable no plugin.
 pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Option<EnabledPlugin> {
     // The plugins for other providers bring no hooks.
     if !provider.has_plugin {

@@ -58,7 +58,7 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the file; one that does not exist has no text.
+    /// Reads the settings file at `path`, following links. When the file does not exist, its text is `None`.
     ///
     /// # Errors
     /// When it cannot be read; `settings_invalid` when it is too large, not UTF-8, or not a regular file.

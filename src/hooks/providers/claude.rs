@@ -132,7 +132,7 @@ fn questions_text(input: Option<&Value>) -> String {
     all.map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// How a session starts. Codex uses the same values.
+/// Reads how a session starts from the field `source` of the payload. Codex uses the same values.
 pub(super) fn start_kind(payload: &Payload) -> StartKind {
     match payload.source.as_deref() {
         Some("resume") => StartKind::Resumed,
@@ -142,7 +142,7 @@ pub(super) fn start_kind(payload: &Payload) -> StartKind {
     }
 }
 
-/// The event of a tool that has run, with its result.
+/// Makes the event for a tool that has run. `success` tells whether the tool succeeded.
 ///
 /// # Errors
 /// The name of a missing field, in a sentence.
@@ -180,7 +180,8 @@ fn permission_decision(decision: &str, reason: &str) -> Value {
     } })
 }
 
-/// The replies that Claude Code and Codex share. Codex rejects a reply with any other field.
+/// Formats a reply, for the cases that are alike in Claude Code and Codex. Returns `None` when nothing must be printed. Codex
+/// rejects a reply with any other field.
 pub(super) fn shared_reply(event: &str, reply: &Reply) -> Option<Value> {
     let specific = |name: &str, value: Value| {
         let mut inner = serde_json::Map::new();

@@ -56,7 +56,8 @@ fn read_between(mut file: File, from: u64, end: Option<u64>, on_line: &mut dyn F
     Ok(at)
 }
 
-/// A line as JSON if it contains `marker`. Other lines are not parsed, which saves most of the time.
+/// Parses a line as JSON if it contains `marker`. Returns `None` for a line that is not JSON, and for one without the marker:
+/// not parsing those saves most of the time.
 pub(in crate::hooks) fn parse_if_contains(line: &[u8], marker: &str) -> Option<Value> {
     let text = std::str::from_utf8(line).ok()?;
     text.contains(marker).then(|| serde_json::from_str(text).ok()).flatten()

@@ -178,7 +178,7 @@ pub(super) fn read(text: &str) -> Result<ExecDocument, Refusal> {
     Ok(document)
 }
 
-/// A usage error about the field or the other part of the document that `place` names.
+/// Makes a usage error about `place`, which names a field or another part of the document.
 pub(super) fn usage_error(place: &str, why: impl fmt::Display) -> Refusal {
     Refusal::Usage { why: format!("{place} {why}") }
 }

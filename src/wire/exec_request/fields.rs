@@ -16,7 +16,8 @@ pub(super) fn session_key(text: Option<&str>) -> Result<Option<RoutingKey>, Refu
     key.map_err(|why| Refusal::Usage { why: format!("session_id: {why}") })
 }
 
-/// Converts a number of seconds, which may have a fraction and must be greater than zero. `name` is the field in the error.
+/// Converts a number of seconds, which may have a fraction and must be greater than zero; `None` stays `None`. `name` is the
+/// field in the error.
 pub(super) fn seconds(name: &str, number: Option<&Number>) -> Result<Option<Duration>, Refusal> {
     let Some(number) = number else { return Ok(None) };
     let seconds = number.as_f64().unwrap_or_default();
@@ -28,7 +29,7 @@ pub(super) fn seconds(name: &str, number: Option<&Number>) -> Result<Option<Dura
         .ok_or_else(|| usage_error(name, format!("must be more than 0 and at most a hundred years, not {number}")))
 }
 
-/// Converts whole milliseconds, which may be zero. `name` is the field in the error.
+/// Converts whole milliseconds, which may be zero; `None` stays `None`. `name` is the field in the error.
 pub(super) fn millis(name: &str, millis: Option<u64>) -> Result<Option<Duration>, Refusal> {
     let duration = millis.map(Duration::from_millis);
     match duration.filter(|duration| duration.as_secs_f64() > MAX_DURATION_SECS) {
@@ -37,7 +38,8 @@ pub(super) fn millis(name: &str, millis: Option<u64>) -> Result<Option<Duration>
     }
 }
 
-/// Parses one of the words in `all`. The error names all of them.
+/// Parses a text that must be one of the words in `all`; `None` stays `None`. The error names all of them, and the field by
+/// `place`.
 pub(super) fn choice<T: ToString>(
     place: &str,
     text: Option<&str>,
