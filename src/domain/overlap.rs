@@ -143,7 +143,7 @@ impl LaneOverlap {
         self.lane == *lane || self.other.as_ref() == Some(lane)
     }
 
-    /// The other lane of the pair; `None` when it is the base.
+    /// The other lane of the pair: the one that is not `lane`. Returns `None` when the lane overlaps with the base.
     pub fn counterpart(&self, lane: &LaneName) -> Option<&LaneName> {
         if self.lane == *lane { self.other.as_ref() } else { Some(&self.lane) }
     }
