@@ -107,8 +107,8 @@ impl EventFilter {
     }
 }
 
-/// Passes the matching events above a sequence number to `see`, in order, until `see` returns `false`. Returns the number of
-/// the last event that was looked at.
+/// Passes the matching events above the sequence number `after` to `see`, in order, until `see` returns `false`. Returns the
+/// number of the last event that was compared with the filter, or `after` when there was none.
 pub fn for_each_matching(
     tx: &ReadTx<'_>,
     filter: &EventFilter,
@@ -129,7 +129,7 @@ pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> 
     sql::first(tx.conn(), TIME, &[&seq], |row| row.get::<Timestamp>(0))
 }
 
-/// The sequence number, at least `after`, that is followed by the newest `count` matching events.
+/// The sequence number after which the newest `count` matching events begin. It is never below `after`.
 pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usize) -> Result<i64, StoreError> {
     if count == 0 {
         return Ok(last_seq(tx)?.max(after));

@@ -79,7 +79,7 @@ pub fn live(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), LIVE, &[], read)
 }
 
-/// Every final session that still has a claim, oldest first.
+/// Every final session that still has a live claim, oldest first.
 pub fn holding_final(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), HOLDING_FINAL, &[], read)
 }
@@ -89,7 +89,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// The sessions that were recorded as failed and whose process was started in this boot, oldest first.
+/// The sessions that are recorded as failed and whose process was started in this boot, oldest first.
 pub fn failed_with_process(tx: &ReadTx<'_>, boot_id: &str) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), FAILED_WITH_PROCESS, &[&boot_id], read)
 }
@@ -99,7 +99,7 @@ pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider, &external], read)
 }
 
-/// The session that ended last of those to which their provider gave the id `external`.
+/// The session that ended last of those to which the provider gave the id `external`; `None` when there is none.
 pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider, &external], read)
 }
@@ -116,7 +116,7 @@ pub struct Endpoint<'a> {
     pub name: Option<&'a str>,
 }
 
-/// The live sessions at an endpoint: those in its pane, or without a pane those of its name.
+/// The live sessions at an endpoint: those in its pane or, when it names no pane, those with its name.
 pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host.name, &at.backend, &at.socket, &at.pane, &at.name, &at.host.id], read)
 }
