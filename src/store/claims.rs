@@ -135,7 +135,7 @@ pub fn claiming_sessions(
     sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| row.get::<SessionId>(0))
 }
 
-/// The tasks that sessions have claimed in a lane, by their live claims.
+/// The tasks that sessions have claimed in a lane and whose claims are still live.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane], |row| row.get::<TaskId>(0))
 }

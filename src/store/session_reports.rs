@@ -162,7 +162,7 @@ pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) ->
     Ok(())
 }
 
-/// Sets the time since which `fairway` is missing from the `PATH` of the agent's shell; `None` if the shell finds it.
+/// Sets the time since which the shell of a session's agent does not find `fairway`; `None` if it does.
 pub fn set_program_missing_since(
     tx: &WriteTx<'_>,
     session: &SessionId,
@@ -186,7 +186,7 @@ pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Adds one to a session's open tool calls when a call begins, and subtracts one when a call has ended.
+/// Adds one to a session's open tool calls when a call begins, and subtracts one when a call has ended, but never below 0.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
     let change: i64 = if begins { 1 } else { -1 };
     sql::execute(tx.conn(), CALL, &[&session, &change])?;

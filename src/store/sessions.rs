@@ -135,8 +135,8 @@ pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes all columns of a session if its row still has the version that was read. Returns whether it had; otherwise the
-/// caller must read it again.
+/// Writes all columns of a session if its row still has the version that was read. Returns `false` when it has not: then the
+/// caller must read the session again.
 pub fn update(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
     let mut values = values(session);
     values.extend([&session.id as &dyn sql::ToValue, &session.version]);
@@ -151,7 +151,7 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Records when the backend of a session run last saw output of it. No other column changes, the version neither.
+/// Records when the backend of a session run last saw output of it. All other columns stay as they are, including the version.
 pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Result<(), StoreError> {
     const SET: &str =
         "UPDATE agent_sessions SET last_output_at = $3 WHERE id = $1 AND run_id = $2 AND ended_at IS NULL";
@@ -159,7 +159,7 @@ pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Re
     Ok(())
 }
 
-/// Ids similar to an unknown one: those with the same first characters.
+/// Candidates for ids that are similar to an unknown one: up to 200 ids in alphabetical order, from its first two characters on.
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), "SELECT id FROM agent_sessions WHERE id >= $1 ORDER BY id LIMIT 200", &[&beginning], |row| {

@@ -75,7 +75,7 @@ pub fn for_each_of(
     Ok(())
 }
 
-/// Selects from `ids` those of existing tasks.
+/// Selects from `ids` those for which there is a task.
 pub fn existing(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
     among(tx, EXISTING, ids)
 }
