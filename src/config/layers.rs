@@ -1,4 +1,4 @@
-//! The layers of settings: defaults ← file ← local file ← environment. Each value knows where it came from.
+//! The layers of settings: defaults ← `.fairway.toml` ← `local.toml` ← environment. Each value knows where it came from.
 
 use std::{
     fmt, fs,

@@ -162,7 +162,8 @@ impl Project {
         linked.into_iter().flat_map(files).collect()
     }
 
-    /// The directory with the hooks of launches, and with the files that show that those hooks run.
+    /// The directory with the settings files of hooks that launches pass to agents, and with the files that show that those hooks
+    /// run.
     pub fn launch_hooks_dir(&self) -> PathBuf {
         self.runtime_dir().join("hooks")
     }

@@ -39,7 +39,7 @@ pub enum TextTrust {
     /// They were not compared.
     #[default]
     Unchecked,
-    /// Nothing of this root was ever trusted.
+    /// Nothing of this project was ever trusted.
     Never,
     /// The record cannot be read, for this reason.
     Unreadable(String),

@@ -124,7 +124,9 @@ pub struct LaneOverlap {
 }
 
 impl LaneOverlap {
-    /// The files that the sessions must still be told about, because they were not told or the level has become more serious.
+    /// The files that the sessions must still be told about, because they do not know of the overlap in the file yet, or its
+    /// level has become more serious. A file whose level is not reported to sessions is left out, and so is one in which only
+    /// entries of a list are adjacent.
     pub fn untold(&self) -> Vec<&OverlapFile> {
         let is_new = |file: &&OverlapFile| {
             file.level.is_told()

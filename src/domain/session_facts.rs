@@ -36,7 +36,7 @@ pub struct Aliveness {
 }
 
 impl Aliveness {
-    /// Whether it is proven that nothing of the session's run is alive.
+    /// Whether the session is dead: its end is recorded, or this host has proved that nothing of its run is alive.
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
     }

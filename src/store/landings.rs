@@ -85,7 +85,7 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
     Ok(Landing { id: id.unwrap_or_default(), ..landing })
 }
 
-/// Writes the candidate, the state, the error, the end and the push of a landing.
+/// Writes those columns of a landing that change: its candidate, state, error, time of its end, and the target of its push.
 pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -119,7 +119,7 @@ pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>
     sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
 }
 
-/// The landings of other hosts than this one, newest first, at most `limit`.
+/// The landings of hosts other than `host_id`, newest first, at most `limit`.
 pub fn newest_elsewhere(tx: &ReadTx<'_>, host_id: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), NEWEST_ELSEWHERE, &[&host_id, &limit], read)
 }

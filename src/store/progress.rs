@@ -1,9 +1,10 @@
-//! How far a store has come, remembered outside its tree: programs that search and replace in all files, or remove files
-//! that git does not track, also reach the store. SQLite drops a damaged log without an error, so only something outside
-//! can tell that records are gone.
+//! How far a store has come, remembered outside of the project: programs that search and replace in all files, or remove files
+//! that git does not track, also reach the store. SQLite drops a damaged log without an error, so only something outside of the
+//! project can tell that records are gone.
 //!
-//! One directory per path of a store, in it one small text file per store that was seen there. It is best effort: never
-//! synced, and a failure to write it fails no command. Being behind the store is normal; being ahead is a loss.
+//! Each path of a store has one directory, with one small text file for each store that was seen at that path. It is best effort:
+//! the file is never synced, and a command succeeds even when the file cannot be written. A file that is behind the store is
+//! normal; one that is ahead of the store shows a loss.
 
 use std::{
     collections::BTreeMap,

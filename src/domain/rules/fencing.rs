@@ -18,10 +18,10 @@ pub enum TaskWrite {
 
 /// Checks that `actor` may write to `task`.
 ///
-/// `latest` is the epoch of the actor's newest claim on this task; `None` when it never had one. An actor that names an epoch by
-/// `--epoch` must name the task's present one. Without `--epoch`, a session whose newest claim was superseded may not write at
-/// all. A person in that position may not change the task's state, but may always add a record: a coordinator who once claimed a
-/// task can still review it. An override needs no claim, and neither does the cancelling of an unclaimed task.
+/// A named `--epoch` must be the task's present one. Only the claimant may change the state of a claimed task; any other actor
+/// may add a record to it, such as a review. `latest` is the epoch of the actor's newest claim on this task; `None` when it never
+/// had one. When another claim has superseded that one, a session may not even add a record, and a person may not change the
+/// task's state. An override needs no claim, and neither does the cancelling of an unclaimed task.
 /// Fails with `stale_claim` when the actor's claim was superseded, `not_claimant` when the actor never had one.
 pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite) -> Result<(), Refusal> {
     let holder = task.state.claim();
