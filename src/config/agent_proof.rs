@@ -72,7 +72,8 @@ impl AgentSetup {
         Some(env.state_dir()?.join(DIRECTORY).join(format!("{}.json", sha256_hex(text.as_bytes()))))
     }
 
-    /// The result of the newest canary of this agent; `None` when none was run.
+    /// The stored result of this agent's newest canary, the trial that shows whether it asks before it runs a tool. Returns
+    /// `None` when no canary was run, or its result cannot be read.
     pub fn proof(&self, env: &Env) -> Option<AgentProof> {
         read(&self.file(env)?)
     }
@@ -97,8 +98,8 @@ impl AgentProof {
     }
 }
 
-/// The newest proof that an agent of this provider asks in this mode; `agent` is the name and version that the agent gives
-/// itself.
+/// The newest proof that an agent of this provider, in this mode, asks for permission before it runs a tool. `agent` is the name
+/// and version by which the agent calls itself. Returns `None` when no canary has proved it.
 pub fn newest_proof(env: &Env, provider: &str, agent: &str, mode: Option<&str>) -> Option<AgentProof> {
     let directory = env.state_dir()?.join(DIRECTORY);
     let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());

@@ -14,8 +14,9 @@ use crate::{
     guard::{Action, RoleEntry, Rules},
 };
 
-/// Loads the layers and settings in force. A configuration that needed trust and has it stays in force until the changed files
-/// are trusted, so that neither an agent nor a typing error changes a rule. Deny rules of the changed files count at once.
+/// Loads the layers and settings in force. When trusted files that needed trust have changed since, their trusted texts stay in
+/// force until the changed files are trusted, so that neither an agent nor a typing error changes a rule. Two things of the
+/// changed files count at once: guard rules that deny, and a store that is now on a server.
 pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings), ConfigError> {
     let texts = read_texts(project);
     let files = texts.as_deref().unwrap_or_default();
@@ -47,7 +48,8 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
     Ok((layers, settings))
 }
 
-/// Checks a text as if it stood in this configuration file of the project; the other files are as they are.
+/// Checks the project's configuration as if the file at `path` contained `text`; its other configuration files are read as they
+/// are.
 pub fn check_text(project: &Project, env: &Env, path: &Path, text: &str) -> Result<(), ConfigError> {
     let own = [project.root.join(CONFIG_FILE), local_file(project)];
     let texts = own.into_iter().map(|file| match file.canonicalize() {

@@ -78,8 +78,8 @@ pub static KEYS: [Key; COUNT] = {
     all
 };
 
-/// The index in [`KEYS`] of the key that a path in a file names. Names that the user chose and elements of lists match the
-/// placeholders in the table.
+/// The index in [`KEYS`] of the key that a dotted path such as `notify.per_sink.phone.command` names. A part of the path that the
+/// user chose, and the element of a list, match the placeholders in the table. Returns `None` when there is no such key.
 pub fn place_of(path: &str) -> Option<usize> {
     let (section, name) = path.rsplit_once('.')?;
     // Every command asks for each key of its files: most are told apart by the length of their name.
@@ -88,7 +88,7 @@ pub fn place_of(path: &str) -> Option<usize> {
     KEYS.iter().position(is_meant)
 }
 
-/// The key that a path in a file names; `None` when there is no such key.
+/// The key that a dotted path names; `None` when there is no such key.
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.get(place_of(path)?)
 }
@@ -104,7 +104,8 @@ fn matches_steps<'a>(mut pattern: impl Iterator<Item = &'a str>, path: &str) -> 
     }
 }
 
-/// The known name that is most similar to the last part of an unknown path, below the same parent.
+/// The known name that is most similar to the last part of an unknown path, among the names below the same parent. Returns `None`
+/// when none is similar enough.
 pub fn nearest(path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let depth = if parent.is_empty() { 0 } else { parent.split('.').count() };

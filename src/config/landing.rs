@@ -57,7 +57,7 @@ reader! {
 }
 
 impl LandSettings {
-    /// Whether a program of the configuration runs when work lands.
+    /// Whether these settings name a program that a landing runs: a check, or a command that prepares for the checks.
     pub const fn names_programs(&self) -> bool {
         !self.checks.is_empty() || !self.prepare.is_empty()
     }

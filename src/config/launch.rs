@@ -101,7 +101,7 @@ layered_section! {
 }
 
 impl SetupSettings {
-    /// Every shell command that runs before or after the program's start, with its key.
+    /// Every configured shell command that runs before or after the program starts, each with the key that sets it.
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("pre_start", &self.pre_start), ("session_setup", &self.session_setup), ("session_live", &self.session_live)]
             .into_iter()

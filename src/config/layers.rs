@@ -1,4 +1,4 @@
-//! The layers of settings: defaults ← file ← local file ← environment. Each value knows where it came from.
+//! The layers of settings: defaults ← `.fairway.toml` ← `local.toml` ← environment. Each value knows where it came from.
 
 use std::{
     fmt, fs,
@@ -52,13 +52,15 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Reads the files and the environment; a file that does not exist is no layer. This does not compare the files with what
-    /// was trusted: [`super::load_in_force`] does.
+    /// Reads the configuration files that exist, and the environment. It does not compare the files with what was trusted:
+    /// [`super::load_in_force`] does.
     pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
         Self::from_texts(read_texts(project)?, env)
     }
 
-    /// The layers of these files, the lowest first, and above them those of the environment.
+    /// Makes layers from the texts of configuration files, of which a later one overrides an earlier one, and from the
+    /// environment, which overrides all of them.
+    /// Fails on a text that is not TOML, an unknown key, a value of another type, and a server's address in the committed file.
     pub(super) fn from_texts(files: Vec<(PathBuf, String)>, env: &Env) -> Result<Self, ConfigError> {
         let mut layers = Vec::new();
         for (path, text) in &files {
@@ -83,18 +85,19 @@ impl Layers {
         Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })
     }
 
-    /// Sets how the texts compare with those that were trusted.
+    /// Stores the result of comparing the configuration texts with those that were trusted.
     #[must_use]
     pub(super) fn with_text_trust(self, text_trust: TextTrust) -> Self {
         Self { text_trust, ..self }
     }
 
-    /// How the texts compare with those that were trusted.
+    /// The result of comparing the configuration texts with those that were trusted.
     pub const fn text_trust(&self) -> &TextTrust {
         &self.text_trust
     }
 
-    /// Why the trusted texts are in force in place of the files'; `None` when the files' are.
+    /// The reason why earlier texts, which are trusted, are in force instead of the present files. Returns `None` when the
+    /// present files are in force.
     pub const fn kept_text(&self) -> Option<&KeptText> {
         match &self.text_trust {
             TextTrust::Kept(kept) => Some(kept),
@@ -116,18 +119,19 @@ impl Layers {
         &self.files
     }
 
-    /// Whether a file, and not the environment, has something in one of these sections.
+    /// Whether a configuration file has one of these sections. The environment does not count.
     pub fn has_any_section(&self, sections: &[&str]) -> bool {
         self.file_tables().any(|table| sections.iter().any(|section| table.contains_key(*section)))
     }
 
-    /// The text that a file sets for a key of a section; the highest file's, when several set it.
+    /// The text that a configuration file sets for a key of a section. When several files set it, the file that overrides the
+    /// others counts. Returns `None` when no file sets it to a text.
     pub fn text_in_files(&self, section: &str, key: &str) -> Option<String> {
         let text = |table: &Table| table.get(section)?.get(key)?.as_str().map(str::to_owned);
         self.file_tables().filter_map(text).last()
     }
 
-    /// The tables of the files, the lowest first.
+    /// The tables of the configuration files; a later one overrides an earlier one.
     pub(super) fn file_tables(&self) -> impl Iterator<Item = &Table> {
         self.sources.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }
@@ -153,7 +157,8 @@ impl Layers {
         shown
     }
 
-    /// The file or variable with the value at this key or below it, for error messages.
+    /// The name of the file or variable that sets this key or one below it, for error messages; `the configuration` when none
+    /// does.
     pub(super) fn location_of(&self, path: &str) -> String {
         let below =
             |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
@@ -202,7 +207,7 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the configuration files that exist, the lowest first.
+/// Reads the configuration files that exist; a later one in the list overrides an earlier one.
 pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, ConfigError> {
     let mut files = Vec::new();
     for path in [project.root.join(CONFIG_FILE), local_file(project)] {

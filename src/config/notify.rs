@@ -114,7 +114,8 @@ pub struct SinkSettings<'a> {
 }
 
 impl NotifySettings {
-    /// The settings of this sink, even if `sinks` does not name it.
+    /// The settings of a sink, even if `sinks` does not name it. A key that the sink's own entry does not set has its common
+    /// value, except that the common `command` counts only for the built-in sink `command`.
     pub fn sink(&self, name: &SinkName) -> SinkSettings<'_> {
         let way = NotifySink::of(name);
         let own = self.per_sink.get(name.as_str());

@@ -14,8 +14,8 @@ use crate::env::Env;
 /// The largest number of problems that is shown; a person does not read more at once.
 const MAX_PROBLEMS: usize = 50;
 
-/// Collects every problem of the files that can be found; those after a syntax error cannot. `first` is the one that reading has
-/// found.
+/// Collects the problems of the configuration files, at most `MAX_PROBLEMS`. `first` is the problem that reading them has found.
+/// It is the only one when it concerns a file that cannot be read, and problems after a syntax error are not found.
 pub fn all(first: ConfigError, project: &Project, env: &Env) -> ConfigError {
     let Ok(mut texts) = read_texts(project) else { return first };
     if matches!(first, ConfigError::Unreadable { .. }) {

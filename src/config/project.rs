@@ -40,7 +40,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project at this root. `FAIRWAY_DB` may name another place for its store.
+    /// Describes the project with this root directory; nothing is read from the disk. Its store is at the path in `FAIRWAY_DB` if
+    /// that is set, otherwise in the project's state directory.
     pub fn at(root: PathBuf, env: &Env) -> Self {
         let state = root.join(STATE_DIR);
         let store = match env.var_os(vars::FAIRWAY_DB) {
@@ -50,8 +51,9 @@ impl Project {
         Self { root, state, store, known_stores: env.state_dir().map(|dir| dir.join(KNOWN_STORES)) }
     }
 
-    /// The directory for facts about this project's store outside of its tree: how far it has come, and snapshots. It is in the
-    /// user's state directory, by the canonical path of the store; `None` without a home directory.
+    /// The directory for facts about this project's store that are kept outside of the project: how far the store's event log has
+    /// come, and snapshots of the store. It lies in the user's state directory; its name is made from the store's canonical path.
+    /// Returns `None` without a home directory.
     pub fn outside_dir(&self) -> Option<PathBuf> {
         let known = self.known_stores.as_ref()?;
         let name = sha256_hex(canonical_or_near(&self.store).as_os_str().as_bytes());
@@ -131,7 +133,7 @@ impl Project {
         self.state.join("runs")
     }
 
-    /// The store of jobs' output, a file beside the store: it tells where the bytes of the output are.
+    /// The SQLite file beside the store that records where the bytes of jobs' output are.
     pub fn output_file(&self) -> PathBuf {
         self.store.with_file_name(OUTPUT_FILE)
     }
@@ -148,8 +150,9 @@ impl Project {
         dirs
     }
 
-    /// The paths in [`Self::writable_dirs`] that programs in a linked worktree must not write: there git reads to which
-    /// repository the worktree belongs, and which programs to run, also outside of a sandbox.
+    /// The paths in [`Self::writable_dirs`] that programs in a linked worktree must not write. Git reads in them which repository
+    /// the worktree belongs to and which programs to run, and it does so outside of a sandbox too. Returns none for the main
+    /// worktree.
     pub fn protected_git_files(&self, worktree: &Path) -> Vec<PathBuf> {
         let linked = worktree.ancestors().find(|dir| dir.join(".git").exists()).and_then(linked_git_dirs);
         let files = |(own, common): (PathBuf, PathBuf)| {
@@ -159,7 +162,8 @@ impl Project {
         linked.into_iter().flat_map(files).collect()
     }
 
-    /// The directory with the hooks of launches, and with the files that show that those hooks run.
+    /// The directory with the settings files of hooks that launches pass to agents, and with the files that show that those hooks
+    /// run.
     pub fn launch_hooks_dir(&self) -> PathBuf {
         self.runtime_dir().join("hooks")
     }
@@ -194,7 +198,7 @@ fn real(path: PathBuf) -> PathBuf {
 }
 
 /// The path of a `.fairway.toml` that is missing in one of these directories or above, although a store beside it or the user's
-/// trust shows that it was there. A hook there must not behave as if it were outside of every project.
+/// trust shows that it existed. A hook that runs there must not behave as if it were outside of every project.
 pub fn missing_config<'a>(env: &Env, dirs: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
     let was_here = |dir: &Path| {
         let has_store = || dir.join(STATE_DIR).join(STORE_FILE).is_file();
@@ -342,7 +346,8 @@ pub enum WayBack {
     Gone,
 }
 
-/// Compares the path in git's record of a worktree with the worktree at `top`.
+/// Tells where git's record of a worktree, the directory `record`, leads: to the worktree at `top`, to another one, or to a path
+/// that does not exist.
 pub fn way_back(record: &Path, top: &Path) -> WayBack {
     let named = fs::read_to_string(record.join("gitdir")).ok();
     let named = named.and_then(|named| normalize(&record.join(named.trim_end())).canonicalize().ok());
@@ -353,7 +358,9 @@ pub fn way_back(record: &Path, top: &Path) -> WayBack {
     }
 }
 
-/// The directory with git's record of the worktree at `top`, below the common directory of the repository around `root`.
+/// The directory with git's record of the worktree at `top`, below the common directory of the repository around `root`. When no
+/// record names the worktree, it is the record that the worktree's own `.git` file names, unless another worktree has that one
+/// too. Returns `None` when there is neither.
 pub fn worktree_record(root: &Path, top: &Path) -> Option<PathBuf> {
     let common = GitDir::around(root)?.common.canonicalize().ok()?;
     let top = top.canonicalize().ok()?;
@@ -392,7 +399,8 @@ fn linked_git_dirs(top: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((own, common))
 }
 
-/// The canonical path of a file that may be missing, alone or with its directory.
+/// The canonical path of a file that may not exist, and whose directories may not exist either: the nearest existing directory
+/// above it is made canonical. A file that is itself a link is not followed.
 pub fn canonical_or_near(path: &Path) -> PathBuf {
     let path = normalize(path);
     let found = path.ancestors().skip(1).find_map(|dir| Some((dir, dir.canonicalize().ok()?)));
@@ -400,7 +408,7 @@ pub fn canonical_or_near(path: &Path) -> PathBuf {
     rest.unwrap_or(path)
 }
 
-/// An absolute path without `.` and `..`, as git writes them into its own files; links stay as they are.
+/// Removes `.` and `..` from an absolute path, as git does for its own files. Links are not followed.
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -127,8 +127,8 @@ impl DialogProfile {
         Some(DialogShape { question, end: self.end.as_deref()?, subject })
     }
 
-    /// The keys that take the choice of this number. Returns `None` for a number of two digits, which would be two keys, and
-    /// when no keys are known.
+    /// The keys that select the choice with this number in the dialog. Returns `None` when no keys are known, and for a number of
+    /// two digits, which would be typed as two keys.
     pub fn keys_of(&self, number: usize) -> Option<Vec<String>> {
         let keys = self.keys.as_deref().filter(|keys| !keys.is_empty() && (1..10).contains(&number))?;
         Some(keys.iter().map(|key| key.replace("{number}", &number.to_string())).collect())

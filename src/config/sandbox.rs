@@ -65,8 +65,9 @@ pub struct SandboxDefaults {
 }
 
 impl SandboxDefaults {
-    /// Whether programs of the person run or read a file of a lane at this path later: as settings of an editor, an agent, a
-    /// shell or git, or as a hook. A program that a person starts on purpose does not count.
+    /// Whether the user's own programs may later run or read a file at this path in a lane: as settings of an editor, an agent, a
+    /// shell or git, or as a hook. Only the names in the path are compared. A program that the user starts on purpose does not
+    /// count.
     pub fn runs_later(&self, path: &str) -> bool {
         let is_named = |part: &str| {
             let names = self.lane_directories.iter().chain(&self.lane_files).chain(&self.later_names);

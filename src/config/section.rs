@@ -55,7 +55,7 @@ impl Key {
         self.section.split('.').chain([self.name])
     }
 
-    /// The default; for a key without one, the sample.
+    /// Returns the key's default, or its sample when it has no default.
     pub(super) fn shown(&self) -> &'static str {
         self.default.unwrap_or(self.sample)
     }
@@ -86,7 +86,7 @@ impl<E: Display> From<E> for Wrong {
     }
 }
 
-/// Converts the error of a reader for a caller that knows the key.
+/// Converts a reader's error into a [`Wrong`], for a caller that knows which key was read.
 pub(super) fn told<T, E: Into<Wrong>>(read: Result<T, E>) -> Result<T, Wrong> {
     read.map_err(Into::into)
 }
@@ -153,7 +153,8 @@ fn take_value<R: Reader>(value: Value, name: &str) -> Result<R::Value, Wrong> {
     R::read(value).map_err(|wrong| wrong.below(name))
 }
 
-/// Removes a key from a table and reads its value, else the default.
+/// Removes a key from a table and reads its value; without the key, reads `default`.
+/// Fails when there is neither and the key must be set.
 pub(super) fn take<R: Reader>(table: &mut Table, name: &str, default: Option<Value>) -> Result<R::Value, Wrong> {
     match table.remove(name).or(default) {
         Some(value) => take_value::<R>(value, name),

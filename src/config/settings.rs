@@ -70,7 +70,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether lanes take their base from a remote: the store is on a server, for several hosts, and `land.shared` is set.
+    /// Whether lanes take their base from a remote: true when the store is on a server, which several hosts may use, and
+    /// `land.shared` is set.
     pub const fn shares_base(&self) -> bool {
         self.store.is_on_server() && self.land.shared
     }
@@ -117,7 +118,7 @@ impl Settings {
         &self.gates.merge.require
     }
 
-    /// The settings of a role; empty when it has no entry.
+    /// The settings of a role; empty when the configuration has no entry for it.
     pub fn role(&self, role: &Role) -> RoleSettings {
         self.roles.get(role.as_str()).cloned().unwrap_or_default()
     }
@@ -127,7 +128,8 @@ impl Settings {
         self.providers.contains_key(name) || super::built_in_profiles().contains_key(name)
     }
 
-    /// The settings of a provider, with its built-in profile below them.
+    /// The settings of a provider. A key of its profile that the configuration does not set comes from the built-in profile with
+    /// the provider's name.
     pub fn provider(&self, name: &str) -> ProviderSettings {
         let entry = self.providers.get(name).cloned().unwrap_or_default();
         let built_in = super::built_in_profiles().remove(name).unwrap_or_default();

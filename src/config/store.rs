@@ -71,7 +71,7 @@ pub fn has_password(url: &str) -> bool {
     without_password(url) != url
 }
 
-/// Removes the password from an address, also when it is a parameter.
+/// Removes the password from a server's address, whether it stands before the host or in a parameter.
 pub fn without_password(url: &str) -> String {
     let url = without_password_parameters(url);
     match split_password(&url) {
@@ -80,7 +80,7 @@ pub fn without_password(url: &str) -> String {
     }
 }
 
-/// An address for display: a mask stands in the place of its password.
+/// A server's address for display. A mask replaces the password before the host, and a parameter with a password is removed.
 pub fn masked_url(url: &str) -> String {
     let url = without_password_parameters(url);
     match split_password(&url) {

@@ -50,7 +50,7 @@ impl Trust {
     }
 }
 
-/// Whether the files name a program, a script or an environment, or say what agents may do.
+/// Whether the configuration files need trust: they name a program, a script or an environment, or set what agents may do.
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
         if table.get("land").is_some_and(landing::needs_trust)
@@ -65,7 +65,8 @@ pub fn is_needed(layers: &Layers) -> bool {
     layers.has_any_section(SECTIONS) || layers.file_tables().any(says_more)
 }
 
-/// The texts and scripts that the files name now, in the form in which they are recorded as trusted.
+/// The texts of the configuration files, and the digests of the scripts that they name now, in the form in which they are
+/// recorded as trusted.
 pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<TrustContent> {
     let root = project.root.canonicalize()?;
     let files = layers.files().iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
@@ -133,8 +134,8 @@ pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings)
     })
 }
 
-/// Whether a script that a session's record names may be run: it was trusted as it is, or it was trusted or launched before and
-/// no configuration names it.
+/// Whether a script that a session's row names may be run. A script in the trust record may be run while its content is the
+/// trusted one. Any other script may be run if this user has trusted or launched it before.
 pub fn check_script(env: &Env, project: &Project, layers: &Layers, script: &Path) -> Trust {
     let trusted = match text_trust(env, project, layers) {
         TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {
@@ -188,12 +189,12 @@ pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Set
     }
 }
 
-/// Whether this user has trusted the texts that are in force.
+/// Whether this user has trusted the configuration texts that are in force.
 pub const fn is_text_trusted(layers: &Layers) -> bool {
     matches!(layers.text_trust(), TextTrust::Same(_) | TextTrust::Kept(_))
 }
 
-/// The digest of the record with which the texts in force were compared; `None` without a record that can be read.
+/// The digest of the trust record with which the configuration texts were compared; `None` without a record that can be read.
 pub fn record_digest(layers: &Layers) -> Option<String> {
     match layers.text_trust() {
         TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {

@@ -39,7 +39,7 @@ pub enum TextTrust {
     /// They were not compared.
     #[default]
     Unchecked,
-    /// Nothing of this root was ever trusted.
+    /// Nothing of this project was ever trusted.
     Never,
     /// The record cannot be read, for this reason.
     Unreadable(String),
@@ -61,12 +61,13 @@ pub struct KeptText {
 }
 
 impl TrustContent {
-    /// The digest of the record that this was read from.
+    /// The digest of the file from which this record was read.
     pub fn digest(&self) -> String {
         sha256_hex(&self.source)
     }
 
-    /// The first file that is new, gone, or different from what was trusted.
+    /// The first configuration file that is new or different from the trusted one, otherwise the first trusted one that is not
+    /// among `files`. Returns `None` when nothing has changed.
     pub fn changed_file(&self, files: &[(PathBuf, String)]) -> Option<PathBuf> {
         let is_same = |path: &PathBuf, text: &String| match self.texts.get(path) {
             Some(trusted) => trusted == text,
@@ -77,7 +78,8 @@ impl TrustContent {
         changed.or_else(gone).cloned()
     }
 
-    /// The first script that is new, gone, or different from what was trusted.
+    /// The first script that is new or different from the trusted one, otherwise the first trusted one that is not among
+    /// `scripts`. Returns `None` when nothing has changed.
     pub fn changed_script(&self, scripts: &BTreeMap<PathBuf, String>) -> Option<PathBuf> {
         let changed = scripts.iter().find(|(path, digest)| self.scripts.get(*path) != Some(*digest));
         let gone = || self.scripts.keys().find(|path| !scripts.contains_key(*path));
@@ -85,7 +87,7 @@ impl TrustContent {
     }
 }
 
-/// Compares texts with those of this root that were trusted.
+/// Compares the texts of configuration files with those that this user has trusted of the project at `root`.
 pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> TextTrust {
     match load(env, root) {
         Ok(None) => TextTrust::Never,
@@ -97,13 +99,13 @@ pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> Te
     }
 }
 
-/// Whether there is a record of trust in this root, even one that cannot be read.
+/// Whether there is a trust record of the project at `root`, even one that cannot be read.
 pub(super) fn is_recorded(env: &Env, root: &Path) -> bool {
     record_path(env, root).is_ok_and(|path| path.symlink_metadata().is_ok())
 }
 
-/// The text of a file of this root that this user has trusted. The outer `None` means that nothing of the root was trusted, the
-/// inner one that the text was not kept.
+/// The text of a configuration file of the project at `root` that this user has trusted. The outer `None` means that there is no
+/// trust record of the project, the inner one that the record does not have the text of this file.
 pub fn trusted_text(env: &Env, root: &Path, name: &str) -> io::Result<Option<Option<String>>> {
     // Without a home directory nothing was ever trusted.
     if env.state_dir().is_none() {
@@ -122,8 +124,8 @@ pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     Ok(Some(TrustContent { source: bytes, ..content }).filter(|content| content.root == root))
 }
 
-/// The digest of the record of this root. A decision that names another digest was made by other rules. `None` when there is no
-/// record that can be read.
+/// The digest of the trust record of the project at `root`; `None` when there is no record that can be read. A guard decision
+/// that names another digest was made under other rules.
 pub fn digest(env: &Env, root: &Path) -> Option<String> {
     read(env, root).ok().flatten().map(|bytes| sha256_hex(&bytes))
 }
@@ -140,7 +142,7 @@ fn read(env: &Env, root: &Path) -> io::Result<Option<Vec<u8>>> {
     fs::read(&path).map(Some)
 }
 
-/// Records this content as trusted in place of everything else of this root. Returns the path of the record.
+/// Records this content as trusted. It replaces all that was trusted of its project before. Returns the path of the record.
 pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     let path = record_path(env, &content.root)?;
     private_parents(&path)?;
@@ -149,14 +151,14 @@ pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether this user has trusted or launched a backend script for this root. That the store names a script is not enough: the
-/// store may have been restored, or have come with a repository.
+/// Whether this user has trusted or launched a backend script in the project at `root`. That the store names a script is not
+/// enough: the store may have been restored, or have come with a cloned repository.
 pub fn is_known_script(env: &Env, root: &Path, script: &Path) -> bool {
     let found = script_mark(env, root, script).and_then(fs::symlink_metadata);
     found.is_ok_and(|found| found.is_file() && found.uid() == user::uid())
 }
 
-/// Records that this user has trusted or launched a backend script for this root.
+/// Records that this user has trusted or launched a backend script in the project at `root`.
 pub fn remember_script(env: &Env, root: &Path, script: &Path) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let mark = script_mark(env, root, script)?;
@@ -183,7 +185,7 @@ fn private_parents(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The path of the record of what was trusted of this root.
+/// The path of the trust record of the project at `root`, whether or not it exists.
 /// Fails when there is no home directory.
 pub(super) fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt;

@@ -22,7 +22,7 @@ pub struct Actor {
 const MACHINE_LETTERS: usize = 4;
 
 impl Actor {
-    /// Whether a recorded name is that of this actor; see [`is_same_claimant`].
+    /// Whether a name in the store means this actor; see [`is_same_claimant`].
     pub fn is_named(&self, name: &str) -> bool {
         is_same_claimant(&self.name, name)
     }

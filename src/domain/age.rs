@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Formats a duration in its two largest units at most: `1h 30m`.
+/// Formats a duration for people, such as `1h 30m`: rounded down to minutes from an hour on, and to hours from a day on.
 pub fn rough(span: Duration) -> String {
     let seconds = span.as_secs();
     let seconds = match seconds {

@@ -1,6 +1,7 @@
 //! The visible text of a program's output: without the sequences that move the cursor, colour text or set titles.
 
-/// The visible text of a program's output, line by line. Of a line that the program overwrote, only the last version stays.
+/// The visible text of a program's output, line by line. Where the program overwrote a line after a carriage return, only the
+/// last version stays.
 pub fn visible_text(output: &str) -> String {
     let plain = strip_escapes(output);
     let line = |line: &str| {
@@ -10,7 +11,8 @@ pub fn visible_text(output: &str) -> String {
     plain.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Removes escape sequences and control characters; line ends and tabs stay. A backspace removes the character before it.
+/// Removes escape sequences and control characters; line ends and tabs stay. A backspace removes the character before it on the
+/// line.
 pub fn strip_escapes(output: &str) -> String {
     let mut chars = output.chars();
     let mut plain = String::with_capacity(output.len());

@@ -26,7 +26,8 @@ string_enum! {
 }
 
 impl AnswerAction {
-    /// The action that a command of an item stands for; `None` when no token may run that command.
+    /// The action that `command` performs on `item`; `None` when it is not one of the commands that a token may run for this
+    /// item.
     pub fn of_command(item: &str, command: &str) -> Option<Self> {
         let words: Vec<&str> = command.split(' ').collect();
         match words[..] {
@@ -95,14 +96,14 @@ impl AnswerToken {
         AnswerAction::of_command(&self.item, &self.command)
     }
 
-    /// The refusal of a token whose item is answered or settled.
+    /// The refusal of a token that was used, or whose item was answered in another way.
     pub fn used(&self) -> Refusal {
         Refusal::TokenUsed { item: self.item.clone() }
     }
 }
 
 impl AnswerTokens {
-    /// Adds tokens. Drops those that ended long ago, and beyond 512 tokens the oldest.
+    /// Adds tokens. Drops tokens that expired more than 24 hours ago, and the oldest ones beyond 512.
     pub fn add(&mut self, new: Vec<AnswerToken>, now: Timestamp) {
         self.tokens.retain(|token| token.expires_at.plus(KNOWN_FOR) > now);
         self.tokens.extend(new);

@@ -74,7 +74,7 @@ impl GateReport {
         self.blockers
     }
 
-    /// Adds blockers before and after those of the report.
+    /// Adds blockers: one before those of the report, the others after them.
     #[must_use]
     pub fn with_blockers(self, before: Option<Blocker>, behind: Vec<Blocker>) -> Self {
         let blockers = before.into_iter().chain(self.blockers).chain(behind).collect();
@@ -111,7 +111,7 @@ impl NotReadyReason {
         Some(Self { code, id, message, fix: None })
     }
 
-    /// The reason for a dependency that landed on another host, with a commit that this host's base lacks.
+    /// The blocker for a dependency that landed on another host, with a commit that this host's base does not contain.
     pub fn landed_elsewhere(id: TaskId, host: &str, short_commit: &str, fix: String) -> Self {
         let message = format!("{id} is landed on {host} as {short_commit}, not here");
         Self { code: "dep_elsewhere", id, message, fix: Some(fix) }

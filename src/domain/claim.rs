@@ -29,7 +29,8 @@ impl Claim {
         self.lease_until.is_some_and(|until| until <= now)
     }
 
-    /// When the lease ends; `None` without a lease. An end that a fast clock wrote too far ahead counts from `now` instead.
+    /// When the lease ends; `None` without a lease. An end further ahead than the lease is long was written by a fast clock: then
+    /// it is `now` plus the lease.
     pub fn lease_end(&self, now: Timestamp) -> Option<Timestamp> {
         let counted = self.lease.map(|lease| now.plus(lease));
         self.lease_until.map(|until| counted.map_or(until, |counted| until.min(counted)))

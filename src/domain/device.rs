@@ -122,8 +122,8 @@ impl PairedDevices {
         self.devices.is_empty() && self.pairings.is_empty()
     }
 
-    /// Adds a pairing code; beyond 8 open codes the oldest is dropped. A device that is paired by another device's code ends no
-    /// later than that device.
+    /// Adds a pairing code; beyond 8 open codes the oldest is dropped. A device that is paired by another device's code expires
+    /// no later than that device.
     pub fn add_pairing(&mut self, mut pairing: Pairing, now: Timestamp) {
         self.prune(now);
         let parent = pairing.paired_from.as_deref().and_then(|name| self.find(name));
@@ -178,8 +178,8 @@ impl PairedDevices {
         }
     }
 
-    /// Finds the device by the digest of its key. Returns `None` when there is none, when it was paired for another way, and
-    /// when it has ended.
+    /// Finds a device by the digest of its key. Returns `None` when there is none, when it was paired for another [`DeviceWay`],
+    /// and when it has expired.
     pub fn of_key(&self, key: &str, way: DeviceWay, now: Timestamp) -> Option<&Device> {
         let known = self.devices.iter().filter(|device| device.way == way && device.expires_at > now);
         known.fold(None, |found, device| if is_same(&device.key, key) { Some(device) } else { found })
@@ -190,7 +190,7 @@ impl PairedDevices {
     }
 
     /// Removes a device, the devices that were paired from it, and their open codes. Returns the names of the removed devices,
-    /// its own first; none when the device is unknown.
+    /// beginning with this one; the list is empty when the device is unknown.
     pub fn revoke(&mut self, name: &str) -> Vec<String> {
         let mut gone: Vec<String> = self.find(name).map(|device| device.name.clone()).into_iter().collect();
         let mut at = 0;
@@ -205,7 +205,8 @@ impl PairedDevices {
         gone
     }
 
-    /// Records that a device has made a request. Returns whether the time changed by enough to be saved.
+    /// Records the time of a device's request, unless a recent one is recorded already. Returns whether it changed the device, so
+    /// that the caller must save it.
     pub fn see(&mut self, name: &str, now: Timestamp) -> bool {
         let device = self.devices.iter_mut().find(|device| device.name == name && device.is_seen_late(now));
         device.map(|device| device.seen_at = now).is_some()
@@ -220,7 +221,7 @@ impl PairedDevices {
 }
 
 impl Device {
-    /// Whether the recorded time of the device's last request is old enough to be replaced.
+    /// Whether the recorded time of the device's last request is so old that a new request replaces it.
     pub fn is_seen_late(&self, now: Timestamp) -> bool {
         now.since(self.seen_at) >= SEEN_INTERVAL
     }
@@ -253,8 +254,8 @@ pub fn shown_code(code: &str) -> String {
     code.split_at_checked(CODE_LENGTH / 2).map_or_else(|| code.to_owned(), |(left, right)| format!("{left}-{right}"))
 }
 
-/// Brings a typed code into the spelling in which its digest is made: upper case, without blanks and hyphens, `O` as `0`, `I`
-/// and `L` as `1`. Returns `None` when the text cannot be such a code.
+/// Converts a typed code to the spelling whose digest is stored: upper case, without blanks and hyphens, `O` as `0`, `I` and `L`
+/// as `1`. Returns `None` when the text cannot be such a code.
 pub fn normalized(code: &str) -> Option<String> {
     let letters = code.chars().filter(|letter| !letter.is_whitespace() && *letter != '-');
     let code: String = letters
@@ -268,7 +269,7 @@ pub fn normalized(code: &str) -> Option<String> {
     is_code.then_some(code)
 }
 
-/// The kind of a browser by its `User-Agent`, as a word that can be a device's name.
+/// The kind of browser that a `User-Agent` header tells, as a word that can be a device's name; `device` when it tells none.
 pub fn kind_of(user_agent: &str) -> &'static str {
     const KINDS: [(&str, &str); 10] = [
         ("iPhone", "iphone"),

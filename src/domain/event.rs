@@ -86,7 +86,7 @@ string_enum! {
 }
 
 impl EventKind {
-    /// Whether an event of this kind tells a session's new status.
+    /// Whether an event of this kind reports a session's new status.
     pub const fn is_status(self) -> bool {
         matches!(
             self,
@@ -122,7 +122,8 @@ impl EventKind {
 pub struct EventKindPattern(String);
 
 impl EventKindPattern {
-    /// Returns `None` when no kind of event matches, or when the pattern has more than one `*`.
+    /// Parses a pattern of event kinds, in which one `*` stands for any text. Returns `None` when no kind of event matches, or
+    /// when the pattern has more than one `*`.
     pub fn parse(text: &str) -> Option<Self> {
         let pattern = Self(text.to_owned());
         let fits_any = EventKind::ALL.iter().any(|kind| pattern.matches(kind.as_str()));

@@ -46,7 +46,7 @@ pub struct Handoff {
 }
 
 impl Handoff {
-    /// The receiver in the words of a sentence: `role reviewer`, `lane api`.
+    /// The receiver as a part of a sentence: `role reviewer`, `lane api`, or `no receiver`.
     pub fn recipient(&self) -> String {
         match (&self.to_role, &self.to_lane) {
             (Some(role), _) => format!("role {role}"),

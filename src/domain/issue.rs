@@ -65,8 +65,8 @@ pub fn backlink_key(body: &str) -> Option<String> {
     body.lines().next_back()?.strip_prefix(BACKLINK).map(str::to_ascii_lowercase)
 }
 
-/// Replaces the control characters of a text, which tasks must not have: a line end becomes a newline, or a blank when
-/// `is_line`; others become U+FFFD. Returns the text, and whether it now contains a new U+FFFD.
+/// Replaces the control characters of a text, which tasks must not have. A line end becomes a newline, and a tab stays; when
+/// `is_line`, both become a blank. Others become U+FFFD. Returns the text, and whether a U+FFFD was put into it.
 pub fn without_controls(text: &str, is_line: bool) -> (String, bool) {
     let mut replaced = false;
     let text = text.replace("\r\n", "\n");
@@ -94,8 +94,8 @@ pub enum FieldImport {
     Keep,
 }
 
-/// Decides what the import does to a field: compares the value of the last import (`None`: unknown), the issue's value and the
-/// task's value.
+/// Decides what an import does to a field of a task. It compares the value that the last import wrote (`None`: unknown), the
+/// issue's value and the task's value. A value that was changed in the task only, or in both, is kept.
 pub fn import_field(imported: Option<&str>, issue: &str, task: &str) -> FieldImport {
     if issue == task || imported == Some(issue) {
         FieldImport::Unchanged

@@ -131,7 +131,7 @@ pub struct JobResult {
 }
 
 impl JobResult {
-    /// A result without an exit code and a signal; `reason` becomes its error message.
+    /// A result with neither an exit code nor a signal; `reason` becomes its error message.
     pub fn without_exit(status: JobStatus, reason: impl Into<String>) -> Self {
         Self { status, exit_code: None, signal: None, error_message: Some(reason.into()) }
     }

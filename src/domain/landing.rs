@@ -75,7 +75,7 @@ pub struct Landing {
 pub const REF_PREFIX: &str = "refs/fairway/land/";
 
 impl Landing {
-    /// Whether the landing only brings the base to its upstream, without any lane's or task's work.
+    /// Whether the landing only updates the base to its upstream, without work of a lane or task.
     pub fn is_base_alone(&self) -> bool {
         self.lane.is_none() && self.tasks.is_empty()
     }

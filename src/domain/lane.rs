@@ -38,7 +38,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Records that the lane's worktree is on this host. A lane without a worktree gets no host.
+    /// Records that the lane's worktree is on this host. Without a worktree, or without the host's `id`, the lane gets no host.
     #[must_use]
     pub fn on_host(self, name: String, id: Option<String>) -> Self {
         // Without an id nothing can be compared, and the lane is local everywhere.

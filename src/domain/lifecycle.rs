@@ -39,8 +39,8 @@ impl LifecycleEvent {
 /// How far ahead of ours a runtime's clock may be.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
-/// The time that a report counts for: the time `told` in it, or `now` when it has none or one more than five minutes ahead.
-/// Otherwise one report of a wrong clock would make all later ones look old.
+/// The time at which a report takes effect: the time `told` in it, or `now` when it has none or one more than five minutes ahead.
+/// Otherwise one report by a wrong clock would make all later ones look old.
 pub fn event_time(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
     told.filter(|at| *at <= now.plus(MAX_CLOCK_SKEW)).unwrap_or(now)
 }

@@ -10,7 +10,7 @@ string_enum! {
 }
 
 impl Priority {
-    /// The order of reading: lower ranks are read first.
+    /// The order in which messages are read: lower ranks first.
     pub const fn rank(self) -> u8 {
         match self {
             Self::System => 0,
@@ -152,7 +152,7 @@ impl Message {
         self.status == MessageStatus::Offered && self.offered_until == Some(NEVER_EXPIRES)
     }
 
-    /// Whether the message may be delivered while the session's state is unknown. Its sender asks for that in the metadata.
+    /// Whether the sender asked, in the message's metadata, for delivery even while the session's state is unknown.
     pub fn goes_now(&self) -> bool {
         let metadata = self.metadata.as_deref().filter(|text| text.contains(GOES_NOW));
         let metadata = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());

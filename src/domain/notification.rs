@@ -18,7 +18,8 @@ string_enum! {
 }
 
 impl NotifySink {
-    /// The built-in way of this name; any other name stands for a program of the configuration.
+    /// The built-in sink of this name; [`Self::Command`] for any other name, which stands for a program that the configuration
+    /// sets.
     pub fn of(name: &SinkName) -> Self {
         Self::parse(name.as_str()).unwrap_or(Self::Command)
     }
@@ -83,7 +84,8 @@ impl QuietWindow {
         Ok(Self { start, end })
     }
 
-    /// Whether a minute of the day lies in the window.
+    /// Whether a minute of the day lies in the window, which may span midnight. The window's last minute is the one before its
+    /// end.
     pub const fn contains(self, minute: u32) -> bool {
         if self.start < self.end {
             self.start <= minute && minute < self.end

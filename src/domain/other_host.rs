@@ -21,8 +21,8 @@ pub struct OtherHost {
 }
 
 impl OtherHost {
-    /// `recorded` is the host's name and pid namespace from the store, `local` the name of the local host. The stored name and
-    /// root are not trusted: messages show them escaped, and commands contain only what is safe to paste.
+    /// Describes another host. `recorded` is its name and pid namespace from the store, `local` the name of the local host. The
+    /// stored name and root are not trusted: messages show them escaped, and commands contain only what is safe to paste.
     pub fn new(recorded: &str, local: &str, root: Option<String>) -> Self {
         let machine = recorded.rsplit_once('/').map_or(recorded, |(machine, _)| machine);
         let is_same_name = machine == local;
@@ -31,8 +31,8 @@ impl OtherHost {
         Self { name, address, root }
     }
 
-    /// Rewrites a command for a session of this host so that it can be typed on the local host. A command that needs only the
-    /// store is returned unchanged.
+    /// Rewrites a command about a session of the other host so that it can be typed on the local host: it then runs over `ssh`. A
+    /// command that needs only the store is returned unchanged.
     pub fn from_here(&self, command: &str) -> String {
         let words = shell_words::split(command).unwrap_or_default();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -49,7 +49,8 @@ impl OtherHost {
         }
     }
 
-    /// The command that runs `fairway` with these words on this host, for a shell of the local host.
+    /// The command, for a shell of the local host, that runs `fairway` with these words on the other host over `ssh`. A
+    /// placeholder stands for an address or a root that cannot be pasted safely.
     pub fn command(&self, words: &[&str]) -> String {
         let root = match self.root.as_deref() {
             Some(root) if root.chars().any(char::is_control) => Some(UNKNOWN_ROOT),

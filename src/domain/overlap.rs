@@ -124,7 +124,9 @@ pub struct LaneOverlap {
 }
 
 impl LaneOverlap {
-    /// The files that the sessions must still be told about, because they were not told or the level has become more serious.
+    /// The files that the sessions must still be told about, because they do not know of the overlap in the file yet, or its
+    /// level has become more serious. A file whose level is not reported to sessions is left out, and so is one in which only
+    /// entries of a list are adjacent.
     pub fn untold(&self) -> Vec<&OverlapFile> {
         let is_new = |file: &&OverlapFile| {
             file.level.is_told()
@@ -143,7 +145,7 @@ impl LaneOverlap {
         self.lane == *lane || self.other.as_ref() == Some(lane)
     }
 
-    /// The other lane of the pair; `None` when it is the base.
+    /// The other lane of the pair: the one that is not `lane`. Returns `None` when the lane overlaps with the base.
     pub fn counterpart(&self, lane: &LaneName) -> Option<&LaneName> {
         if self.lane == *lane { self.other.as_ref() } else { Some(&self.lane) }
     }

@@ -25,7 +25,7 @@ pub enum QuestionNumber {
 }
 
 impl QuestionId {
-    /// The question number `count` of those that the session asked by its activity.
+    /// The id of the question by which a session's activity became `requires_action` for the `count`th time.
     pub const fn activity(session: SessionId, count: i64) -> Self {
         Self { session, number: QuestionNumber::Activity(count) }
     }

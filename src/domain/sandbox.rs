@@ -17,7 +17,8 @@ impl SandboxClass {
         least == Self::Off || self == least
     }
 
-    /// The class for work that needs both. Of two different classes it is `Namespace`, whose promise is the more exact one.
+    /// The class for work that needs what both classes promise. Of two different classes it is `Namespace`, whose promise is the
+    /// more exact one.
     #[must_use]
     pub fn for_both(self, other: Self) -> Self {
         match (self, other) {

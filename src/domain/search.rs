@@ -43,11 +43,12 @@ pub struct MatchExcerpt {
 }
 
 impl TextMatcher {
-    /// Compares with a text, or with a regular expression. Upper and lower case differ only when the text has an upper-case
-    /// letter.
+    /// Makes a search for a text, or for a regular expression when `is_regex`. It tells upper and lower case apart only when the
+    /// text has an upper-case letter.
     ///
     /// # Errors
-    /// A sentence that says why the text cannot be searched for.
+    /// A sentence that says why the text cannot be searched for: it is empty, no regular expression, or one that matches an empty
+    /// text.
     pub fn new(text: &str, is_regex: bool) -> Result<Self, String> {
         if text.is_empty() {
             return Err("must not be empty".to_owned());

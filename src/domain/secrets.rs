@@ -52,8 +52,8 @@ pub fn mask_value(name: &str, value: &str) -> String {
     if !value.is_empty() && is_secret_name(name) { MASK.to_owned() } else { mask(value) }
 }
 
-/// Text in which everything that looks like a secret is masked: keys of known forms, `NAME=value` of a telling name, what
-/// follows `Bearer`, a password in an address, private keys.
+/// Text in which everything that looks like a secret is masked: keys of known forms, the value of `NAME=value` when the name says
+/// that it is a secret, the word after `Bearer`, a password in an address, and private keys.
 pub fn mask(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

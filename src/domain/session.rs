@@ -174,8 +174,8 @@ impl Session {
         Ok(())
     }
 
-    /// Checks that a report with this session run belongs to this session; a report without one does. An old process must not
-    /// speak for a new one.
+    /// Checks that a report belongs to this session, by the session run that the report names: the process of an earlier run must
+    /// not report for a later one. A report that names no session run is accepted.
     /// Fails with `session_mismatch`.
     pub fn check_run_id(&self, run_id: Option<&RunId>) -> Result<(), Refusal> {
         match run_id {
@@ -186,12 +186,12 @@ impl Session {
         }
     }
 
-    /// Whether its program has a terminal. The backends `shell` and `acp` give none.
+    /// Whether the session's program has a terminal. The backends `shell` and `acp` give none.
     pub fn has_terminal(&self) -> bool {
         self.backend.as_deref() != Some("shell") && !self.is_structured()
     }
 
-    /// Whether its supervisor speaks the Agent Client Protocol with its agent.
+    /// Whether the session's supervisor speaks the Agent Client Protocol with the agent.
     pub fn is_structured(&self) -> bool {
         self.backend.as_deref() == Some(STRUCTURED_BACKEND)
     }

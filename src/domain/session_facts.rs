@@ -36,7 +36,7 @@ pub struct Aliveness {
 }
 
 impl Aliveness {
-    /// Whether the session is proven to be dead.
+    /// Whether the session is dead: its end is recorded, or this host has proved that nothing of its run is alive.
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
     }
@@ -136,7 +136,7 @@ pub struct SessionOverview {
 }
 
 impl SessionOverview {
-    /// Whether the session works no more: its end is recorded, or it is proven to be dead.
+    /// Whether the session has ended: its end is recorded, or it is proven to be dead.
     pub fn is_over(&self) -> bool {
         self.session.status.is_final() || self.alive.is_dead()
     }
@@ -151,7 +151,7 @@ impl SessionOverview {
         self.session.status == SessionStatus::Stale || self.silence.is_some()
     }
 
-    /// The session's row, with the status `stale` when the session was judged so.
+    /// The session's row, with the status `stale` when the session has been silent for too long.
     pub fn judged(&self) -> Cow<'_, Session> {
         match &self.silence {
             Some(_) => Cow::Owned(Session { status: SessionStatus::Stale, ..self.session.clone() }),

@@ -36,7 +36,7 @@ string_enum! {
 }
 
 impl SessionStatus {
-    /// Ended and failed: a new launch is a new session.
+    /// Whether the session has ended or failed. It never leaves such a status: a new launch makes a new session.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Ended | Self::Failed)
     }

@@ -175,8 +175,8 @@ impl Task {
         }
     }
 
-    /// in_progress → review; the lease is cleared, since a reviewer takes the time they need.
-    /// Fails with `wrong_state` from anywhere else.
+    /// in_progress → review. The lease is cleared, since a reviewer may take as long as needed.
+    /// Fails with `wrong_state` from any other state.
     pub fn submitted(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(claim) => Ok(TaskState::Review(without_lease(claim))),
@@ -185,7 +185,7 @@ impl Task {
     }
 
     /// review → in_progress.
-    /// Fails with `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from any other state.
     pub fn resumed(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::Review(claim) => Ok(TaskState::InProgress(claim.clone())),
@@ -193,8 +193,8 @@ impl Task {
         }
     }
 
-    /// in_progress → blocked, with the reason; the lease is cleared.
-    /// Fails with `wrong_state` from anywhere else.
+    /// in_progress → blocked, with the reason. The lease is cleared.
+    /// Fails with `wrong_state` from any other state.
     pub fn blocked(&self, reason: String) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(claim) => Ok(TaskState::Blocked(without_lease(claim), reason)),
@@ -203,7 +203,7 @@ impl Task {
     }
 
     /// blocked → in_progress.
-    /// Fails with `wrong_state` from anywhere else.
+    /// Fails with `wrong_state` from any other state.
     pub fn unblocked(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::Blocked(claim, _) => Ok(TaskState::InProgress(claim.clone())),
@@ -211,8 +211,8 @@ impl Task {
         }
     }
 
-    /// in_progress, review → done. The gates are judged elsewhere.
-    /// Fails with `wrong_state` from anywhere else.
+    /// in_progress, review → done. The caller must have judged the gates before.
+    /// Fails with `wrong_state` from any other state.
     pub fn done(&self, now: Timestamp) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Review(_) => Ok(TaskState::Done(now)),

@@ -66,8 +66,9 @@ impl TerminalInput {
         parse_terminal_size(text).map(Self::Size)
     }
 
-    /// The bytes of this input for a terminal or a pipe. The end of input and a size have none: their effect depends on what the
-    /// job has.
+    /// The bytes of this input for a terminal or a pipe; none for the end of input and for a size, whose effect depends on
+    /// whether the job has a terminal. `bracketed` and `application_arrows` are modes that the terminal's program has switched
+    /// on.
     pub fn bytes(&self, bracketed: bool, application_arrows: bool) -> Vec<u8> {
         match self {
             Self::Text(text) => text.as_bytes().to_vec(),
@@ -103,7 +104,7 @@ pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
     })
 }
 
-/// Refuses an empty list, and more bytes than one call may type.
+/// Refuses an empty list, more bytes than one call may type, and any input after the end of input.
 /// Fails with [`Refusal::Usage`].
 pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     let usage = |why: String| Err(Refusal::Usage { why });

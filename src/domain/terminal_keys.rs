@@ -5,7 +5,7 @@ pub fn bytes(word: &str) -> Vec<u8> {
     bytes_in_mode(word, false)
 }
 
-/// As [`bytes`], for a terminal whose program may have requested the other form of arrow keys (mode 1).
+/// As [`bytes`]. With `application_arrows`, arrow keys have the form that a program requests by mode 1.
 pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
     parse(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }

@@ -13,7 +13,8 @@ pub enum WithoutFile {
     NoLog,
 }
 
-/// Starts the log if `FAIRWAY_LOG` or `is_wanted` says so.
+/// Starts the debug log when `FAIRWAY_LOG` is set or `is_wanted` is true. With [`WithoutFile::NoLog`], there is no log unless
+/// `FAIRWAY_LOG_FILE` names its file.
 ///
 /// # Errors
 /// The reason why there is no log, as a sentence without a period.

@@ -19,7 +19,8 @@ impl IdSource {
         Self { seed: seed.map(Cell::new) }
     }
 
-    /// A `UUIDv7` of this moment: sorts by time, unique across processes.
+    /// Makes a `UUIDv7`, which sorts by time and is unique across processes. With a test seed, makes it from `now` and a counter
+    /// instead.
     #[expect(clippy::disallowed_methods, reason = "the one place that makes ids")]
     pub fn uuid(&self, now: Timestamp) -> Uuid {
         match &self.seed {
@@ -36,7 +37,7 @@ impl IdSource {
         }
     }
 
-    /// Five lower-case characters, for names that people type; with a seed, counted like the ids.
+    /// Five random lower-case letters, for names that people type. With a test seed, they are made from the counter of the ids.
     pub fn random_suffix(&self) -> String {
         let number = match &self.seed {
             None => Uuid::new_v4().as_u128(),

@@ -87,7 +87,8 @@ impl Env {
         Some(base.join("fairway"))
     }
 
-    /// Fails on purpose where a test asks for it by `FAIRWAY_TEST_FAULT`, in places where a failure must deny.
+    /// Panics, crashes or hangs when a test asks for that by `FAIRWAY_TEST_FAULT`. The callers are places where a failure must
+    /// deny.
     ///
     /// # Panics
     /// When the test asks for `panic`.
@@ -108,7 +109,7 @@ impl Env {
         self.var(vars::FAIRWAY_TEST_FAULT) == Some(name)
     }
 
-    /// This environment as a program sees it that is started with further variables; an empty value unsets a variable.
+    /// This environment with further variables, as a program that is started with them sees it. An empty value unsets a variable.
     #[must_use]
     pub fn with_vars(&self, other: &BTreeMap<String, String>) -> Self {
         let mut env = self.clone();

@@ -35,7 +35,8 @@ impl Table {
         Self { cells, whole: vec![0], optional: Vec::new(), expendable: Vec::new() }
     }
 
-    /// Never cuts these columns. They are for ids, which a person copies into the next command.
+    /// Marks columns that [`Table::render`] cuts last, only when they alone are too wide. They are for ids, which a person copies
+    /// into the next command.
     #[must_use]
     pub fn with_whole(mut self, headings: &[&str]) -> Self {
         let found = headings.iter().filter_map(|heading| self.position(&heading.to_uppercase()));
@@ -44,14 +45,15 @@ impl Table {
         self
     }
 
-    /// Removes these columns, one after the other, when the last column gets too narrow.
+    /// Marks columns that [`Table::render`] leaves out, one after the other, when too little width remains for the last column.
     #[must_use]
     pub fn with_optional(mut self, headings: &[&str]) -> Self {
         self.optional = headings.iter().map(|heading| heading.to_uppercase()).collect();
         self
     }
 
-    /// Removes these columns, one after the other, when whole columns would not fit otherwise.
+    /// Marks columns that [`Table::render`] leaves out, one after the other, when the columns that must stay whole would not fit
+    /// otherwise.
     #[must_use]
     pub fn with_expendable(mut self, headings: &[&str]) -> Self {
         self.expendable = headings.iter().map(|heading| heading.to_uppercase()).collect();
@@ -70,7 +72,8 @@ impl Table {
         self.cells.len() < 2
     }
 
-    /// Formats the table as text that ends in a newline, at most `width` columns wide if it is given.
+    /// Formats the table as text that ends in a newline. With a `width`, leaves out columns and cuts cells so that no line is
+    /// wider than that.
     pub fn render(mut self, width: Option<usize>) -> String {
         if let Some(width) = width {
             self.fit(width);

@@ -10,7 +10,8 @@ pub enum AnnotationLevel {
     Error,
 }
 
-/// Formats a workflow command with its newline. No text in it can become another command.
+/// Formats an annotation as a workflow command (`::error …`), which a CI runner shows beside its log, with a newline at the end.
+/// The title and the message are escaped, so that neither can begin another command.
 pub fn annotation(level: AnnotationLevel, title: &str, message: &str) -> String {
     let level = match level {
         AnnotationLevel::Notice => "notice",

@@ -39,7 +39,7 @@ pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreErr
     Ok(Approval { id: id.unwrap_or_default(), ..approval })
 }
 
-/// Ends a pending approval: answered by the actor of this transaction, or expired.
+/// Ends a pending approval: answered by the actor of this transaction, or lapsed.
 pub fn resolve(
     tx: &WriteTx<'_>,
     approval: Approval,
@@ -51,7 +51,7 @@ pub fn resolve(
     Ok(Approval { status, reason: reason.map(str::to_owned), answered_at: Some(tx.now()), answered_by: by, ..approval })
 }
 
-/// Records that an answer no longer reaches the provider.
+/// Records that an answer to this approval would no longer reach the provider.
 pub fn mark_unanswerable(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), MARK_UNANSWERABLE, &[&id])?;
     Ok(())
@@ -61,7 +61,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Approval>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// Every approval, or the pending ones, oldest first.
+/// Every approval, or only the pending ones when `pending`; oldest first.
 pub fn all(tx: &ReadTx<'_>, pending: bool) -> Result<Vec<Approval>, StoreError> {
     sql::rows(tx.conn(), if pending { PENDING } else { ALL }, &[], read)
 }

@@ -54,7 +54,7 @@ pub(super) struct DraftFile {
 }
 
 impl DraftFile {
-    /// Creates an empty draft in the directory of its target, so that it can be renamed to it.
+    /// Creates an empty draft in the directory of its target, so that a rename can put it in the target's place.
     pub fn create_for(target: &Path) -> Result<Self, StoreError> {
         // Only a part of the target's name: the whole name must not exceed the file system's limit.
         let name: String =
@@ -72,7 +72,7 @@ impl Drop for DraftFile {
     }
 }
 
-/// Writes a complete, checked copy of the store to a new file, or replaces a file.
+/// Writes a complete, checked copy of the store to the new file `target`; with `replace`, an existing file is replaced.
 /// After an error there is no new file.
 pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackupReport, StoreError> {
     let draft = DraftFile::create_for(target)?;
@@ -113,9 +113,9 @@ fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     }
 }
 
-/// Replaces the store by a backup. The backup is copied and checked first, and the previous store is kept beside. All epochs
-/// of the previous store become invalid. Numbers of events and tasks that are remembered in `outside` are not given out again.
-/// After an error the store is unchanged.
+/// Replaces the store by a backup. The backup is copied and checked first, and the previous store is kept in a file beside it.
+/// All epochs of the previous store become invalid. Numbers of events and tasks that are remembered in `outside` are not given
+/// out again. After an error the store is unchanged.
 pub fn restore(
     path: &Path,
     runtime: &Path,
@@ -147,8 +147,8 @@ pub fn restore(
     Ok(done)
 }
 
-/// Accepts that a store lacks records which were written. Their numbers are not given out again, and every epoch becomes
-/// invalid, because lost claims may have had higher ones. Returns `None` when nothing is missing.
+/// Accepts that records which were written are missing from the store. Their numbers are not given out again, and every epoch
+/// becomes invalid, because lost claims may have had higher ones. Returns `None` when nothing is missing.
 pub fn accept_loss(
     path: &Path,
     runtime: &Path,
@@ -176,8 +176,8 @@ pub fn accept_loss(
     Ok(accepted)
 }
 
-/// Creates a new store in place of one that is remembered in `outside` and is gone. The numbers of its events and tasks continue
-/// where those of the old store ended.
+/// Creates a new store where an earlier one is gone that `outside` remembers. The numbers of its events and tasks continue where
+/// those of the earlier store ended.
 pub fn create_new(path: &Path, runtime: &Path, outside: &Path, now: Timestamp, actor: &str) -> Result<(), StoreError> {
     let known = progress::known(outside);
     let store = Store::open_for_writing(path, runtime, None)?;
@@ -369,8 +369,9 @@ pub struct Leap {
     pub event: i64,
 }
 
-/// Raises every epoch and the number of the newest event so far that nothing which was given out since the dump is valid or is
-/// given out again. Claims stay, under the new epoch.
+/// Repairs a store that was restored from a dump or replica. Epochs and event numbers that were given out after the dump are
+/// lost, so this raises every epoch and the number of the newest event beyond them: no lost epoch is valid, and no number is
+/// given out twice. Claims stay, under the new epoch.
 pub fn leap(store: &Store, now: Timestamp, actor: &str) -> Result<Leap, StoreError> {
     store.write(now, actor, |tx: &WriteTx<'_>| {
         let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;

@@ -155,7 +155,8 @@ pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoin
     Ok(written(tx, task, 1)?.pop())
 }
 
-/// The author of a checkpoint: its session, else the actor of its event. `None` if the event is not there.
+/// The author of a checkpoint: its session, otherwise the actor of the event that recorded it. Returns `None` when there is no
+/// such event.
 pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>, StoreError> {
     match &checkpoint.session {
         Some(session) => Ok(Some(session.to_string())),
@@ -173,7 +174,7 @@ pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Checkpoint>, StoreE
     sql::rows(tx.conn(), OF_TASK, &[&task], read)
 }
 
-/// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
+/// The newest written checkpoints of open tasks that promised another checkpoint by a time that is past, longest overdue first.
 pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), OVERDUE, &[&now], read)
 }

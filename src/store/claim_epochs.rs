@@ -27,7 +27,7 @@ const END_ALL_CLAIMS: &str = "UPDATE claims SET ended_at = $1, ended_as = $2 WHE
 const CLAIMED_TASKS: &str = "SELECT t.id, t.claimant, t.claim_role, t.claimed_at, s.id FROM tasks t \
      LEFT JOIN agent_sessions s ON s.id = t.claim_session WHERE t.claimant IS NOT NULL ORDER BY t.id";
 
-/// Raises every epoch to this one and renews the live claims under it.
+/// Raises the epoch of every task to this one, and replaces the live claims by claims under it.
 pub(super) fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreError> {
     let conn = tx.conn();
     let now = tx.now().millis();

@@ -93,7 +93,7 @@ pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Op
     Ok(sql::first(tx.conn(), LATEST, &[&task, &claimant], |row| row.get(0))?.flatten())
 }
 
-/// The claimants of a task under epochs above `epoch`, oldest first.
+/// The claimants of the claims on a task whose epoch is above `epoch`, oldest first.
 pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task, &epoch], |row| row.get(0))
 }
@@ -124,7 +124,8 @@ pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, Store
     Ok(chain)
 }
 
-/// The sessions with live claims: those made in a lane, or all; on one task, or on any.
+/// The sessions with live claims. Only claims that were made in `lane` count, if it is given, and only those on `task`, if it is
+/// given.
 pub fn claiming_sessions(
     tx: &ReadTx<'_>,
     lane: Option<&LaneName>,
@@ -134,7 +135,7 @@ pub fn claiming_sessions(
     sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| row.get::<SessionId>(0))
 }
 
-/// The tasks with live claims that sessions made in a lane.
+/// The tasks that sessions have claimed in a lane and whose claims are still live.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane], |row| row.get::<TaskId>(0))
 }

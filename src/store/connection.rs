@@ -38,12 +38,13 @@ enum Engine {
 }
 
 impl Store {
-    /// Opens the store for reading. If the file is missing, an empty store in memory answers. A store that cannot be written
-    /// and has no WAL is read without locks. `outside` is the directory of what is remembered outside the store's tree.
+    /// Opens the store for reading. When its file is missing, opens an empty store in memory instead. A store that cannot be
+    /// written and has no WAL is read without locks. `outside` is the directory, outside of the project, that remembers how far
+    /// the store has come.
     ///
     /// # Errors
-    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system. When it lacks
-    /// records that were written, or a store that was here is gone.
+    /// When the file cannot be used: it has a newer schema, is damaged, comes from another program, belongs to another user, or
+    /// is on a network file system. Also when it lacks records that were written, and when a store that existed is gone.
     pub fn open_for_reading(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         SqliteStore::open_for_reading(path, outside).map(|store| Self::in_file(store, runtime))
     }
@@ -62,7 +63,7 @@ impl Store {
         Self { engine: Engine::Sqlite(store), wake: runtime.join("wake") }
     }
 
-    /// Connects to the store of a project on a server, for the checkout at `root`. Times are the server's, unless the clock is a
+    /// Connects to the store of a project on a server, for the checkout at `root`. Times are the server's, unless `clock` is a
     /// fixed one.
     #[cfg(feature = "postgres")]
     pub fn connect(address: &StoreAddress, root: &Path, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
@@ -96,8 +97,8 @@ impl Store {
         }
     }
 
-    /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
-    /// have other work and retry.
+    /// Sets about how long later calls wait for other processes; `None` restores the default. For callers that have other work
+    /// and try again later.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(store) => store.set_busy_timeout(timeout),
@@ -116,12 +117,12 @@ impl Store {
         self.file().is_ok_and(|store| store.path().is_none())
     }
 
-    /// The directory where waiters bind their sockets.
+    /// The directory in which processes that wait for changes bind their sockets.
     pub fn wake_dir(&self) -> &Path {
         &self.wake
     }
 
-    /// The time by which records are judged: that of the server, where there is one and the clock is not a fixed one; else `now`.
+    /// The time by which records are judged: `now` for a store in a file or with a fixed clock, otherwise the server's time.
     pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(now),
@@ -130,8 +131,8 @@ impl Store {
         }
     }
 
-    /// Also wakes a waiter, which is bound in [`Store::wake_dir`], when other hosts change the store. The caller must look at
-    /// the store once after this call.
+    /// Makes changes by other hosts wake `waiter` too, which is bound in [`Store::wake_dir`]. A change may have come before this
+    /// call, so the caller must look at the store once after it.
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(waiter),
@@ -147,9 +148,9 @@ impl Store {
         found
     }
 
-    /// As [`Self::read`], for many statements: those that do not depend on each other's rows go to a server in one exchange.
-    /// There `query` runs several times, and every run but the last sees no rows of statements that are new to it. So it must
-    /// have no effect, and read the same each time.
+    /// As [`Self::read`], for many statements: on a server, those that do not depend on each other's rows are sent in one
+    /// exchange. For that, `query` may run several times, and in every run but the last a new statement returns no rows. So
+    /// `query` must have no effect, and must send the same statements each time.
     pub fn read_together<T, E: From<StoreError>>(
         &self,
         mut query: impl FnMut(&ReadTx<'_>) -> Result<T, E>,
@@ -160,9 +161,9 @@ impl Store {
         found
     }
 
-    /// Runs `query` while the store can be written; `None` if another process writes to the file now. Writes nothing and does
-    /// not wait.
-    /// Fails when it cannot be written.
+    /// Runs `query` when the store can be written, but writes nothing and does not wait. Returns `None` when another process is
+    /// writing to the file now.
+    /// Fails when the store cannot be written.
     pub fn read_if_writable<T, E: From<StoreError>>(
         &self,
         query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
@@ -177,8 +178,8 @@ impl Store {
         }
     }
 
-    /// Runs `change` as one transaction that excludes every other write, and commits it if `change` returns `Ok`. Then wakes
-    /// all waiting processes.
+    /// Runs `change` as one transaction that excludes every other write, and commits it if `change` returns `Ok`. Then wakes all
+    /// waiting processes of this host.
     /// After an error nothing is written.
     pub fn write<T, E: From<StoreError>>(
         &self,

@@ -92,8 +92,8 @@ pub struct CopyRequest<'a> {
 }
 
 impl CopyRequest<'_> {
-    /// Moves the store from the file to the server, which must have no store there or an empty one. `point` runs when the copy
-    /// is complete, before the file is renamed: it must make commands use the server.
+    /// Moves the store from its file to the server, which must have no store of this project, or an empty one. `point` runs when
+    /// the copy is complete, before the file is renamed; it must make commands use the server.
     /// Without a complete copy the file stays as it is.
     pub fn to_server<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         PostgresStore::migrate(self.address)?;
@@ -148,8 +148,8 @@ impl CopyRequest<'_> {
         Ok(report)
     }
 
-    /// Moves the store from the server to the file, which must not exist. The schema on the server gets another name, so that no
-    /// host goes on working in it; `point` runs afterwards and must make commands use the file.
+    /// Moves the store from the server to its file, which must not exist. The schema on the server gets another name, so that no
+    /// host goes on working in it. `point` runs after that and must make commands use the file.
     /// Without a complete copy the schema stays as it is.
     pub fn to_file<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         let server = PostgresStore::open(self.address, self.root, self.clock)?;

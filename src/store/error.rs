@@ -184,7 +184,7 @@ impl StoreError {
         }
     }
 
-    /// Whether a later attempt may succeed where this one failed.
+    /// Whether a later attempt may succeed although this one failed.
     pub const fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -200,7 +200,7 @@ impl StoreError {
         )
     }
 
-    /// Adds the file's name, or that of its directory, where the error has none yet.
+    /// Adds the file's name, or that of its directory, to an error that has none yet.
     #[must_use]
     pub fn with_path(self, file: &std::path::Path) -> Self {
         match self {

@@ -30,8 +30,8 @@ const CHANGES: Statement<'_> = Statement {
     postgres: changes!("coalesce(data::json ->> 'to', data::json ->> 'status')"),
 };
 
-/// Every change of a task's state, in order. A change is marked as counted when it was made since `from`, by one of `sessions`;
-/// an empty list stands for all actors.
+/// Every change of a task's state, in order. A change is marked as counted when one of `sessions` made it at `from` or later; an
+/// empty list stands for all actors.
 pub fn task_changes(tx: &ReadTx<'_>, from: Timestamp, sessions: &[&str]) -> Result<Vec<TaskChange>, StoreError> {
     let mut changes = Vec::new();
     sql::for_each(tx.conn(), CHANGES, &[], |row| {
@@ -123,7 +123,7 @@ pub struct RefusedHostRow {
 const REFUSED_HOSTS: &str = "SELECT session_id, at, data FROM events WHERE kind = 'sandbox.host_refused' AND session_id IN \
      (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL) ORDER BY seq";
 
-/// The hosts that the sandboxes of live sessions refused to reach, oldest first.
+/// The hosts that the sandboxes of live sessions refused to connect to, oldest refusal first.
 pub fn refused_hosts(tx: &ReadTx<'_>) -> Result<Vec<RefusedHostRow>, StoreError> {
     sql::rows(tx.conn(), REFUSED_HOSTS, &[], |row| {
         let text: String = row.get(2)?;
@@ -139,7 +139,7 @@ pub fn refused_hosts(tx: &ReadTx<'_>) -> Result<Vec<RefusedHostRow>, StoreError>
     })
 }
 
-/// Whether the log says that the session's sandbox refused to reach the host.
+/// Whether the event log says that the session's sandbox refused to connect to the host.
 pub fn is_refusal_recorded(tx: &ReadTx<'_>, session: &SessionId, host: &str) -> Result<bool, StoreError> {
     let is_it = |kind| kind == EventKind::SandboxHostRefused;
     let found = events::newest_of_session_matching(tx, session, is_it, |event| event.data["host"] == host)?;

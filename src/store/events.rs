@@ -107,8 +107,8 @@ impl EventFilter {
     }
 }
 
-/// Passes the matching events above a sequence number to `see`, in order, until `see` returns `false`. Returns the number of
-/// the last event that was looked at.
+/// Passes the matching events above the sequence number `after` to `see`, in order, until `see` returns `false`. Returns the
+/// number of the last event that was compared with the filter, or `after` when there was none.
 pub fn for_each_matching(
     tx: &ReadTx<'_>,
     filter: &EventFilter,
@@ -129,7 +129,7 @@ pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> 
     sql::first(tx.conn(), TIME, &[&seq], |row| row.get::<Timestamp>(0))
 }
 
-/// The sequence number, at least `after`, that is followed by the newest `count` matching events.
+/// The sequence number after which the newest `count` matching events begin. It is never below `after`.
 pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usize) -> Result<i64, StoreError> {
     if count == 0 {
         return Ok(last_seq(tx)?.max(after));
@@ -149,7 +149,8 @@ pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usiz
     Ok(start)
 }
 
-/// Passes the events of a task whose kind `matches_kind` accepts to `see`, newest first, until `see` returns `false`.
+/// Passes a task's events to `see`, newest first, until `see` returns `false`. Only events of a kind that `matches_kind` accepts
+/// are passed.
 pub fn for_each_of_task(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -159,7 +160,8 @@ pub fn for_each_of_task(
     for_each_newest_first(tx, OF_TASK, task.as_str(), matches_kind, see)
 }
 
-/// Passes the events of a session whose kind `matches_kind` accepts to `see`, newest first, until `see` returns `false`.
+/// Passes a session's events to `see`, newest first, until `see` returns `false`. Only events of a kind that `matches_kind`
+/// accepts are passed.
 pub fn for_each_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
@@ -217,7 +219,7 @@ pub fn newest_transition(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Logged
     newest_of(tx, task, EventKind::is_transition)
 }
 
-/// The newest event of a task whose kind `matches_kind` accepts.
+/// A task's newest event of a kind that `matches_kind` accepts; `None` when there is none.
 pub fn newest_of(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -226,7 +228,7 @@ pub fn newest_of(
     newest_matching(tx, task, matches_kind, |_| true)
 }
 
-/// The newest event of a task whose kind `matches_kind` accepts and that `fits` accepts.
+/// A task's newest event of a kind that `matches_kind` accepts and for which `fits` returns `true`; `None` when there is none.
 pub fn newest_matching(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -236,7 +238,7 @@ pub fn newest_matching(
     newest_where(tx, OF_TASK, task.as_str(), matches_kind, fits)
 }
 
-/// The newest event of a session whose kind `matches_kind` accepts.
+/// A session's newest event of a kind that `matches_kind` accepts; `None` when there is none.
 pub fn newest_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
@@ -245,7 +247,7 @@ pub fn newest_of_session(
     newest_of_session_matching(tx, session, matches_kind, |_| true)
 }
 
-/// The newest event of a session whose kind `matches_kind` accepts and that `fits` accepts.
+/// A session's newest event of a kind that `matches_kind` accepts and for which `fits` returns `true`; `None` when there is none.
 pub fn newest_of_session_matching(
     tx: &ReadTx<'_>,
     session: &SessionId,

@@ -40,7 +40,8 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Evidence>, StoreError> {
     sql::first(tx.conn(), BY_ID, &[&id], read)
 }
 
-/// The checks of landings that passed only when they ran again, and how often: the most frequent first, at most `limit`.
+/// The checks of landings that failed once and passed when they ran again, each with the number of times that this happened: the
+/// most frequent first, at most `limit`.
 pub fn flaky(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<(String, i64)>, StoreError> {
     sql::rows(tx.conn(), FLAKY, &[&LANDING_KIND, &limit], |row| Ok((row.get(0)?, row.get(1)?)))
 }

@@ -60,7 +60,7 @@ pub struct LoggedDecision {
     pub context: Option<String>,
 }
 
-/// Inserts a decision; returns its id. Deletes some decisions older than 30 days.
+/// Inserts a decision and returns its id. Also deletes some of the decisions that are older than 30 days.
 pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     let mut values = values(decision);
@@ -70,7 +70,7 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
     Ok(id.unwrap_or_default())
 }
 
-/// Whether the same decision about the same call was recorded for the session run since a time.
+/// Whether the same decision about the same call has been recorded for the session run since the time `since`.
 pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp) -> Result<bool, StoreError> {
     let found = sql::first(
         tx.conn(),
@@ -91,7 +91,7 @@ pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp)
     Ok(found.is_some())
 }
 
-/// The newest decisions, newest first: of one session or of all, denials only or all.
+/// The newest decisions, newest first, at most `limit`: of one session or of all; only denials when `denied`.
 pub fn newest(
     tx: &ReadTx<'_>,
     session: Option<&str>,

@@ -53,7 +53,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Handoff>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// Every handoff, or the open ones, oldest first.
+/// Every handoff, or only the open ones when `open`; oldest first.
 pub fn all(tx: &ReadTx<'_>, open: bool) -> Result<Vec<Handoff>, StoreError> {
     sql::rows(tx.conn(), if open { OPEN } else { ALL }, &[], read)
 }

@@ -83,7 +83,8 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Host>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// The use of each host, by the records of sessions, jobs and lanes. A host that was renamed may come several times.
+/// The numbers of live sessions, active jobs and lanes with a worktree on each host that has any. A host that was renamed may be
+/// listed several times.
 pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
     sql::rows(tx.conn(), USE, &[], |row| {
         Ok(HostUse {
@@ -101,7 +102,8 @@ pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Host>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// The name and the root of another machine that has written with this id since this boot did; `None` when there is none.
+/// The name and the root of another machine that uses the host id `id` too: it has written to the store since this machine did in
+/// the boot `boot_id`. Returns `None` when there is none.
 pub fn other_holder(tx: &ReadTx<'_>, id: &str, boot_id: &str) -> Result<Option<(String, String)>, StoreError> {
     sql::first(tx.conn(), OTHER_HOLDER, &[&id, &boot_id], |row| Ok((row.get(0)?, row.get(1)?)))
 }

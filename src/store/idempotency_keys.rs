@@ -34,21 +34,22 @@ pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<StoredResponse>, StoreEr
     sql::first(tx.conn(), FIND, &[&id], |row| Ok(StoredResponse { fingerprint: row.get(0)?, answer: row.get(1)? }))
 }
 
-/// The intents without an answer, oldest first.
+/// The intents that have no answer yet, oldest first.
 pub fn open_intents(tx: &ReadTx<'_>) -> Result<Vec<OpenIntent>, StoreError> {
     sql::rows(tx.conn(), OPEN, &[], |row| {
         Ok(OpenIntent { id: row.get(0)?, fingerprint: row.get(1)?, since: row.get::<Timestamp>(2)? })
     })
 }
 
-/// Writes an intent (`answer` is `None`) or an answer. Deletes requests older than a week.
+/// Records an intent (`answer` is `None`) or the answer to it, under the idempotency key `id`. Also deletes requests older than a
+/// week.
 pub fn upsert(tx: &WriteTx<'_>, id: &str, fingerprint: &str, answer: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     sql::execute(tx.conn(), UPSERT, &[&id, &fingerprint, &answer, &tx.now()])?;
     Ok(())
 }
 
-/// Deletes an intent without an answer: it had no effect, so a repeat may try again.
+/// Deletes an intent without an answer, because its command had no effect: a repetition may try again.
 pub fn delete_open(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE_OPEN, &[&id])?;
     Ok(())

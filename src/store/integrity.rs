@@ -112,7 +112,7 @@ const DEPENDENCIES: &str = "SELECT task_id, depends_on FROM task_deps";
 const PARENTS: &str = "SELECT id, parent FROM tasks WHERE parent IS NOT NULL";
 const TASKS: &str = "SELECT count(*) FROM tasks";
 
-/// The errors that SQLite's own checks find: pages, indexes, CHECKs, references. Empty if there are none.
+/// The errors that SQLite's own checks find in pages, indexes, CHECK constraints and references; empty if there are none.
 pub fn integrity_errors(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
     database_errors(tx.conn())
 }
@@ -164,8 +164,8 @@ pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError
     Ok(found)
 }
 
-/// Repairs what [`inconsistencies`] finds and returns the number of changed rows. A task's row is taken as right, and its
-/// history is adapted.
+/// Repairs the rows that [`inconsistencies`] finds, and returns the number of changed rows. A task's own row counts as right; its
+/// history is adapted to it.
 pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     let conn = tx.conn();
     let mut changed = sql::execute(conn, FIX_DEPS, &[])?;
@@ -177,17 +177,17 @@ pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     Ok(changed)
 }
 
-/// Tasks without a `created` event in the log; at most twenty.
+/// The tasks, at most twenty, whose creation is not in the event log.
 pub fn without_origin(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), WITHOUT_ORIGIN, &[], |row| row.get(0))
 }
 
-/// Every dependency, as task and what it depends on.
+/// Every dependency, as a pair of the dependent task and the task that it depends on.
 pub fn dependencies(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), DEPENDENCIES, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Every task that has a parent, as task and parent.
+/// Every task that has a parent, as a pair of the task and its parent.
 pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
@@ -207,12 +207,12 @@ const SHORTEN_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
 const SHORTEN_HEARTBEATS: &str =
     "UPDATE agent_sessions SET last_heartbeat_at = $2 WHERE ended_at IS NULL AND last_heartbeat_at > $1";
 
-/// Whether there is a lease or a heartbeat of the future, which a clock that was ahead has written.
+/// Whether the store has a lease or a heartbeat that lies in the future, because a fast clock wrote it.
 pub fn has_future_times(tx: &ReadTx<'_>, now: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), FUTURE_TIMES, &[&(now.millis() + TOLERANCE_MS)], |row| row.get(0))?.unwrap_or(false))
 }
 
-/// Shortens leases and heartbeats of the future, as if they had been written now.
+/// Corrects the leases and heartbeats that lie in the future, as if they had been written now.
 pub fn count_future_times_from_now(tx: &WriteTx<'_>) -> Result<(), StoreError> {
     let now = tx.now().millis();
     sql::execute(tx.conn(), SHORTEN_LEASES, &[&(now + TOLERANCE_MS), &now])?;

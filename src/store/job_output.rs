@@ -120,8 +120,8 @@ impl OutputStore {
     /// Opens the file for reading and writing, and creates it if it is missing. Any number of processes may do so at once.
     ///
     /// # Errors
-    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system; when it cannot be
-    /// created.
+    /// When the file cannot be created, or cannot be used: it has a newer schema, is damaged, comes from another program, belongs
+    /// to another user, or is on a network file system.
     pub fn open_for_writing(path: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             open::create(path, &schema::OUTPUT)?;
@@ -129,7 +129,7 @@ impl OutputStore {
         Self::open(path)
     }
 
-    /// Opens the file for reading; `None` if it is missing: no job has printed anything.
+    /// Opens the file for reading. Returns `None` when it is missing, because no job has printed anything.
     pub fn open_for_reading(path: &Path) -> Result<Option<Self>, StoreError> {
         if open::is_absent(path)? { Ok(None) } else { Self::open(path).map(Some) }
     }
@@ -140,13 +140,13 @@ impl OutputStore {
         Ok(Self { conn, path: path.to_path_buf(), wal_was_there })
     }
 
-    /// Sets how long later calls wait for other processes; `None` restores the default. For callers that have other work
-    /// and retry.
+    /// Sets how long later calls wait for other processes; `None` restores the default. For callers that have other work and try
+    /// again later.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
         Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
     }
 
-    /// Runs `change` as one IMMEDIATE transaction.
+    /// Runs `change` as one IMMEDIATE transaction, which excludes other writers from its start.
     pub(super) fn write<T>(&self, change: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         let done = change(&tx).map_err(|error| error.with_path(&self.path))?;
@@ -154,7 +154,8 @@ impl OutputStore {
         Ok(done)
     }
 
-    /// Writes a batch of a job's output and of its watchers' matches, in one transaction. A repeated batch is written once.
+    /// Writes a batch of a job's output and of its watchers' matches, in one transaction. A batch that is written again has no
+    /// further effect.
     pub fn apply(&self, job: &JobId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
         self.write(|conn| {
             let values: &[&dyn ToValue] = &[job.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
@@ -208,7 +209,8 @@ impl OutputStore {
         sql::rows(&self.conn, statement, values, read_item).map_err(|error| error.with_path(&self.path))
     }
 
-    /// At most `limit` items after `since_seq`, in order, of one type if given; and whether there are more.
+    /// At most `limit` items after `since_seq`, in order, only of the type `stream` if it is given. The second value tells
+    /// whether there are more.
     pub fn items(
         &self,
         run: &JobId,
@@ -232,7 +234,7 @@ impl OutputStore {
         self.query(NEWEST_BEFORE, &[run.bytes(), &before, &limit])
     }
 
-    /// The items of a stream directly before a sequence number, newest first.
+    /// The items of a stream before the sequence number `seq`, newest first, at most `limit`.
     pub fn before_in_stream(
         &self,
         run: &JobId,
@@ -243,14 +245,15 @@ impl OutputStore {
         self.query(BEFORE_IN_STREAM, &[run.bytes(), &seq, &limit, &stream])
     }
 
-    /// The sequence number of the newest event after `since_seq`, or of the newest output when `events` is false.
+    /// The sequence number of the newest event after `since_seq`, or of the newest output when `events` is false; `None` when
+    /// there is none.
     pub fn newest_after(&self, run: &JobId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
         let statement = if events { NEWEST_EVENT } else { NEWEST_OUTPUT };
         sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| row.get(0))
             .map_err(|error| error.with_path(&self.path))
     }
 
-    /// At most `limit` events of all jobs with a pending notification.
+    /// The events with a pending notification, of all jobs, at most `limit`.
     pub fn pending_notifications(&self, limit: i64) -> Result<Vec<PendingNotification>, StoreError> {
         sql::rows(&self.conn, PENDING, &[&limit], read_pending).map_err(|error| error.with_path(&self.path))
     }

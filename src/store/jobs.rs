@@ -129,7 +129,7 @@ pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
 }
 
 /// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both texts may
-/// hold digits and hyphens only.
+/// contain digits and hyphens only.
 pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }
@@ -139,7 +139,7 @@ pub fn by_prefix(tx: &ReadTx<'_>, prefix: &str) -> Result<Vec<Job>, StoreError> 
     sql::rows(tx.conn(), BY_PREFIX, &[&prefix], read)
 }
 
-/// Every starting or running job, on any host, in spawn order.
+/// Every starting or running job, on any host, in the order in which they were spawned.
 pub fn active(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), ACTIVE, &[], read)
 }
@@ -149,12 +149,12 @@ pub fn count_active(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<i64, StoreEr
     Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host.name, &host.id], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The oldest queued jobs of all hosts, in spawn order, at most `limit`.
+/// The oldest queued jobs of all hosts, in the order in which they were spawned, at most `limit`.
 pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), QUEUED, &[&limit], read)
 }
 
-/// The oldest queued job of a host, in spawn order.
+/// The queued job of a host that was spawned first; `None` when none is queued.
 pub fn first_queued(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), FIRST_QUEUED, &[&host.name, &host.id], read)
 }
@@ -177,7 +177,7 @@ pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), FINISHED, &[], read)
 }
 
-/// Every final job with its end time and the maximum size of its stored output in bytes, by end time.
+/// Every final job with its end time and an upper bound of the size of its stored output in bytes, by end time.
 pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, StoreError> {
     sql::rows(tx.conn(), FINISHED_SIZES, &[], |row| {
         let id = row.get::<JobId>(0)?;
@@ -185,7 +185,7 @@ pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, S
     })
 }
 
-/// The number of final jobs, and the earliest end time.
+/// The number of final jobs, and the earliest of their end times.
 pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), StoreError> {
     let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| row.get(0))?.unwrap_or_default();
     let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| row.get::<Timestamp>(0))?;
@@ -242,7 +242,8 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
 /// A process as its two columns: pid, and start time in kernel ticks since boot.
 pub type PidAndStart = (i64, i64);
 
-/// Marks a queued job as starting under `supervisor`, on `host` since `boot`. `false` if it is no longer queued.
+/// Marks a queued job as starting under `supervisor`, on `host` in the boot `boot`. Returns `false` if the job is no longer
+/// queued.
 pub fn mark_starting(
     tx: &WriteTx<'_>,
     id: &JobId,
@@ -255,8 +256,8 @@ pub fn mark_starting(
     Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
 }
 
-/// Marks a starting job as running with its root process, before that process executes the command. `false` if the job is
-/// not starting.
+/// Marks a starting job as running and records its root process, before that process executes the command. Returns `false` if the
+/// job is not starting.
 pub fn mark_running(
     tx: &WriteTx<'_>,
     id: &JobId,
@@ -268,12 +269,12 @@ pub fn mark_running(
     Ok(sql::execute(tx.conn(), MARK_RUNNING, values)? == 1)
 }
 
-/// Requeues an active job at its old position. `false` if it is not active.
+/// Puts an active job back at its old position in the queue. Returns `false` if it is not active.
 pub fn requeue(tx: &WriteTx<'_>, id: &JobId, attempt: i64) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), REQUEUE, &[&id.to_string(), &attempt, &tx.now()])? == 1)
 }
 
-/// Sets the final status of a job. `false` if it is final already; it is left as it is.
+/// Sets the final status of a job. Returns `false`, and changes nothing, if the job is final already.
 pub fn finish(
     tx: &WriteTx<'_>,
     id: &JobId,
@@ -294,7 +295,7 @@ pub fn finish(
     Ok(sql::execute(tx.conn(), FINISH, values)? == 1)
 }
 
-/// Deletes a final job. `false` if it is not final or does not exist.
+/// Deletes a final job. Returns `false` if it is not final or does not exist.
 pub fn remove(tx: &WriteTx<'_>, id: &JobId) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), REMOVE, &[&id.to_string()])? == 1)
 }

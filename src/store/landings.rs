@@ -85,7 +85,7 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
     Ok(Landing { id: id.unwrap_or_default(), ..landing })
 }
 
-/// Writes the candidate, the state, the error, the end and the push of a landing.
+/// Writes those columns of a landing that change: its candidate, state, error, time of its end, and the target of its push.
 pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -95,12 +95,12 @@ pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The landings that are not over, oldest first.
+/// The landings that have not ended, oldest first.
 pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), UNFINISHED, &[], read)
 }
 
-/// The bases into which nothing lands because a command failed on the base alone. Each is given as the landing that found this.
+/// The landings that found a base on which a command fails without any new work. Nothing lands into such a base.
 pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), STOPPED, &[], read)
 }
@@ -119,7 +119,7 @@ pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>
     sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
 }
 
-/// The landings of other hosts than this one, newest first, at most `limit`.
+/// The landings of hosts other than `host_id`, newest first, at most `limit`.
 pub fn newest_elsewhere(tx: &ReadTx<'_>, host_id: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), NEWEST_ELSEWHERE, &[&host_id, &limit], read)
 }
@@ -138,7 +138,7 @@ pub struct LandedDependency {
     pub push_to: Option<String>,
 }
 
-/// The landings of the finished dependencies of these tasks, by task and dependency.
+/// The landings of those dependencies of these tasks that are done, by task and dependency.
 pub fn of_dependencies(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<LandedDependency>, StoreError> {
     let ids: Vec<&str> = tasks.iter().map(|id| id.as_str()).collect();
     sql::rows(tx.conn(), OF_DEPENDENCIES, &[&ids.join(" ")], |row| {
@@ -154,7 +154,7 @@ pub fn of_dependencies(tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<LandedD
     })
 }
 
-/// The tasks that are ready and depend on some of these, each with that dependency.
+/// The ready tasks that depend on one of the tasks `on`, each paired with that dependency.
 pub fn ready_dependents(tx: &ReadTx<'_>, on: &[&TaskId]) -> Result<Vec<(TaskId, TaskId)>, StoreError> {
     if on.is_empty() {
         return Ok(Vec::new());

@@ -43,7 +43,7 @@ const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND clai
      OR EXISTS (SELECT 1 FROM claims WHERE lane = $1) OR EXISTS (SELECT 1 FROM handoffs WHERE to_lane = $1) \
      OR EXISTS (SELECT 1 FROM messages WHERE to_lane = $1)";
 
-/// The lane of this name; a removed lane counts as absent, here and in every list.
+/// The lane of this name. Here and in every list, a removed lane counts as absent.
 pub fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<Lane>, StoreError> {
     sql::first(tx.conn(), ONE, &[&name], read)
 }

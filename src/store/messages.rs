@@ -120,7 +120,7 @@ pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, St
     sql::rows(tx.conn(), TYPED_TO, &[&session, &NEVER_EXPIRES], read)
 }
 
-/// The open messages whose time to live is over.
+/// The open messages whose time of expiry is past.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreError> {
     sql::rows(tx.conn(), EXPIRED, &[&now], read)
 }
@@ -130,18 +130,19 @@ pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>,
     sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| row.get::<Timestamp>(0))
 }
 
-/// Whether there is a message with this deduplication key, read or not. Read messages are deleted after a week.
+/// Whether there is a message with this deduplication key, open or not. Messages that are no longer open are deleted after a
+/// week.
 pub fn has_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), BY_DEDUP_KEY, &[&key], |_| Ok(()))?.is_some())
 }
 
-/// Whether there is a message under this key, read or not.
+/// Whether there is a message to this session key, open or not.
 pub fn has_any_to(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), EVER_TO, &[&key], |_| Ok(()))?.is_some())
 }
 
-/// Queues a message; the store gives its number and time. Deletes some messages whose retention is over.
-/// Fails when its lane is unknown.
+/// Queues a message; the store sets its id and time. Also deletes some messages whose retention is over.
+/// Fails when the message's lane is unknown.
 pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     let (session, lane, role) = recipient_columns(&message.to);
@@ -176,7 +177,7 @@ pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Optio
     }
 }
 
-/// Writes count, priority, expiry and metadata of a repeated message.
+/// Writes the changed columns of a message that was sent again: its count, priority, expiry and metadata.
 pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     let expires = message.expires_at.map(Timestamp::millis);
     let columns: [&dyn sql::ToValue; 5] = [&message.id, &message.count, &message.priority, &expires, &message.metadata];
@@ -196,7 +197,7 @@ pub fn resolve(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&st
     Ok(())
 }
 
-/// Records the end of the turn that has taken a message, and why it ended. Returns whether it was not recorded yet.
+/// Records that the turn which took a message has ended, and why. Returns `false` when that was recorded already.
 pub fn answer(tx: &WriteTx<'_>, id: i64, stop_reason: &str) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), ANSWER, &[&id, &tx.now(), &stop_reason])? == 1)
 }
@@ -210,12 +211,12 @@ pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<O
     sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to], read)
 }
 
-/// Extends an offer that expires at `until` to the time `then`. Returns whether the offer still existed.
+/// Extends an offer that ends at `until` to the time `then`. Returns whether the offer still existed.
 pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until, &then])? == 1)
 }
 
-/// Withdraws an offer that expires at `until`: the message is queued again. Returns whether the offer still existed.
+/// Withdraws an offer that ends at `until`, so that the message is queued again. Returns whether the offer still existed.
 pub fn withdraw_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), WITHDRAW_OFFER, &[&id, &until])? == 1)
 }
@@ -226,7 +227,8 @@ pub fn mark_announced(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), S
     Ok(())
 }
 
-/// The newest messages, oldest first: to one session or to all recipients, only open messages or all that are kept.
+/// The newest messages, oldest first, at most `most`: to one session or to all recipients; with `settled_too`, also those that
+/// are no longer open.
 pub fn newest(
     tx: &ReadTx<'_>,
     to: Option<&SessionId>,

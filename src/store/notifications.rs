@@ -43,14 +43,14 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Receipt>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// Records that an item waits for the end of the quiet window, unless it has a receipt.
+/// Records that an item waits for the end of the sink's quiet window. An item that has a receipt for this sink is left as it is.
 pub fn hold(tx: &WriteTx<'_>, item: &str, sink: &SinkName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HOLD, &[&item, sink, &tx.now()])?;
     Ok(())
 }
 
-/// Claims an item for one attempt, at most `max_attempts`; until `lease` no other sender claims it. Returns the number of the
-/// attempt; `None` when the item is not due any more.
+/// Claims an item for one attempt to send it; until `lease` no other sender can claim it. Returns the number of the attempt.
+/// Returns `None` when the item is not due any more, or was tried `max_attempts` times.
 pub fn claim(
     tx: &WriteTx<'_>,
     item: &str,

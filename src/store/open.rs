@@ -86,12 +86,12 @@ fn is_state_dir(dir: &Path) -> bool {
     dir.file_name().is_some_and(|name| name == STATE_DIR)
 }
 
-/// The size of the store's WAL in bytes, if there is one.
+/// The size in bytes of the WAL beside the store; `None` when there is none.
 pub(super) fn wal_size(path: &Path) -> Option<u64> {
     fs::metadata(sibling_path(path, "-wal")).ok().map(|found| found.len())
 }
 
-/// The identity of the file at a path: device and inode number.
+/// The identity of the file at a path: its device and inode number. Returns `None` when there is no file.
 pub(super) fn file_identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
@@ -99,15 +99,16 @@ pub(super) fn file_identity(path: &Path) -> Option<(u64, u64)> {
 /// The state of a store's file between writes: length, time of change and status in nanoseconds.
 pub(super) type FileStamp = (u64, (i64, i64), (i64, i64));
 
-/// The state of a file that has no WAL; `None` while there is a WAL, which holds newer data than the file.
+/// The state by which a later read can tell that the file has not changed. Returns `None` while there is a WAL, which has newer
+/// data than the file.
 pub(super) fn unlocked_stamp(path: &Path) -> Option<FileStamp> {
     let found = fs::metadata(path).ok()?;
     let stamp = (found.len(), (found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()));
     wal_size(path).is_none().then_some(stamp)
 }
 
-/// Opens a store without a WAL for reading, without locks and without any file beside it: where nothing can be written,
-/// SQLite cannot create the index of a WAL, which every other connection needs.
+/// Opens a store without a WAL for reading, without locks and without any file beside it. It is for a place where nothing can be
+/// written: every other connection needs the index of a WAL, which SQLite cannot create there.
 pub(super) fn open_unlocked(path: &Path, schema: &Schema) -> Result<(Connection, FileStamp), StoreError> {
     let read_only = |why: &str| StoreError::ReadOnly { dir: None, why: why.into() };
     let stamp = unlocked_stamp(path).ok_or_else(|| read_only("another process has written it"))?;
@@ -142,7 +143,8 @@ pub(super) fn in_memory() -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Creates a store under a lock, as a draft that is renamed when complete: no process sees an incomplete file.
+/// Creates a store under a lock, if there is still none. The store is a draft until it is complete, and then gets its name, so
+/// that no process sees an incomplete file.
 pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
     let _held = lock_for_create(path)?;
     // Another process may have created it while this one waited.
@@ -165,7 +167,7 @@ pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
     })
 }
 
-/// Locks the creation and replacement of a store. Creates its directory.
+/// Takes the lock under which a store is created or replaced. Creates the store's directory if it is missing.
 pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     let dir = path.parent().unwrap_or_else(|| Path::new("/"));
     // A directory that `FAIRWAY_DB` names may be shared: it is created if missing, and its mode is left alone.
@@ -182,7 +184,7 @@ pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     held.ok_or(StoreError::Busy)
 }
 
-/// Renames a closed draft to the store's name, durably: the file is complete even after a power failure.
+/// Gives a closed draft the store's name, so that the file is complete even after a power failure.
 pub(super) fn install_draft(draft: &Path, path: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::io(path.display().to_string(), error);
     fs::File::open(draft).and_then(|file| file.sync_all()).map_err(io)?;
@@ -374,7 +376,7 @@ pub(super) fn prepare_close(conn: &Connection, path: &Path, wal_was_there: bool)
     }
 }
 
-/// Whether the store has a WAL to which nothing was written for a while, by the clock of the file system.
+/// Whether the store has a WAL that is not empty and to which nothing was written for a while, by its modification time.
 pub(super) fn has_idle_wal(path: &Path) -> bool {
     let wal = fs::metadata(sibling_path(path, "-wal")).ok().filter(|wal| wal.len() > 0);
     wal.and_then(|wal| wal.modified().ok()?.elapsed().ok()).is_some_and(|age| age >= IDLE_WAL_AGE)
@@ -396,13 +398,13 @@ fn resolve_dir(path: &Path) -> PathBuf {
     dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name))
 }
 
-/// Waits for a turn in the queue in front of every write; `None` after the timeout. The queue is for fairness only: SQLite's own
-/// lock serializes writes, and a write proceeds without a turn.
+/// Waits for a turn in the queue in which writers line up; `None` after the timeout. The queue is for fairness only: SQLite's own
+/// lock serializes writes, and a write goes ahead without a turn.
 pub(super) fn acquire_turn(store: &Path, timeout: Duration) -> io::Result<Option<QueuedLock>> {
     lock_queue::acquire(&sibling_path(store, "-turn"), timeout)
 }
 
-/// A file beside the store: its name plus a suffix.
+/// The path of a file beside the store: the store's path plus a suffix.
 pub fn sibling_path(store: &Path, suffix: &str) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);

@@ -194,7 +194,8 @@ fn read_runs_later(text: Option<String>) -> Result<Vec<String>, StoreError> {
     Ok(all.iter().filter_map(path).collect())
 }
 
-/// Inserts or replaces the snapshot of a lane. `runs_later` are its paths that programs of a person run or read later.
+/// Inserts or replaces the snapshot of a lane. `runs_later` are those of its paths that the user's own programs run or read
+/// later.
 pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot, runs_later: &[&str]) -> Result<(), StoreError> {
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let values: &[&dyn sql::ToValue] = &[
@@ -222,7 +223,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), OVERLAPS, &[], read_overlap)
 }
 
-/// As [`all`], together with the overlaps that are gone.
+/// As [`all`], together with overlaps that no longer exist.
 pub fn all_with_gone(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), ALL_OVERLAPS, &[], read_overlap)
 }

@@ -151,7 +151,7 @@ pub fn newest_of_sessions(tx: &ReadTx<'_>) -> Result<BTreeMap<(TaskId, SessionId
     Ok(found)
 }
 
-/// When the backends of live sessions last saw output of them; sessions without that are left out.
+/// When the backends of live sessions last saw output of them. A session without such a time is left out.
 pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
     sql::rows(tx.conn(), LAST_OUTPUTS, &[], |row| {
         let id = row.get::<SessionId>(0)?;
@@ -207,7 +207,7 @@ pub struct SessionStamp {
     pub last_output_at: Option<Timestamp>,
 }
 
-/// The stamps of every session that is not final.
+/// The stamps, by which a change can be noticed, of every session that is not final.
 pub fn session_stamps(tx: &ReadTx<'_>) -> Result<Vec<SessionStamp>, StoreError> {
     sql::rows(tx.conn(), SESSION_STAMPS, &[], |row| {
         Ok(SessionStamp {
@@ -269,7 +269,8 @@ pub struct RefusedTask {
     pub at: Timestamp,
 }
 
-/// The unclaimed open tasks whose newest verdict in a domain sent them back; each once, by its newest such verdict.
+/// The unclaimed open tasks that their newest verdict in some domain sent back. Each task is listed once, with the newest of
+/// these verdicts.
 pub fn refused_unclaimed(tx: &ReadTx<'_>) -> Result<Vec<RefusedTask>, StoreError> {
     let mut found = sql::rows(tx.conn(), REFUSED_UNCLAIMED, &[], |row| {
         Ok(RefusedTask {

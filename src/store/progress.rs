@@ -1,9 +1,10 @@
-//! How far a store has come, remembered outside its tree: programs that search and replace in all files, or remove files
-//! that git does not track, also reach the store. SQLite drops a damaged log without an error, so only something outside
-//! can tell that records are gone.
+//! How far a store has come, remembered outside of the project: programs that search and replace in all files, or remove files
+//! that git does not track, also reach the store. SQLite drops a damaged log without an error, so only something outside of the
+//! project can tell that records are gone.
 //!
-//! One directory per path of a store, in it one small text file per store that was seen there. It is best effort: never
-//! synced, and a failure to write it fails no command. Being behind the store is normal; being ahead is a loss.
+//! Each path of a store has one directory, with one small text file for each store that was seen at that path. It is best effort:
+//! the file is never synced, and a command succeeds even when the file cannot be written. A file that is behind the store is
+//! normal; one that is ahead of the store shows a loss.
 
 use std::{
     collections::BTreeMap,
@@ -63,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// Records that the id of a task was given out.
+    /// Remembers that the id of a task was given out. An id that does not end in a number is left out.
     pub fn add_task(&mut self, id: &TaskId) {
         if let Some((prefix, number)) = id.as_str().rsplit_once('-')
             && let Ok(number) = number.parse()
@@ -123,8 +124,8 @@ impl ProgressFile {
         Ok((Self { path: dir.join(format!("{id}{SUFFIX}")) }, progress))
     }
 
-    /// Compares a store with what is remembered about it.
-    /// Fails with [`StoreError::Lost`] when the store lacks records.
+    /// Compares a store with what is remembered about it in the directory `dir`.
+    /// Fails with [`StoreError::Lost`] when the store lacks records that were written.
     pub(super) fn check<'c>(conn: impl Into<Connection<'c>>, path: &Path, dir: &Path) -> Result<Self, StoreError> {
         let conn = conn.into();
         let (file, found) = Self::of(conn, dir)?;
@@ -146,7 +147,7 @@ impl ProgressFile {
     }
 
     /// Remembers how far the store has come. A failure is ignored: the remembered numbers are then lower than the store's, which
-    /// is normal.
+    /// does no harm.
     pub(super) fn record(&self, new: &Progress) {
         let _ = self.try_record(new);
     }
@@ -202,12 +203,12 @@ pub(super) fn position<'c>(conn: impl Into<Connection<'c>>) -> Result<(String, P
     Ok((id, Progress { event, task_numbers: BTreeMap::new() }))
 }
 
-/// Whether a store was seen at the path of this directory.
+/// Whether the directory remembers any store at its path.
 pub fn is_known(dir: &Path) -> bool {
     !progress_files(dir).is_empty()
 }
 
-/// How far the stores at the path of this directory had come; zero when none is known.
+/// How far the stores that the directory remembers had come, as the highest number of each kind; zero when it remembers none.
 pub fn known(dir: &Path) -> Progress {
     let mut known = Progress::default();
     for path in progress_files(dir) {
@@ -224,7 +225,7 @@ pub(super) fn missing(conn: Connection<'_>, dir: &Path) -> Result<Option<Loss>, 
     Ok(file.read().and_then(|known| loss(&known, &found)))
 }
 
-/// Raises the numbers of a store, of events and of task ids, to those that are `known`, so that none is given out again.
+/// Raises the number of a store's newest event and its task numbers to those in `known`, so that none is given out again.
 pub(super) fn raise_to(conn: Connection<'_>, known: &Progress, now_millis: i64) -> Result<(), StoreError> {
     let (_, found) = position(conn)?;
     let by = known.event - found.event;
@@ -238,7 +239,8 @@ pub(super) fn raise_to(conn: Connection<'_>, known: &Progress, now_millis: i64) 
     Ok(())
 }
 
-/// Remembers the store that took the place of those that were known at this path, and forgets the others. A failure is ignored.
+/// Remembers the store that has replaced those that the directory remembers, and forgets them, except for their task numbers. A
+/// failure is ignored.
 pub(super) fn replace<'c>(conn: impl Into<Connection<'c>>, dir: &Path) {
     let Ok((file, mut progress)) = ProgressFile::of(conn, dir) else { return };
     progress.task_numbers = known(dir).task_numbers;

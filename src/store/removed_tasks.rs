@@ -57,7 +57,7 @@ pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
     Ok(TaskUses { dependents: ids(DEPENDENTS)?, children: ids(CHILDREN)?, records })
 }
 
-/// Deletes a task with its lists, and keeps its id from being given out again.
+/// Deletes a task with its labels and other lists, and records its id, so that it is not given out again.
 /// Fails when a record refers to the task.
 pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
     for query in DELETE {
@@ -67,7 +67,7 @@ pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// When the task of this id was removed; `None` when none was.
+/// When the task with this id was removed; `None` when no such task was removed.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), FIND, &[&id], |row| row.get::<Timestamp>(0))
 }

@@ -75,7 +75,7 @@ pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment,
     Ok(ReviewComment { id: id.unwrap_or_default(), created_at: tx.now(), ..comment })
 }
 
-/// Records that the verdict of this review told the author about the comment.
+/// Records that the author of the work was told about the comment, with the verdict of the review `review`.
 pub fn set_told(tx: &WriteTx<'_>, id: i64, review: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_TOLD, &[&id, &review])?;
     Ok(())

@@ -31,7 +31,7 @@ const ONE: &str = text!(SELECT, "WHERE id = $1");
 const REQUESTED: &str = text!(SELECT, "WHERE verdict IS NULL ORDER BY id");
 const DELETE: &str = "DELETE FROM reviews WHERE id = $1";
 
-/// Inserts a review with the time of the transaction, or replaces the open request `asked`.
+/// Inserts a review with the time of the transaction. With `asked`, it replaces that open request for a review.
 pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Review, StoreError> {
     let review = Review { created_at: tx.now(), ..review };
     let mut values = values(&review);

@@ -69,8 +69,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 
-/// Creates the newest schema in an empty file that no other process has. It uses one text in place of the migrations, which take
-/// ten times as long: SQLite parses the whole schema anew at each change of a table.
+/// Creates the newest schema in an empty file that no other process uses. It runs one script with the whole schema, if there is
+/// one. The migrations would take ten times as long: SQLite parses the whole schema again after each change of a table.
 pub(super) fn create(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
     let Some(whole) = schema.whole else { return migrate(conn, schema) };
     conn.execute_batch(whole)?;
@@ -80,6 +80,7 @@ pub(super) fn create(conn: &mut Connection, schema: &Schema) -> Result<(), Store
 }
 
 /// Runs all missing migrations in one transaction.
+/// Fails with [`StoreError::Damaged`] when a row then refers to another one that does not exist.
 pub(super) fn migrate(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
     Runner::new(&schema.migrations()?).set_grouped(true).run(conn)?;
     let broken: Option<String> = conn

@@ -127,7 +127,7 @@ pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) ->
     Ok(())
 }
 
-/// Records a call of the provider's hook now.
+/// Records the present time as that of the provider's newest hook call for the session.
 pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HOOKED, &[&session, &tx.now()])?;
     Ok(())
@@ -139,7 +139,8 @@ pub fn set_protocol(tx: &WriteTx<'_>, session: &SessionId, state: &ProtocolState
     Ok(())
 }
 
-/// Sets the mode of a structured session's agent, and why it may run a tool without asking.
+/// Sets the mode of a structured session's agent, and the reason why it may run a tool without asking; `None` when it always
+/// asks.
 pub fn set_guard(
     tx: &WriteTx<'_>,
     session: &SessionId,
@@ -171,7 +172,7 @@ pub fn set_program_missing_since(
     Ok(())
 }
 
-/// The sessions whose agent's shell does not find `fairway`, with the time since which.
+/// The sessions in which the agent's shell does not find `fairway`, each with the time since which that is so.
 pub fn program_missing(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
     sql::rows(tx.conn(), ALL_PROGRAM_MISSING, &[], |row| {
         let id = row.get::<SessionId>(0)?;
@@ -179,13 +180,13 @@ pub fn program_missing(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, S
     })
 }
 
-/// Forgets the tool calls and the screen of a turn that has begun or ended.
+/// Resets the count of open tool calls and what is known of the screen, because a turn has begun or ended.
 pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), TURN, &[&session])?;
     Ok(())
 }
 
-/// Adds a tool call that begins to the open calls of a session, or takes one away that has ended.
+/// Adds one to a session's open tool calls when a call begins, and subtracts one when a call has ended, but never below 0.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
     let change: i64 = if begins { 1 } else { -1 };
     sql::execute(tx.conn(), CALL, &[&session, &change])?;
@@ -208,8 +209,8 @@ pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> 
     Ok(())
 }
 
-/// Sets the transcript and the offset in bytes up to which it was read. The caller must write it in the transaction of the rows
-/// that it read, so that none is lost or counted twice.
+/// Sets the transcript and the offset in bytes up to which it was read. The caller must do this in the transaction that stores
+/// the rows which it read there, so that none is lost or counted twice.
 pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), USAGE, &[&session, &path, &offset])?;
     Ok(())

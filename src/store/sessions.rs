@@ -79,7 +79,7 @@ pub fn live(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), LIVE, &[], read)
 }
 
-/// Every final session that still has a claim, oldest first.
+/// Every final session that still has a live claim, oldest first.
 pub fn holding_final(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), HOLDING_FINAL, &[], read)
 }
@@ -89,7 +89,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// The sessions that were recorded as failed and whose process was started in this boot, oldest first.
+/// The sessions that are recorded as failed and whose process was started in this boot, oldest first.
 pub fn failed_with_process(tx: &ReadTx<'_>, boot_id: &str) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), FAILED_WITH_PROCESS, &[&boot_id], read)
 }
@@ -99,7 +99,7 @@ pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider, &external], read)
 }
 
-/// The session that ended last of those to which their provider gave the id `external`.
+/// The session that ended last of those to which the provider gave the id `external`; `None` when there is none.
 pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider, &external], read)
 }
@@ -116,7 +116,7 @@ pub struct Endpoint<'a> {
     pub name: Option<&'a str>,
 }
 
-/// The live sessions at an endpoint: those in its pane, or without a pane those of its name.
+/// The live sessions at an endpoint: those in its pane or, when it names no pane, those with its name.
 pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host.name, &at.backend, &at.socket, &at.pane, &at.name, &at.host.id], read)
 }
@@ -135,8 +135,8 @@ pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes all columns of a session if its row still has the version that was read. Returns whether it had; otherwise the
-/// caller must read it again.
+/// Writes all columns of a session if its row still has the version that was read. Returns `false` when it has not: then the
+/// caller must read the session again.
 pub fn update(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
     let mut values = values(session);
     values.extend([&session.id as &dyn sql::ToValue, &session.version]);
@@ -151,7 +151,7 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Records when the backend of a session run last saw output of it. No other column changes, the version neither.
+/// Records when the backend of a session run last saw output of it. All other columns stay as they are, including the version.
 pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Result<(), StoreError> {
     const SET: &str =
         "UPDATE agent_sessions SET last_output_at = $3 WHERE id = $1 AND run_id = $2 AND ended_at IS NULL";
@@ -159,7 +159,7 @@ pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Re
     Ok(())
 }
 
-/// Ids similar to an unknown one: those with the same first characters.
+/// Candidates for ids that are similar to an unknown one: up to 200 ids in alphabetical order, from its first two characters on.
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), "SELECT id FROM agent_sessions WHERE id >= $1 ORDER BY id LIMIT 200", &[&beginning], |row| {

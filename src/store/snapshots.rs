@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub bytes: u64,
 }
 
-/// The snapshots of a store, newest first. `outside` is the directory of what is kept outside the store's tree.
+/// The snapshots of a store, newest first. `outside` is the directory, outside of the project, in which they are kept.
 pub fn list(outside: &Path) -> Vec<Snapshot> {
     let read = |entry: fs::DirEntry| {
         let (at, event) = parse_name(entry.file_name().to_str()?)?;
@@ -74,8 +74,9 @@ fn parse_name(name: &str) -> Option<(Timestamp, i64)> {
     Some((Timestamp::from_millis(at.parse().ok()?), event.parse().ok()?))
 }
 
-/// Writes the WAL of an idle store back into its file, where a program that changes every file of a tree does less harm. It is
-/// for a process that keeps the store open; for others SQLite does it when the last of them closes the store.
+/// Writes the WAL of an idle store back into its file, where a program that changes every file of a tree does less harm; does
+/// nothing while the WAL is in use. It is for a process that keeps the store open: otherwise SQLite does this when the last
+/// process closes the store.
 pub fn write_back_idle_log(store: &Store) -> Result<(), StoreError> {
     let Some(path) = store.path().filter(|path| open::has_idle_wal(path)) else { return Ok(()) };
     let mut answer = store.file()?.conn.prepare_cached("PRAGMA wal_checkpoint(TRUNCATE)")?;
@@ -91,8 +92,8 @@ pub enum When {
     Changed,
 }
 
-/// Makes a snapshot and removes those beyond the limits. Returns `None` when none was needed, when another process makes one,
-/// and when the store is too large for one.
+/// Makes a snapshot, and removes older ones that exceed the limits. Returns `None` when none was needed, when another process
+/// makes one, when the store is too large for one, and when it is not in a file.
 pub fn make(store: &Store, outside: &Path, now: Timestamp, when: When) -> Result<Option<Snapshot>, StoreError> {
     let Some(path) = store.path() else { return Ok(None) };
     // Of most writes this is all.

@@ -36,12 +36,13 @@ pub(super) struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store for reading. If the file is missing, an empty store in memory answers. A store that cannot be written
-    /// and has no WAL is read without locks. `outside` is the directory of what is remembered outside the store's tree.
+    /// Opens the store for reading. When its file is missing, opens an empty store in memory instead. A store that cannot be
+    /// written and has no WAL is read without locks. `outside` is the directory, outside of the project, that remembers how far
+    /// the store has come.
     ///
     /// # Errors
-    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system. When it lacks
-    /// records that were written, or a store that was here is gone.
+    /// When the file cannot be used: it has a newer schema, is damaged, comes from another program, belongs to another user, or
+    /// is on a network file system. Also when it lacks records that were written, and when a store that existed is gone.
     pub fn open_for_reading(path: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             refuse_gone(path, outside)?;
@@ -102,8 +103,8 @@ impl SqliteStore {
         })
     }
 
-    /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
-    /// have other work and retry.
+    /// Sets about how long later calls wait for other processes; `None` restores the default. For callers that have other work
+    /// and try again later.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
         self.lock_timeout.set(timeout.unwrap_or(open::QUEUE_TIMEOUT));
         Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
@@ -114,8 +115,8 @@ impl SqliteStore {
         self.path.as_deref()
     }
 
-    /// Refuses if another file is at the store's path now: a write to the opened file would be lost, and a read would be
-    /// out of date.
+    /// Fails if another file is at the store's path now: a write to the opened file would be lost, and a read would be out of
+    /// date.
     pub(super) fn check_path_unchanged(&self) -> Result<(), StoreError> {
         match &self.path {
             Some(path) if open::file_identity(path) != self.file => Err(StoreError::Replaced),
@@ -144,7 +145,8 @@ impl SqliteStore {
         }
     }
 
-    /// Waits for a turn in the write queue, then begins an IMMEDIATE transaction.
+    /// Waits for a turn in the write queue, for as long as the lock timeout allows, then begins an IMMEDIATE transaction with or
+    /// without a turn.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),
@@ -160,7 +162,7 @@ impl SqliteStore {
         Ok(SqliteWrite { store: self, transaction, turn, change: WriteTx::new(&self.conn, now, actor) })
     }
 
-    /// Remembers, outside of the store's tree, the newest event and task ids of a commit.
+    /// Remembers, outside of the project, the newest event and the task ids of a commit.
     pub(super) fn remember(&self, committed: &progress::Progress) {
         // A change without an event leaves nothing that could be missed.
         if let Some(file) = self.progress.as_ref().filter(|_| committed.event > 0) {

@@ -37,7 +37,8 @@ pub struct ReadTx<'a> {
 }
 
 impl<'a> ReadTx<'a> {
-    /// Reads through a connection that needs no snapshot: no other process uses the file, or this one holds the write lock.
+    /// Reads through a connection as it is, without beginning a transaction. The caller has one open, or no other process uses
+    /// the file.
     pub(super) fn from_connection(conn: impl Into<Connection<'a>>) -> Self {
         Self { conn: conn.into() }
     }
@@ -123,7 +124,8 @@ impl<'a> WriteTx<'a> {
         Ok(seq)
     }
 
-    /// Adds events about tasks to the log, in this order. They name no session: the store adds the one that acts.
+    /// Adds events about tasks to the log, in this order. The events must not name a session: the store adds the session that
+    /// acts.
     pub fn record_all(&self, events: &[Event]) -> Result<(), StoreError> {
         for events in events.chunks(AT_ONCE) {
             let rows = events.iter().map(event_row).collect::<Result<Vec<_>, StoreError>>()?;

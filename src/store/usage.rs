@@ -88,7 +88,7 @@ macro_rules! costs {
 const COSTS: &str = costs!("INDEXED BY usage_turns_at WHERE at >= $1");
 const COSTS_OF_SESSION: &str = costs!("INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1");
 
-/// Adds a turn of a session, unless its session run has one of this digest. Returns whether it was new.
+/// Adds a turn of a session, unless a turn with this digest is already stored for the session run. Returns whether it was new.
 pub fn insert_turn(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -159,7 +159,7 @@ pub struct KnownCost {
     pub nano_usd: i64,
 }
 
-/// The known costs of the turns since a time, of one session or of all; sessions and lanes without a known cost are left out.
+/// The known costs of the turns since `since`, of one session or of all. Sessions and lanes without a known cost are left out.
 pub fn known_costs(
     tx: &ReadTx<'_>,
     since: Timestamp,
@@ -171,8 +171,8 @@ pub fn known_costs(
     })
 }
 
-/// The sums of the turns since a time, by the groups of `by`, of one session or of all. The key of a day is the number of days
-/// since 1970.
+/// The sums of the turns since `since`, of one session or of all, in the groups that `by` names. A group of a day has as its key
+/// the number of days since 1970.
 pub fn turn_totals(
     tx: &ReadTx<'_>,
     by: UsageBy,
@@ -214,8 +214,8 @@ pub struct ToolCallTotals {
 const INSERT_TOOL_CALL: &str = "INSERT INTO tool_calls (run_id, session_id, role, lane, task_id, at, digest, model, name, success, \
      duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (run_id, digest) DO NOTHING";
 
-/// Adds a session's tool call, with its model if known, unless its session run has one of this digest. Returns whether it
-/// was new.
+/// Adds a session's tool call, with its model if known, unless a call with this digest is already stored for the session run.
+/// Returns whether it was new.
 pub fn insert_tool_call(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -244,8 +244,8 @@ pub fn insert_tool_call(
     Ok(added == 1)
 }
 
-/// The sums of the tool calls since a time, by the groups of `by`, of one session or of all. The key of a day is the number of
-/// days since 1970.
+/// The sums of the tool calls since `since`, of one session or of all, in the groups that `by` names. A group of a day has as its
+/// key the number of days since 1970.
 pub fn tool_call_totals(
     tx: &ReadTx<'_>,
     by: UsageBy,

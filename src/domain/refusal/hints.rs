@@ -20,7 +20,8 @@ pub const SAME_COMMAND: &str = "fairway …";
 /// The noun of a missing snapshot.
 pub const SNAPSHOT: &str = "snapshot of the store";
 
-/// The hint for an id that does not exist: similar ids, else the command that lists the existing ones.
+/// The hint for an id that does not exist: similar ids, otherwise the command that lists the existing ones; `None` when there is
+/// neither.
 pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
     let text = match (near, noun) {
         ([], "lane") => "list the lanes: fairway lane list".to_owned(),
@@ -49,8 +50,8 @@ pub(super) fn fixes(reports: &[GateReport]) -> String {
     fixes.join("\n")
 }
 
-/// The commands that fetch finished dependencies from elsewhere; without any, the command that shows the tree of unfinished
-/// dependencies.
+/// The commands that fetch finished dependencies from other hosts. When there are none, the command that shows the tree of
+/// unfinished dependencies.
 pub(super) fn open_dependencies(task: &TaskId, waiting: &[NotReadyReason]) -> String {
     let fixes: BTreeSet<&str> = waiting.iter().filter_map(|reason| reason.fix.as_deref()).collect();
     if fixes.is_empty() {
@@ -124,7 +125,8 @@ pub(super) fn title(id: Option<&TaskId>, words: &[String]) -> String {
     }
 }
 
-/// The command that leads on after a transition that the task's status does not allow.
+/// The command to run next after a refused transition: `verb` names the transition, and `status` the status that does not allow
+/// it.
 pub(super) fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
     use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};
     let command = match (verb, status) {
@@ -145,7 +147,7 @@ pub(super) fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String
     format!("{purpose}: fairway {command} {task}{arguments}")
 }
 
-/// A git command for a directory, as a user types it.
+/// A git command that works in the directory `dir`, as a user types it.
 pub(super) fn git_in(dir: &str, command: &str) -> String {
     format!("git -C {} {command}", shell_words::quote(dir))
 }

@@ -41,7 +41,7 @@ macro_rules! refusals {
                 }
             }
 
-            /// The details for programs; null when there are none.
+            /// The details for programs; JSON `null` when there are none.
             #[allow(unused_variables, reason = "an entry uses the fields that its details name")]
             pub fn details(&self) -> Value {
                 match self {

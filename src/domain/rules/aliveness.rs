@@ -8,7 +8,8 @@ use crate::domain::{
     task::TaskStatus,
 };
 
-/// Judges a session by its record and its process. `is_local`: the recorded process belongs to this host.
+/// Judges, by a session's row and its process, whether the session is alive. `is_local`: the recorded process belongs to this
+/// host.
 pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) -> Aliveness {
     let proven = |alive, reason| Aliveness { alive: Some(alive), source: AliveSource::Process, reason };
     let unknown = |reason| Aliveness { alive: None, source: AliveSource::None, reason };
@@ -38,7 +39,7 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
 
 /// The commands that free or continue a task whose claimant is dead or stale, best first; none while the claimant works. A
 /// submitted task is not released: it waits for its reviewer. `can_relaunch`: the session can be relaunched by its id alone.
-/// `remaining` is the number of processes of its session run that are still alive.
+/// `remaining` is the number of processes of the claimant's session run that are still alive.
 pub fn ways_on(
     task: &TaskId,
     status: TaskStatus,
@@ -87,7 +88,7 @@ pub fn ways_on(
     }
 }
 
-/// The command for a program without its supervisor: it runs until it is stopped.
+/// The command that stops a session's program when its supervisor is gone. Without it the program would go on.
 pub fn stop_orphan(id: &SessionId) -> NextCommand {
     NextCommand::new("stop it; it works on otherwise", format!("fairway session stop {id}"))
 }

@@ -61,8 +61,8 @@ pub struct ClaimGrant {
     pub conflict: Option<Refusal>,
 }
 
-/// Decides whether `claimer` may claim the task in the way that `takeover` describes. `task_lane` is the task's lane without
-/// regard to the previous claim: a lane that only that claim had set does not count.
+/// Decides whether `claimer` may claim the task in the way that `takeover` describes. `task_lane` is the lane that the task would
+/// have without its previous claim: a lane that only that claim had set does not count.
 ///
 /// # Errors
 /// The first rule that forbids the claim: dependencies, role and lane, capacity, paths.
@@ -92,8 +92,8 @@ pub fn decide(
     }
 }
 
-/// How the claimer would get the claim. `continues`: the claimant's session is proven to be dead, and the claimer's session is
-/// of the lane in which that claim was made.
+/// Decides whether the claimer would get a fresh claim, or take the claim over from its claimant, and in which way. `continues`:
+/// the claimant's session is proven to be dead, and the claimer's session is of the lane in which that claim was made.
 /// Fails with `wrong_state`, `already_claimed`, `already_yours`.
 pub fn takeover(
     task: &Task,
@@ -164,7 +164,8 @@ pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     }
 }
 
-/// The first overlap between a task's paths and those of a task that a claimant outside of `own` has claimed.
+/// The first overlap between a task's paths and those of another task whose claimant is not one of `own`. Returns `None` when
+/// there is none, and when the path policy is `Off`.
 pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;

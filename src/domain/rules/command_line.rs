@@ -16,7 +16,8 @@ const BUILT_IN: &[&str] = &[
     "unset", "until", "wait", "while", "{",
 ];
 
-/// The program that a shell would start first for this text.
+/// The program that a shell would start first for this text. Returns [`LeadingWord::Unresolved`] when that is a command of the
+/// shell itself, or cannot be seen from the first word.
 pub fn leading_word(text: &str) -> LeadingWord {
     let word = text.split_whitespace().next().unwrap_or_default();
     let plain = |character: char| {

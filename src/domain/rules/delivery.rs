@@ -26,8 +26,8 @@ pub struct ReadPlan {
 /// The most messages that one reading takes.
 pub const MAX_READ: usize = 50;
 
-/// Decides which messages `reader` gets and acknowledges. It asked at `asked` and may have waited until `now`. `unsettled` are
-/// the open messages to the reader, its lane or its role.
+/// Decides which messages `reader` gets and which it acknowledges. The reader sent its request at `asked` and may have waited
+/// until `now`. `unsettled` are the open messages to the reader, its lane or its role.
 pub fn plan_read(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Timestamp) -> ReadPlan {
     let mut reading = ReadPlan::default();
     // This command cannot vouch for a message that another command of the same reader was offered later.
@@ -109,9 +109,9 @@ pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activi
 /// How long an idle session may take to begin its first turn before its first prompt may be delivered by another channel.
 pub const FIRST_TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether a session's first prompt is left to the hook of its first turn, which the launch has begun by an argument. Typed, or
-/// sent as a turn of its own, the prompt would arrive twice or answer a question. `idle_since`: since when the session is idle;
-/// `None` when it does something else.
+/// Whether the hook of a session's first turn delivers the session's first prompt. The launch has begun that turn by an argument
+/// of the program, so a prompt that was typed, or sent as another turn, would arrive twice or answer a question. `idle_since` is
+/// the time since which the session is idle; `None` when that is unknown.
 pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, now: Timestamp) -> bool {
     match activity {
         Activity::Unknown => true,
@@ -120,8 +120,8 @@ pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, 
     }
 }
 
-/// Selects the messages that this channel can deliver now, in the order of reading. `unsettled` are the open messages to a
-/// session, its lane or its role; one with an open offer is left out.
+/// Selects the messages that the channel `way` can deliver now, in the order in which they are read. `unsettled` are the open
+/// messages to a session, its lane or its role; those with an open offer are left out.
 pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, now: Timestamp) -> Vec<Message> {
     let mut free: Vec<Message> = unsettled
         .into_iter()
@@ -171,7 +171,7 @@ pub fn typing_policy(urgency: Urgency, activity: Activity, access: TurnAccess) -
     }
 }
 
-/// Why a message that is queued for a session waits; `None` when it may go at once.
+/// Why a message that is queued for a running session waits; `None` when it may be delivered at once.
 pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitReason> {
     match activity {
         Activity::Idle => None,

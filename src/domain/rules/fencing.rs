@@ -18,9 +18,10 @@ pub enum TaskWrite {
 
 /// Checks that `actor` may write to `task`.
 ///
-/// `latest` is the epoch of the actor's newest claim on this task; `None` when it never had one. A session that names no
-/// `--epoch` is judged by it: once another claimant has the task, its writes are stale. A person's transitions are judged
-/// likewise, but a person may always add a record: a coordinator who once claimed a task can still review it.
+/// A named `--epoch` must be the task's present one. Only the claimant may change the state of a claimed task; any other actor
+/// may add a record to it, such as a review. `latest` is the epoch of the actor's newest claim on this task; `None` when it never
+/// had one. When another claim has superseded that one, a session may not even add a record, and a person may not change the
+/// task's state. An override needs no claim, and neither does the cancelling of an unclaimed task.
 /// Fails with `stale_claim` when the actor's claim was superseded, `not_claimant` when the actor never had one.
 pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite) -> Result<(), Refusal> {
     let holder = task.state.claim();

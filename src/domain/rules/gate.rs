@@ -78,7 +78,7 @@ pub struct GateFacts<'a> {
     pub work: &'a WorkFacts,
 }
 
-/// Judges the required gates in their order. A review that refuses the work is a blocker whatever is required.
+/// Judges the required gates in their order. A review that refuses the work is a blocker even if no gate requires reviews.
 pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     let mut blockers: Vec<Blocker> = refusals(facts.reviews).map(|review| refusal_blocker(review, facts)).collect();
     for gate in required {
@@ -113,7 +113,8 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     GateReport::new(facts.task.clone(), judged, blockers)
 }
 
-/// The evidence, oldest first, that the gate `evidence` counts: recorded since the claim, or ever when `claimed_at` is `None`.
+/// The evidence, oldest first, that the gate `evidence` counts: what was recorded since `claimed_at`, or at any time when that is
+/// `None`. Evidence from providers and landings does not count.
 pub fn since_claim(evidence: &[Evidence], claimed_at: Option<Timestamp>) -> impl Iterator<Item = &Evidence> {
     let counts = |record: &Evidence| !matches!(record.kind.as_str(), PROVIDER_KIND | LANDING_KIND);
     let is_since = move |record: &Evidence| claimed_at.is_none_or(|since| record.created_at >= since);

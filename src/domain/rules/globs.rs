@@ -73,7 +73,7 @@ fn segments_overlap(left: &[Segment], right: &[Segment]) -> bool {
     )
 }
 
-/// Whether some path matches both globs. The answer is exact.
+/// Whether there is a path that both globs match. The answer is exact.
 pub fn overlap(left: &str, right: &str) -> bool {
     segments_overlap(&parse(left), &parse(right))
 }
@@ -115,7 +115,7 @@ fn patterns_overlap<T>(left: &[T], right: &[T], many: impl Fn(&T) -> bool, same:
     reach.last().copied().unwrap_or(false)
 }
 
-/// The first glob of `left` that overlaps one of `right`, with that one.
+/// The first glob of `left` that overlaps a glob of `right`, together with the first such glob of `right`.
 pub fn first_overlap<'a>(left: &'a [String], right: &'a [String]) -> Option<(&'a str, &'a str)> {
     left.iter().find_map(|a| right.iter().find(|b| overlap(a, b)).map(|b| (a.as_str(), b.as_str())))
 }

@@ -7,7 +7,8 @@ use crate::domain::{
     task::{Task, TaskState},
 };
 
-/// Checks that a handoff is open and addressed to an actor of this role and lane.
+/// Checks that a handoff is open and that an actor of this role and lane may answer it. An actor without a role may answer for
+/// every role, and one without a lane for every lane.
 /// Fails with `already_answered`, `role_mismatch`, `lane_mismatch`.
 pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&LaneName>) -> Result<(), Refusal> {
     if handoff.status != HandoffStatus::Open {

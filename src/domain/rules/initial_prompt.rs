@@ -29,9 +29,10 @@ pub struct Program {
     pub argv: Option<Vec<String>>,
 }
 
-/// Adds the prompt as the last word of a program that is given as exact words, or as text that a shell would not change. Any
-/// other text must mark the place of the prompt by `"$1"`. The text form reads the prompt from the variable [`PROMPT_VAR`].
-/// Fails with `invalid_value` when the prompt is too long for one word, and `usage` when the text does not mark its place.
+/// Adds the prompt as the last argument of a program. This needs a program that is given as exact arguments, or as text that a
+/// shell would not change; any other text must contain `"$1"` in the place of the prompt. The returned shell text reads the
+/// prompt from the variable [`PROMPT_VAR`].
+/// Fails with `invalid_value` when the prompt is too long for one argument, and `usage` when the text does not mark its place.
 pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
     check_length(prompt)?;
     let text = &program.shell_text;
@@ -84,7 +85,7 @@ fn check_length(prompt: &str) -> Result<(), Refusal> {
     Err(Refusal::invalid("prompt", why))
 }
 
-/// Splits text into words; `None` when a shell would change any of it.
+/// Splits text into words; `None` when a shell would change any of it, and when it has no words.
 pub fn plain_words(text: &str) -> Option<Vec<String>> {
     shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text))
 }

@@ -67,7 +67,8 @@ pub struct BatchQueue {
 }
 
 impl BatchQueue {
-    /// Starts with nothing decided. A stack has at most as many items as all checks that run at once can decide.
+    /// Makes a queue in which every item waits and nothing is on the stack. A limit of 0 counts as 1. A stack gets at most as
+    /// many items as the checks that run at once can decide.
     pub fn new(items: Vec<BatchItem>, limits: BatchLimits) -> Self {
         let waiting = (0..items.len()).collect();
         let limits = BatchLimits { batch: limits.batch.max(1), width: limits.width.max(1) };
@@ -75,17 +76,17 @@ impl BatchQueue {
         Self { items, limits, window, waiting, passed_over, places, state: StackState::Open }
     }
 
-    /// The places of the items on the stack, the lowest first.
+    /// The places, in the list of items, of those on the stack, the lowest first.
     pub fn places(&self) -> &[usize] {
         &self.places
     }
 
-    /// The places of the items that are neither decided nor on the stack.
+    /// The places, in the list of items, of those that are neither decided nor on the stack.
     pub fn waiting(&self) -> impl Iterator<Item = usize> {
         self.waiting.iter().copied()
     }
 
-    /// The next step. It stays the same until its outcome is reported.
+    /// Decides the next step. A repeated call gives the same step until the outcome of that step is reported.
     pub fn next_step(&mut self) -> BatchStep {
         if self.state == StackState::Open {
             match self.next_to_stack() {
@@ -131,19 +132,21 @@ impl BatchQueue {
         next.or_else(first).copied()
     }
 
-    /// Reports that the item lies on the stack.
+    /// Reports that the item at this place is now on top of the stack.
     pub fn stacked(&mut self, place: usize) {
         if self.waiting.remove(&place) {
             self.places.push(place);
         }
     }
 
-    /// Reports that the item does not fit on the stack. It is tried again when the stack is decided.
+    /// Reports that the item at this place does not fit on the stack. It is tried again when every item on the stack has landed
+    /// or the stack is built anew.
     pub fn passed_over(&mut self, place: usize) {
         self.passed_over.insert(place);
     }
 
-    /// Reports that the item has landed in another way, or will not land. If it was on the stack, the others are stacked again.
+    /// Reports that the item at this place has landed in another way, or will not land. If it was on the stack, the others are
+    /// stacked again.
     pub fn decided(&mut self, place: usize) {
         self.waiting.remove(&place);
         if self.places.contains(&place) {
@@ -183,7 +186,7 @@ impl BatchQueue {
         }
     }
 
-    /// Takes every item off the stack, to be stacked again: the base has moved, or the stack has lost an item.
+    /// Takes every item off the stack so that the stack is built anew: the base has moved, or the stack has lost an item.
     pub fn unstack(&mut self) {
         self.waiting.extend(self.places.drain(..));
         self.passed_over.clear();

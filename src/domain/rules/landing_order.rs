@@ -22,15 +22,16 @@ pub struct LandingOrder {
 }
 
 impl LandingOrder {
-    /// The places of all items, first to last.
+    /// The places, in the list of items, of all items in the order in which they land.
     pub fn order(&self) -> Vec<usize> {
         self.waves.concat()
     }
 }
 
-/// Orders the items. `conflicts` are pairs of places whose work cannot both land without rework; a place outside of `items` is
-/// ignored. Each wave is chosen greedily: of the items whose dependencies have landed, the one that excludes the fewest others,
-/// then the most urgent, then the first. By priority there is one wave: the most urgent first, after what it depends on.
+/// Orders the items for landing. `conflicts` are pairs of places whose work cannot both land without rework; a place outside of
+/// `items` is ignored. Each wave is chosen greedily: of the items whose dependencies have landed, the one that excludes the
+/// fewest others comes first, then the most urgent, then the first in the list. With [`LandOrder::Priority`], there is one wave,
+/// with the most urgent item first, but after the items that it depends on.
 pub fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)], by: LandOrder) -> LandingOrder {
     let mut neighbours: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); items.len()];
     for (one, other) in conflicts.iter().filter(|(one, other)| one != other) {

@@ -27,12 +27,12 @@ pub struct PairSearch {
 }
 
 impl PairSearch {
-    /// Starts a search about which only one fact is known: the work fails with all of these landings.
+    /// Starts a search that knows one fact only: the work fails on a base with all of these landings.
     pub const fn new(landings: usize) -> Self {
         Self { passes: None, fails: landings, is_base_green: None }
     }
 
-    /// The next question, or the result. It stays the same until [`Self::answered`] is called.
+    /// The next question, or the result. A repeated call gives the same one until [`Self::answered`] is called.
     pub const fn next_step(&self) -> PairStep {
         match (self.passes, self.is_base_green) {
             (None, _) if self.fails == 0 => PairStep::Nothing,

@@ -138,8 +138,8 @@ pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
 }
 
-/// Withdraws the verdicts of stale sessions when more than half of the live sessions, and more than two, would become stale only
-/// because they were silent: then a wrong clock is the likelier cause. Returns whether it did so.
+/// Replaces the verdict that sessions are stale by an unknown one when more than half of the live sessions, and more than two,
+/// would become stale only because they were silent: a wrong clock is then the likelier cause. Returns whether it did so.
 pub fn suppress_mass_stale<'a>(judged: impl IntoIterator<Item = (&'a Session, &'a mut Liveness)>) -> bool {
     let (mut live, mut silent) = (0, Vec::new());
     for (session, verdict) in judged {

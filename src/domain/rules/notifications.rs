@@ -47,13 +47,13 @@ impl Plan {
     }
 }
 
-/// How long a sink waits after this many failed attempts.
+/// How long a sink waits for its next attempt after this many failed ones.
 pub fn retry_delay(attempts: i64) -> Duration {
     let exponent = u32::try_from(attempts.saturating_sub(1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
     FIRST_RETRY_DELAY * 3_u32.pow(exponent)
 }
 
-/// Whether the item of a receipt was not sent and will not be tried again.
+/// Whether the notification of a receipt was not sent and will not be tried again.
 pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     let is_abandoned = || {
         receipt.state == ReceiptState::Claimed

@@ -17,8 +17,9 @@ pub enum OpenQuestion {
     },
 }
 
-/// The open question of a task: that of its newest written checkpoint, else that of its claimant's live session. The session
-/// that acts itself (`actor`) does not wait: its provider reports an answer in its own window only after the tool call.
+/// The open question of a task: that of its newest written checkpoint, otherwise that of its claimant's live session. A question
+/// of the session that runs this command (`actor`) does not count: the provider reports an answer that was given in the session's
+/// own window only after the tool call.
 pub fn find(
     newest_written: Option<&Checkpoint>,
     claimant: Option<&Session>,
@@ -43,7 +44,7 @@ pub enum AnswerWay {
     Approval,
 }
 
-/// How a question that a session asks by its activity is answered; this depends on the source that reported the activity.
+/// How a question that a session asks by its activity is answered. This depends on the source that reported the activity.
 pub fn answer_way(session: &Session) -> AnswerWay {
     match session.activity_source.as_deref() {
         Some(APPROVAL_SOURCE) => AnswerWay::Approval,

@@ -74,7 +74,7 @@ impl fmt::Display for OpenHost {
 }
 
 impl HostPort {
-    /// Parses `host:port`; `port` is for a text without one.
+    /// Parses `host:port`. `port` is the port of a text that names none.
     ///
     /// # Errors
     /// A reason when the text names no host, or when two programs could read it differently.
@@ -180,7 +180,7 @@ impl OpenHost {
     }
 }
 
-/// Checks that the list of open hosts has a host, by its name or address.
+/// Checks that the requested host is in the list of open hosts, by its name or address.
 pub fn check_name(open: &[OpenHost], asked: &HostPort) -> Result<(), HostRefusal> {
     match asked.host {
         _ if open.iter().any(|one| one.is_for(asked)) => Ok(()),
@@ -204,7 +204,7 @@ pub fn check_addresses(open: &[OpenHost], found: &[IpAddr], port: u16) -> Result
     }
 }
 
-/// Whether an address belongs to this machine or its network, or is reserved, so that no public host has it.
+/// Whether an address belongs to this machine or its network, or is reserved, so that it is not the address of a public host.
 pub fn is_internal(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_internal_v4(address),

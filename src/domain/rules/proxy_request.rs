@@ -18,7 +18,8 @@ pub enum ProxyRequest {
 pub struct BadRequest(pub &'static str);
 
 impl ProxyRequest {
-    /// The requested host as it was written, and the default port of this kind of request; `None` when the host must name one.
+    /// The requested host as it was written, and the default port for this kind of request; `None` when the request itself must
+    /// name the port.
     pub fn authority(&self) -> (&[u8], Option<u16>) {
         match self {
             Self::Tunnel { authority } => (authority, None),
@@ -26,8 +27,8 @@ impl ProxyRequest {
         }
     }
 
-    /// The head that is sent to the host for a request in clear text; empty for a tunnel. The connection serves this request
-    /// alone.
+    /// The head that is sent on to the host, for a request in clear text; empty for a tunnel. It asks the host to close the
+    /// connection after this request.
     pub fn head(&self, host: &str) -> Vec<u8> {
         match self {
             Self::Tunnel { .. } => Vec::new(),
@@ -44,7 +45,8 @@ pub fn head_length(bytes: &[u8]) -> Option<usize> {
     bytes.windows(END.len()).position(|window| window == END).map(|at| at + END.len())
 }
 
-/// Parses a complete head. The error is for one that two programs could read differently, or that is no request to a proxy.
+/// Parses a complete head.
+/// Fails for a head that two programs could read differently, and for one that is no request to a proxy.
 pub fn parse(head: &[u8]) -> Result<ProxyRequest, BadRequest> {
     let lines = head.strip_suffix(END).ok_or(BadRequest("the head of the request has no end"))?;
     let mut lines = split_lines(lines)?.into_iter();
@@ -86,14 +88,14 @@ pub fn parse(head: &[u8]) -> Result<ProxyRequest, BadRequest> {
     Ok(ProxyRequest::Plain { authority: authority.to_vec(), line, fields })
 }
 
-/// Whether an answer's head is an interim one (status 1xx), which comes before that of the answer itself.
+/// Whether a response's head is an interim one (status 1xx), which comes before the head of the response itself.
 pub fn is_interim(head: &[u8]) -> bool {
     let status = head.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     status.len() == 3 && status.starts_with(b"1")
 }
 
-/// Rewrites an answer's head so that the connection ends with the answer, even if the server would keep it open: the next
-/// request on it would go to this server unchecked.
+/// Rewrites a response's head so that the connection ends with the response, even if the server would keep it open: the next
+/// request on the connection would reach this server unchecked.
 pub fn closing(head: &[u8]) -> Vec<u8> {
     let mut closing = Vec::new();
     for (at, line) in head.split_inclusive(|byte| *byte == b'\n').enumerate() {

@@ -21,7 +21,8 @@ pub struct Finished {
     pub bytes: u64,
 }
 
-/// How many of the finished jobs to forget. `found` is in the order in which they ended; the first ones are forgotten first.
+/// How many of the finished jobs to delete, so that the rest is within the limits. `found` is in the order in which the jobs
+/// ended; the first ones are deleted.
 pub fn surplus(found: &[Finished], limits: &Limits, now: Timestamp) -> usize {
     let too_old = |run: &Finished| limits.age.is_some_and(|age| now.since(run.at) > age);
     let old = found.iter().take_while(|run| too_old(run)).count();

@@ -18,7 +18,8 @@ impl Capacity<'_> {
         self.all > 0 || self.per_role.values().any(|limit| *limit > 0)
     }
 
-    /// Checks that fresh work on a task may be claimed while these reviews are open.
+    /// Checks that a task may be claimed afresh while these reviews are open: their number, and the number of those for the
+    /// task's role, must be below its limit.
     /// Fails with `review_full`.
     pub fn check(&self, task: &Task, open: &[OpenReview]) -> Result<(), Refusal> {
         let role = task.fields.role.as_ref();
@@ -43,7 +44,7 @@ pub struct Consequence {
     pub paths: Vec<String>,
 }
 
-/// Groups the changed files by the kinds of consequences. Each rule is a kind and its globs.
+/// Groups the changed files by the kinds of their consequences. Each rule is a kind with the globs of its files.
 pub fn consequences<'a>(files: &[String], rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Vec<Consequence> {
     let mut found: Vec<Consequence> = Vec::new();
     for (kind, globs) in rules {

@@ -35,8 +35,8 @@ pub struct Health {
     pub why: Option<String>,
 }
 
-/// Judges a session. It is unhealthy when it is stale or over; degraded when it has not come up yet, reports an error, waits for
-/// a person, has a nearly full context, or has been silent for more than half of the time that it may be.
+/// Judges a session. It is unhealthy when it is stale or has ended. It is degraded when it is still starting, reports an error,
+/// waits for a person, has a nearly full context, or has been silent for more than half of the time after which it becomes stale.
 pub fn assess(facts: &HealthFacts<'_>, now: Timestamp) -> Health {
     let session = facts.session;
     let silence = now.since(session.last_seen());

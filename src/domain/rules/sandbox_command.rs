@@ -114,7 +114,8 @@ pub struct PrefixFacts {
     pub env: Vec<String>,
 }
 
-/// Fills the placeholders in the words of the person's sandbox command. A word with a mount or a variable is repeated for each.
+/// Fills in the placeholders in the words of the sandbox command that the user has set. A word with the placeholder of a mount or
+/// a variable is repeated for each of them.
 pub fn expand_prefix(prefix: &[String], facts: &PrefixFacts) -> Vec<OsString> {
     let mut all = Vec::new();
     for word in prefix {

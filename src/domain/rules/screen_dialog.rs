@@ -30,7 +30,7 @@ pub struct Dialog {
     pub choices: Vec<String>,
 }
 
-/// Finds a dialog of this shape at the end of a screen's text.
+/// Finds a dialog of this shape at the end of a screen's text; `None` when the screen does not end with one.
 pub fn find(screen: &str, shape: DialogShape<'_>) -> Option<Dialog> {
     let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
     let last = lines.iter().rposition(|line| !line.trim().is_empty())?;

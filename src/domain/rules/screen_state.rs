@@ -26,10 +26,11 @@ pub struct IdleFacts<'a> {
 }
 
 impl IdleFacts<'_> {
-    /// The time from which the screen may show that the turn is over; `None` when it never may. Hooks report the turns that end
-    /// by themselves; the screen is for those that a person ended. A tool call that waits for a permission has not begun.
+    /// The time from which on the screen is evidence that the session's turn is over; `None` when it cannot be. Hooks report the
+    /// turns that end by themselves; the screen is for those that a person ended. While a tool call waits for a permission, that
+    /// call does not count as open.
     ///
-    /// `is_interrupted`: the screen shows the end of a turn in the middle of a tool call, so its open calls do not count.
+    /// `is_interrupted`: the screen shows that the turn ended in the middle of a tool call, so no call counts as open.
     pub fn judged_from(&self, is_interrupted: bool) -> Option<Timestamp> {
         let session = self.session;
         let allowed_calls = match session.activity {
@@ -60,8 +61,8 @@ pub fn find_question<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
     })
 }
 
-/// The line of the screen with a sign, without the frame and the cursor around its text; the sign itself when it is broken over
-/// lines.
+/// The last line of the screen that contains a sign, without the frame and the cursor around its text. Returns the sign itself
+/// when the sign is broken over lines.
 pub fn question_line<'a>(screen: &'a str, sign: &'a str) -> &'a str {
     let is_frame = |character: char| {
         character.is_whitespace() || ('\u{2500}'..='\u{25ff}').contains(&character) || "❯›>|".contains(character)

@@ -16,7 +16,8 @@ use crate::{
     env::Timestamp,
 };
 
-/// Why a message to this session waits; `None` when it does not wait, or when the session's next reader can take it now.
+/// Why a message to this session waits. Returns `None` when it does not wait, and when the session's next reader can take it now.
+/// A message to a session that has ended waits only if it was typed before.
 pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Option<PromptWait> {
     let is_typed = message.is_typed();
     if !is_typed && (message.status != MessageStatus::Queued || message.is_expired(now)) {

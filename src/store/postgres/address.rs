@@ -121,7 +121,8 @@ impl StoreAddress {
         })
     }
 
-    /// Adds the password of `PGPASSWORD` or of the password file, unless the address has one.
+    /// Adds the password of `PGPASSWORD` or of the password file, unless the address has one. When the password file cannot be
+    /// used, the reason is kept for a later error message.
     #[must_use]
     pub fn with_password_of(mut self, env: &Env) -> Self {
         if self.config.get_password().is_none() {

@@ -41,8 +41,8 @@ pub(super) struct Connected {
     pub server_run: String,
 }
 
-/// Opens a connection, and checks that the server is fit for a store. A server that takes no connection now is tried again for a
-/// while.
+/// Opens a connection, and checks that the server is fit for a store. While the server is too busy to accept a connection, tries
+/// again for a limited time.
 pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || open(address), is_busy)
 }
@@ -63,7 +63,7 @@ const fn is_busy(error: &StoreError) -> bool {
     matches!(error, StoreError::ServerBusy { .. })
 }
 
-/// Pauses between two attempts, for a random span, so that processes do not retry in step.
+/// Waits between two attempts, for a random span, so that several processes do not retry at the same moment.
 pub(super) fn pause() {
     sleep(Duration::from_millis(PAUSE_MILLIS + RandomState::new().hash_one(()) % SPREAD_MILLIS));
 }
@@ -142,7 +142,7 @@ pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) 
     Ok(fact(3).to_owned())
 }
 
-/// Opens a connection on which a commit that was acknowledged is kept.
+/// Opens a connection for changes: on it, the server does not acknowledge a commit that it could still lose.
 pub(super) fn statements(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
     let connection = PostgresConnection::new(connect(address)?.client, address.to_string());
     connection.batch(KEEP_COMMITS)?;

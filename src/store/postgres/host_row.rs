@@ -42,7 +42,8 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// A read by this host now; `None` for a host without an id. `clock` is an SQL expression for the time in milliseconds.
+    /// The statements that record a read by this host at the present time; `None` for a host without an id. `clock` is an SQL
+    /// expression for the time in milliseconds.
     pub fn now(schema: &str, clock: &str) -> Option<Self> {
         let quoted = |text: &str| text.replace('\'', "''");
         let id = quoted(&host::identity().id?);
@@ -128,7 +129,7 @@ impl Writer {
         Ok((is_old || !is_same).then_some(new))
     }
 
-    /// Writes the host's row if the one in `answer` differs or is old. `column` is the place of the row's first column in
+    /// Writes the host's row if the one in `answer` differs or is old. `column` is the index of the row's first column in
     /// `answer`.
     pub fn record(
         &self,

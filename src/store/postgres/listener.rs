@@ -38,7 +38,7 @@ pub(in crate::store) struct Listener {
 }
 
 impl Listener {
-    /// Wakes a waiter, from now on, when another host changes the store.
+    /// From now on, wakes the waiter when another host changes the store.
     pub fn attach(address: &StoreAddress, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         let system = |error: io::Error| StoreError::io("the waiter of the store's server", error);
         let waker = waiter.waker().map_err(system)?;

@@ -19,8 +19,10 @@ pub(super) struct SentWrite<'a> {
     pub event: Option<(i64, i64)>,
 }
 
-/// Finds out on a new connection whether a write is committed, whose own connection broke: `Ok` when it is. `connection` goes on
-/// with the new client. Returns the text that identifies the run of the server.
+/// Finds out whether a write was committed although its connection broke during the commit. Opens a new connection for that,
+/// which replaces the broken one in `connection`. Returns `Ok` when the write was committed, with the text that identifies this
+/// run of the server.
+/// Fails with [`StoreError::NotWritten`] when it was not, and [`StoreError::OutcomeUnknown`] when that cannot be found out.
 pub(super) fn settle(
     write: &SentWrite<'_>,
     connection: &PostgresConnection,

@@ -17,7 +17,8 @@ const DEFAULT_PORT: u16 = 5432;
 /// The permissions of group and others, which a password file must not give.
 const OPEN_TO_OTHERS: u32 = 0o077;
 
-/// The password for a connection, if there is one. The error says why a password file was not read.
+/// The password for a connection, from `PGPASSWORD` or the password file; `None` when neither has one.
+/// Fails with the reason why a password file was not read.
 pub(super) fn find(config: &Config, env: &Env) -> Result<Option<Vec<u8>>, String> {
     if let Some(password) = env.var_os(vars::PGPASSWORD) {
         return Ok(Some(password.clone().into_vec()));

@@ -79,8 +79,8 @@ impl PostgresStore {
         schema::migrate(&connect::statements(address)?, address)
     }
 
-    /// Begins a read on one snapshot. A read whose connection breaks is not repeated, because the caller may have shown some of
-    /// it.
+    /// Begins a read that sees one state of the store. A read whose connection breaks is not repeated, because the caller may
+    /// have shown some of it.
     pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
         let look = Look::now(&self.address.schema, &self.clock_expression());
         let is_due = look.as_ref().map_or("false", |look| &look.is_due);
@@ -92,7 +92,7 @@ impl PostgresStore {
         Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection), record })
     }
 
-    /// Refuses when the server allows only reading. It takes no lock.
+    /// Fails when the server allows only reading. It takes no lock.
     pub fn check_writable(&self) -> Result<(), StoreError> {
         const WRITABLE: &str =
             "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean";
@@ -113,7 +113,7 @@ impl PostgresStore {
         }
     }
 
-    /// Begins a write, which has the lock of the project, and records that this host writes.
+    /// Takes the lock of the project, begins a write, and records that this host writes.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
@@ -158,7 +158,7 @@ impl PostgresStore {
         Ok(done)
     }
 
-    /// Wakes a waiter when another host changes the store.
+    /// From now on, wakes a waiter when another host changes the store.
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         Listener::attach(&self.address, waiter)
     }
@@ -219,7 +219,7 @@ impl PostgresStore {
         self.server_run.borrow().is_some()
     }
 
-    /// Checks once that the server is fit for a store.
+    /// Checks that the server is fit for a store, unless that was checked before.
     pub fn check(&self) -> Result<(), StoreError> {
         if !self.is_checked() {
             let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), FACTS))?;
@@ -340,8 +340,8 @@ impl<'a> PostgresRead<'a> {
         &self.snapshot
     }
 
-    /// Ends the read. Nothing was written, and everything was read, so a failure loses nothing. It waits for the answer, because
-    /// a connection that ends with an unread answer is an error in the server's log.
+    /// Ends the read. A failure is ignored: nothing was written, and everything was read. It waits for the server's answer,
+    /// because a connection that ends with an unread answer is an error in the server's log.
     pub fn end(self) {
         let Self { open, record, .. } = self;
         let (connection, limit) = (open.connection, open.limit);
@@ -367,7 +367,7 @@ impl<'a> PostgresWrite<'a> {
         &self.change
     }
 
-    /// Commits the write. When the connection breaks during the commit, a new one is used to find out what became of it.
+    /// Commits the write. When the connection breaks during the commit, finds out on a new one whether the write was committed.
     /// After an error nothing is written, unless the error says that the outcome is unknown.
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { store, open, transaction, change } = self;

@@ -58,7 +58,7 @@ pub(in crate::store) use {columns, name, text};
 const ALL_PLACEHOLDERS: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
      $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, ";
 
-/// The text of the first `count` placeholders.
+/// The first `count` placeholders of a statement's values, such as `$1, $2`.
 pub(in crate::store) const fn placeholders(count: usize) -> &'static str {
     let bytes = ALL_PLACEHOLDERS.as_bytes();
     let (mut at, mut left) = (0, count);
@@ -71,7 +71,7 @@ pub(in crate::store) const fn placeholders(count: usize) -> &'static str {
     ALL_PLACEHOLDERS.split_at(at.saturating_sub(1)).0
 }
 
-/// Removes the separator from the end of a list.
+/// Removes the last `, ` from a list.
 pub(in crate::store) const fn without_end(list: &str) -> &str {
     list.split_at(list.len() - 2).0
 }

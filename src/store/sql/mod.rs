@@ -99,7 +99,7 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
     }
 }
 
-/// Runs a read. On a server `run` is called several times, so that statements which do not depend on each other are sent
+/// Runs a read. On a server, `run` may be called several times, so that statements which do not depend on each other are sent
 /// together; for a file it is called once.
 #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "a server may fail in between"))]
 pub(super) fn together<R>(conn: Connection<'_>, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
@@ -149,7 +149,7 @@ pub(super) fn for_each<'c, 's>(
     for_each_expecting(conn, sql, values, USUAL_FETCH, see)
 }
 
-/// As [`for_each`], for a caller that will probably see `expected` rows: a server sends so many at first.
+/// As [`for_each`], for a caller that will probably look at `expected` rows: a server sends that many at first.
 pub(super) fn for_each_expecting<'c, 's>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,

@@ -99,9 +99,9 @@ impl PostgresConnection {
         self.client.borrow_mut().call(limit, work).map_err(|error| store_error(error, &self.address))
     }
 
-    /// Calls `run` until all statements of the read are answered, and sends those that a call misses together. So a read takes
-    /// as many exchanges with the server as its statements depend on each other, and not one for each statement. In every call
-    /// but the last, a statement that is not answered yet has no rows.
+    /// Calls `run` until all of its statements are answered. After each call, the statements that had no answer yet are sent
+    /// together. So only statements that depend on the rows of others need further exchanges with the server. In every call but
+    /// the last, a statement without an answer returns no rows.
     pub(in crate::store) fn together<R>(&self, mut run: impl FnMut() -> R) -> Result<R, StoreError> {
         let _end = EndTogether(self);
         self.together.replace(Some(Together { rehearses: true, ..Together::default() }));

@@ -57,7 +57,7 @@ impl fmt::Debug for PostgresClient {
 }
 
 impl PostgresClient {
-    /// Connects; the limit is for the name's resolution, the handshakes and the login together.
+    /// Connects. The limit is for the resolution of the host's name, the handshakes and the login together.
     pub fn connect<T>(config: &Config, tls: T, limit: Duration) -> Result<Self, CallError>
     where
         T: MakeTlsConnect<Socket> + Send,
@@ -75,7 +75,7 @@ impl PostgresClient {
         Ok(Self { runtime, client, driver, notifications: Notifications::default(), is_broken: false })
     }
 
-    /// Runs `work`, which must be over within the limit. After the limit the connection counts as broken: a late answer would be
+    /// Runs `work`, which must end within the limit. After the limit the connection counts as broken: a late answer would be
     /// taken for that of the next call.
     pub fn call<T: Send>(
         &mut self,
@@ -89,7 +89,7 @@ impl PostgresClient {
         })
     }
 
-    /// As [`PostgresClient::call`], for work that returns any value, also an error of its own.
+    /// As [`PostgresClient::call`], for work that may return any value, even an error of its own.
     pub fn run<R: Send>(
         &mut self,
         limit: Duration,
@@ -119,8 +119,8 @@ impl PostgresClient {
         done
     }
 
-    /// Waits for a notification, at most for the limit; returns whether one came. When `stop` is over, it returns `false` at
-    /// once.
+    /// Waits for a notification, at most for the limit; returns whether one came. Returns `false` at once when the future `stop`
+    /// completes.
     pub fn wait_notified(
         &mut self,
         limit: Duration,
@@ -140,7 +140,8 @@ impl PostgresClient {
         })
     }
 
-    /// Waits for a notification with this payload, at most for the limit; returns whether it came.
+    /// Waits for a notification with this payload, at most for the limit; returns whether it came. Other notifications that come
+    /// before it are dropped.
     pub fn wait_for_payload(&mut self, limit: Duration, payload: &str) -> Result<bool, CallError> {
         let notifications = Arc::clone(&self.notifications);
         self.run(Duration::MAX, async |_| {

@@ -23,7 +23,7 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Translates the error of a call. `address` is the server's, without a password.
+/// Converts the error of a call into a store's error. `address` is the server's, without a password.
 pub(in crate::store) fn store_error(error: CallError, address: &str) -> StoreError {
     let address = address.to_owned();
     match error {

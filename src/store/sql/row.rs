@@ -23,7 +23,7 @@ impl Row<'_> {
     /// Reads the value of a column.
     ///
     /// # Errors
-    /// When the value is not of this type.
+    /// When the value is not of this type, or there is no such column.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T, StoreError> {
         let value = self.value(column)?;
         T::from_value(value).ok_or_else(|| match (T::MEANING, value) {

@@ -75,7 +75,7 @@ pub fn for_each_of(
     Ok(())
 }
 
-/// Selects from `ids` those of existing tasks.
+/// Selects from `ids` those for which there is a task.
 pub fn existing(tx: &ReadTx<'_>, ids: &[&TaskId]) -> Result<BTreeSet<TaskId>, StoreError> {
     among(tx, EXISTING, ids)
 }
@@ -89,7 +89,7 @@ fn among(tx: &ReadTx<'_>, query: Statement<'_>, ids: &[&TaskId]) -> Result<BTree
     Ok(found)
 }
 
-/// Adds tasks with their lists, as [`super::insert`] adds one.
+/// Adds tasks as [`super::insert`] adds one, with labels, paths, dependencies and checks.
 /// Fails when an id is taken.
 pub fn insert_all(tx: &WriteTx<'_>, tasks: &[&Task]) -> Result<(), StoreError> {
     tasks.chunks(AT_ONCE).try_for_each(|tasks| insert_some(tx, tasks))

@@ -35,7 +35,8 @@ pub enum ListScope {
     Claimed,
 }
 
-/// Passes tasks to `see`, by priority, age and id, until `see` returns `false`.
+/// Passes the tasks of `range` to `see`, until `see` returns `false`. The order is by priority, age and id; for
+/// [`ListScope::ById`] it is by id, and for [`ListScope::Claimed`] by lane and id.
 pub fn for_each(
     tx: &ReadTx<'_>,
     range: ListScope,
@@ -73,8 +74,8 @@ const READY_ELSEWHERE: Statement<'_> = select!(
      ORDER BY t.priority, t.created_at, t.id"
 );
 
-/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`. It will probably see
-/// `expected` tasks.
+/// Passes the ready tasks that a role and a lane fit to `see`, in claim order, until `see` returns `false`. A task without a role
+/// or lane fits every one, and `None` fits every task. `expected` is the number of tasks that `see` will probably get.
 pub fn for_each_ready(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
@@ -85,8 +86,7 @@ pub fn for_each_ready(
     for_each_row(tx, READY, role, lane, expected, |row| see(row::read(row)?))
 }
 
-/// Passes the summaries of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`. It will
-/// probably see `expected` of them. This reads one table, where whole tasks need five.
+/// As [`for_each_ready`], but passes only the summaries of the tasks. This reads one table, where whole tasks need five.
 pub fn for_each_ready_summary(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
@@ -134,7 +134,7 @@ pub enum ReadyScope<'a> {
 /// The ready tasks that a claim probably looks at: most claims take the first.
 const CANDIDATES: usize = 2;
 
-/// Passes the ready tasks of some lanes to `see`, in claim order, until `see` returns `false`.
+/// Passes the ready tasks of the lanes in `scope` to `see`, in claim order, until `see` returns `false`.
 pub fn for_each_ready_in(
     tx: &ReadTx<'_>,
     scope: ReadyScope<'_>,
@@ -168,7 +168,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError>
     sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now], row::read)
 }
 
-/// The paths of all tasks that claimants other than `claimant` have.
+/// The paths of all tasks that claimants other than `claimant` have claimed. A task without paths is left out.
 pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
     sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
         Ok(HeldPaths {
@@ -179,7 +179,7 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
     })
 }
 
-/// The task, with its lane, that the claimant has claimed most recently and still has.
+/// Of the tasks that the claimant has claimed now, the one that was claimed last, with its lane; `None` when there is none.
 pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
     sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
         let id = row.get::<TaskId>(0)?;
@@ -194,7 +194,7 @@ pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -
     Ok(count.unwrap_or_default())
 }
 
-/// Renews the lease of one of the claimant's tasks, or of all.
+/// Renews the lease of the claimant's task `only`, or of all of the claimant's tasks when it is `None`.
 pub fn renew_leases(tx: &WriteTx<'_>, claimant: &str, only: Option<&TaskId>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), RENEW_LEASES, &[&claimant, &tx.now(), &only])?;
     Ok(())

@@ -96,7 +96,7 @@ pub fn ids_spelled_alike(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, Store
     sql::rows(tx.conn(), SPELLED_ALIKE, &[&id], |row| row.get(0))
 }
 
-/// Ids similar to an unknown one: those with the same first characters.
+/// Candidates for ids that are similar to an unknown one: up to 200 ids in alphabetical order, from its first two characters on.
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), NEAR, &[&beginning], |row| row.get(0))

@@ -26,8 +26,8 @@ const SHIFT_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = open_deps + $2 \
      WHERE id IN (SELECT task_id FROM task_deps WHERE depends_on = $1)";
 const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
 
-/// Adds a task with its lists. Its state may be todo, done or cancelled; [`set_state`] makes a claim. `open_deps`
-/// is computed, also for existing tasks that depend on the new one.
+/// Adds a task with its labels, paths, dependencies and checks. Its state may be todo, done or cancelled; [`set_state`] makes a
+/// claim. `open_deps` is computed, also for existing tasks that depend on the new one.
 /// Fails when the id is taken.
 pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
     let fields = &task.fields;
@@ -58,7 +58,7 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
     recount_open_deps(tx, &task.id)
 }
 
-/// Writes the fields of a task, with its lists.
+/// Writes the fields of a task, and replaces its labels, paths, dependencies and checks.
 pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -105,7 +105,7 @@ fn write_lists(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(),
     Ok(())
 }
 
-/// Moves a task to a state, with the epoch that its claim has; updates the `open_deps` of its dependents.
+/// Moves a task to a state. A claim in the state sets the task's epoch. Updates `open_deps` of the tasks that depend on this one.
 pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(), StoreError> {
     let claim = state.claim();
     let reason = match state {
