@@ -53,9 +53,9 @@ pub(crate) struct GitFacts {
     work: WorkFacts,
 }
 
-/// Collects the facts from git that the gates need, in the worktree of the task's work. `words` is the command, for a refusal.
-/// Fails with `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or `session_mismatch` when it is on
-/// another host; `lane_damaged`.
+/// Collects the facts from git that the gates need, in the worktree of the task's work. `words` are the arguments of the
+/// running command, which a refusal shows for the other host. Fails with `no_worktree` when a gate needs git and no worktree
+/// is known; `lane_elsewhere` or `session_mismatch` when it is on another host; `lane_damaged`.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -282,7 +282,8 @@ pub(crate) fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     Ok(claims::claimants_since(tx, id, since)?)
 }
 
-/// The review domains that must approve a task: its own, and those that its paths are routed to.
+/// The review domains that must approve a task: those that the task names, and those to which `review_routes` assigns one of
+/// its paths.
 pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {

@@ -67,7 +67,7 @@ pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
 }
 
 impl HandedWork {
-    /// The work in a lane's worktree, as if its branch were at `head`.
+    /// Describes the work in a lane's worktree, with `head` in place of the commit that is checked out.
     pub(super) fn of_lane(app: &App, lane: &Lane, base: &str, head: &str) -> Result<Self> {
         let Some(worktree) = lane.worktree.clone() else {
             return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
@@ -84,7 +84,7 @@ impl HandedWork {
         self.lane.as_ref().map_or_else(|| self.worktree.clone(), |lane| format!("the lane {lane}"))
     }
 
-    /// Whether the work has anything that other worktrees lack. Counts as begun when git cannot tell.
+    /// Whether the work has commits that its base lacks, or uncommitted changes. True when git cannot tell.
     pub(super) fn is_begun(&self) -> bool {
         self.commits != Some(0) || self.has_changes
     }

@@ -25,8 +25,8 @@ pub enum Presence {
     Elsewhere,
 }
 
-/// Whether a lane's worktree is there. One that Fairway made counts as missing without its `.git` file: git would take it for a
-/// part of the main checkout.
+/// Where a lane's worktree is and whether it can be used. A worktree that Fairway made counts as missing when its `.git` file
+/// is gone, because git would then work on the main checkout instead.
 pub fn presence(app: &App, lane: &Lane) -> Presence {
     let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
     if other_host::has_worktree(app, lane) {

@@ -93,7 +93,7 @@ fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
     }
 }
 
-/// The lane with this host recorded for its worktree. A lane without a worktree is unchanged.
+/// Returns the lane with this host recorded as the host of its worktree; with no host for a lane without a worktree.
 pub(super) fn here(lane: Lane) -> Lane {
     if lane.worktree.is_none() {
         return lane.on_host(String::new(), None);

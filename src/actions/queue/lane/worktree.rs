@@ -40,7 +40,7 @@ pub struct WorktreePlan {
 }
 
 impl WorktreePlan {
-    /// Whether another host creates the branch and worktree, or has started to.
+    /// Whether it is another host that creates the branch and worktree.
     pub fn is_elsewhere(&self, app: &App) -> bool {
         other_host::has_repository(app, self.host_id.as_deref())
     }

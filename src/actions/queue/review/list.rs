@@ -61,7 +61,8 @@ pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Tim
     })
 }
 
-/// The open requests for reviews, except those of closed tasks.
+/// The open requests for reviews of open tasks, split into those that the caller may answer and the others: requests to other
+/// reviewers, and those about work that the caller has claimed at some time.
 pub fn requested(app: &App) -> Result<Requested> {
     app.read(|tx| {
         let role = lookup::implied_scope(tx, &app.actor)?.role;

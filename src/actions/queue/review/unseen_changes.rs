@@ -51,7 +51,7 @@ pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommi
     Ok(view(work, since, why_all.filter(|_| since.is_none()), new, commits))
 }
 
-/// Every path that the work changes on its base.
+/// Every path that the work changes since it forked from its base; for a renamed file both names.
 pub(super) fn paths(git: &Git<'_>, work: Work<'_>) -> Result<Vec<String>, GitError> {
     let files = git.files_between(work.fork, work.commit, &[])?;
     Ok(files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())

@@ -210,7 +210,8 @@ impl<'f> Links<'f> {
         self.incoming.contains_key(id)
     }
 
-    /// Looks up which of the referenced tasks outside of the file exist.
+    /// Looks up which tasks that the file refers to, but does not contain, are missing from the store too, and keeps their
+    /// ids.
     pub(super) fn find_absent(&mut self, tx: &ReadTx<'_>) -> Result<()> {
         let is_known = |id: &TaskId| self.incoming.contains_key(id) || self.existing.contains_key(id);
         let targets = self.incoming.values().flat_map(|one| targets(one)).map(|(id, _)| id);

@@ -122,8 +122,8 @@ fn ready_here<T>(
     }
 }
 
-/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. Returns `None` when at
-/// least one can be claimed.
+/// Returns the refusal that a fresh claim of any ready task would get because too many reviews are open. Returns `None` when
+/// at least one task can be claimed, when no task is ready, and when no limit is configured.
 pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     if !open_reviews::capacity(app).is_limited() {
         return Ok(None);

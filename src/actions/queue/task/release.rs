@@ -203,7 +203,7 @@ impl Released {
         self.notes
     }
 
-    /// The answer of a command. Its text is `none` when no claim was released.
+    /// Makes the answer of a release. When no claim was released, its line is `unchanged:` and the text `none`.
     pub fn answer(self, none: &str) -> Result<Answer> {
         let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
         let answer = Answer::new(&ReleasedView { tasks: self.tasks }, "", line)?;
