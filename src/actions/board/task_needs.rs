@@ -6,7 +6,7 @@ use super::{
 };
 use crate::domain::{handoff::Handoff, need::NeedKind, review::Verdict, session_facts::HeldTask, task::TaskStatus};
 
-/// One item for each submitted task: its first blocker, or a review.
+/// One item for each submitted task, about its first unmet gate, or about the review that it waits for.
 pub(super) fn submitted_tasks(facts: &Facts) -> Vec<Need> {
     let submitted = facts.held.iter().filter(|held| held.status == TaskStatus::Review);
     submitted.map(|held| submitted_need(facts, held)).collect()

@@ -31,7 +31,7 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// Watches for a board that is composed repeatedly; the default ones watch nothing.
+    /// Watches for a board that is composed repeatedly. The default value watches nothing.
     pub(super) fn on() -> Self {
         Self { is_on: true, ..Self::default() }
     }

@@ -14,7 +14,7 @@ use crate::{
 
 use super::{finish::Completed, unit::Unit};
 
-/// The view of a unit before it is tried.
+/// The view of a unit before its landing is tried.
 pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     LandingView {
         id: None,

@@ -25,7 +25,8 @@ pub(super) struct Ordered {
     pub(super) depends_on: Vec<Vec<usize>>,
 }
 
-/// Orders units: work on which others build first, then so that the most units land without rework, then by priority.
+/// Puts units in the order in which they land: first the work that other units build on, then the order in which the most
+/// units land without conflict, then by priority.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
         let depends_on = vec![Vec::new(); units.len()];

@@ -17,7 +17,8 @@ use crate::{
     store::{ReadTx, lanes, tasks},
 };
 
-/// Lets `over` change the fields of a task. Any actor may edit a task, except one that has lost its claim on it.
+/// Lets `over` change the fields of a task. Any actor may edit a task, except a session whose claim on it another claim has
+/// superseded.
 ///
 /// # Errors
 /// `cycle`; for a claimed task also the rules about its lane and its paths.
