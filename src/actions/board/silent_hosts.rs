@@ -49,7 +49,8 @@ pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     Ok(judge(&known, &own, limit, |host| silence(app, host)))
 }
 
-/// How long a host has been silent, by the clock of the store, which also set the time of its last report.
+/// How long a host has been silent, by the clock that also set the time of its last report: the clocks of two hosts may
+/// differ.
 pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     let now = match app.env.clock {
         Clock::Fixed(now) => now,

@@ -57,7 +57,7 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
     }
 }
 
-/// One item for each blocked task, unless the board has an item about its claimant.
+/// One item for each blocked task, unless its claiming session has ended, is stale or lacks its supervisor.
 pub(super) fn blocked_tasks(facts: &Facts) -> Vec<Need> {
     let blocked = facts.held.iter().filter(|held| held.status == TaskStatus::Blocked);
     let item = |held: &HeldTask| {

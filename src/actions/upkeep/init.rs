@@ -223,7 +223,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     Ok(notes.into_iter().fold(Answer::new(&document, root.display(), line)?, Answer::note))
 }
 
-/// The text of the configuration that [`init`] writes where there is none.
+/// The text of the configuration file that [`init`] writes when there is none.
 pub fn new_config(env: &Env, root: &Path) -> Result<String> {
     let trusted = trust::trusted_text(env, root, CONFIG_FILE).context(TRUST_UNREADABLE)?;
     Ok(config_text(trusted.flatten(), root))

@@ -24,8 +24,8 @@ pub(super) struct PathResolver {
 }
 
 impl PathResolver {
-    /// Resolves `path` and says whether it is inside the worktree. `path` is relative to the last of the directories `below`,
-    /// each of which is relative to the one before, and the first to the base.
+    /// Resolves `path` and says whether it is inside the worktree. A relative `path` starts from the base, with the
+    /// directories in `below` entered one after the other.
     pub(super) fn locate(&self, path: &str, below: &[String]) -> PathLocation {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,

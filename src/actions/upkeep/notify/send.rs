@@ -164,7 +164,7 @@ fn count_held(app: &App) -> Result<usize> {
     Ok(all.iter().filter(|receipt| receipt.state == ReceiptState::Held).count())
 }
 
-/// The end of the quiet window; `None` outside of it and without one.
+/// The end of the quiet window; `None` when it is not quiet now, and when no window is set.
 pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Timestamp> {
     let now = app.env.now();
     let window = window.filter(|window| window.contains(now.local_minute()))?;
