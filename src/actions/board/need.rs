@@ -63,7 +63,7 @@ impl Need {
         self
     }
 
-    /// Adds a command like [`Need::command`], from its two parts.
+    /// Like [`Need::command`], for a command that is given as its purpose and its text.
     pub(super) fn then(self, purpose: &str, command: String) -> Self {
         self.command(&NextCommand::new(purpose, command))
     }

@@ -45,7 +45,7 @@ impl Watches {
         self.watched.values().flatten().cloned().collect()
     }
 
-    /// Stops watching the processes whose flag is set, and marks their sessions as due.
+    /// Stops watching the processes whose flag is set, and marks their sessions to be judged again.
     pub(super) fn note(&mut self, ended: &[bool]) {
         let mut places = ended.iter();
         for (session, processes) in &mut self.watched {

@@ -57,7 +57,7 @@ pub fn send_pending(app: &App, output: &OutputStore, job: &Job) -> Result<()> {
     send_for_job(app, output, &job.id, &output.pending_notifications_of(&job.id)?)
 }
 
-/// Sends pending notifications of all jobs, for example after a crash. One call sends a limited number, the oldest first.
+/// Sends pending notifications of all jobs, for example after a crash. One call sends a limited number of them.
 pub fn send_all_pending(app: &App) -> Result<()> {
     // Opening for writing would create the file, so it is checked first.
     let path = app.project.output_file();

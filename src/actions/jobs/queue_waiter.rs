@@ -30,8 +30,8 @@ pub fn ensure_running(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// Wakes or starts the queue waiter if a job of this host has lost its supervisor: recovery may take seconds, and the caller
-/// must not wait for it.
+/// Wakes or starts the queue waiter if a job of this host has lost its supervisor. The queue waiter then recovers the job,
+/// which may take seconds, so that the caller does not have to wait.
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;

@@ -45,8 +45,8 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     Ok(dirs.pop())
 }
 
-/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean. Fails with
-/// `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
+/// The base, if it may move: it is not behind its upstream, it is not part of an unfinished rebase or bisect, and its checkout
+/// is clean. Fails with `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     if let Some(behind) = behind(app, name)? {
         return Err(behind.refusal(app, name)?.into());

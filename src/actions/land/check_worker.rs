@@ -47,7 +47,7 @@ pub(super) enum Report {
     Failed(String),
 }
 
-/// Runs the checks of the [`CheckJob`] that comes as JSON on `input`, and reports on `output`. Does nothing when the process
+/// Runs the checks that come on `input` as the JSON of a `CheckJob`, and reports on `output`. Does nothing when the process
 /// that started this one has ended already.
 ///
 /// # Errors

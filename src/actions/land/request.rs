@@ -31,7 +31,7 @@ pub struct LandRequest {
     pub upstream: UpstreamUse,
 }
 
-/// The units that the request names. Fails with `no_commit`.
+/// The units that the request names, or all that could land. Fails with `no_commit`.
 pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     if request.all || request.queue {
         return unit::all(app);

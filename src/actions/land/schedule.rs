@@ -25,8 +25,9 @@ pub(super) struct Ordered {
     pub(super) depends_on: Vec<Vec<usize>>,
 }
 
-/// Puts units in the order in which they land: first the work that other units build on, then the order in which the most
-/// units land without conflict, then by priority.
+/// Puts units in the order in which they land. Work that other units build on comes first. By default the order then lets the
+/// most units land without conflict, and the priority decides between the rest; with `land.order = "priority"` the priority
+/// decides first.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
         let depends_on = vec![Vec::new(); units.len()];

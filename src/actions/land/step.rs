@@ -363,7 +363,8 @@ impl LockedLand<'_> {
         error.downcast::<Refusal>()
     }
 
-    /// Removes the lane's worktree and branch after its work has landed. A failure becomes a note.
+    /// Removes the lane's worktree and branch after its work has landed. A failure does not fail the landing: it becomes a
+    /// note.
     pub(super) fn clean_up(&self, unit: &Unit, view: &mut LandingView) {
         let Some(lane) = unit.lane_name() else { return };
         match remove_landed(self.app, lane, &unit.commit) {

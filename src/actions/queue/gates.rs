@@ -172,7 +172,7 @@ fn is_on_one_line(git: &Git<'_>, recorded: &str, commit: &str) -> bool {
     }
 }
 
-/// Whether one of the gates asks git about this task.
+/// Whether one of the gates cannot be evaluated for this task without asking git.
 pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate]) -> Result<bool> {
     for gate in gates {
         let asks_git = match gate {
@@ -275,7 +275,7 @@ fn open_question(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<OpenQ
     Ok(open_question::find(newest.as_ref(), claimant.as_ref(), app.actor.session.as_ref()))
 }
 
-/// The claimants of a task since it was last reopened.
+/// The actors that have claimed a task since it was last reopened.
 pub(crate) fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     let reopened = events::newest_of(tx, id, |kind| kind == EventKind::TaskReopened)?;
     let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
@@ -322,10 +322,11 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
     Ok(events::newest_matching(tx, &review.task, is_request, of_review)?.is_some())
 }
 
-/// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.
+/// Returns the blockers that keep a task from being merged into `base`, which is by default the base of its lane, else that of
+/// the project.
 ///
 /// # Errors
-/// `not_found`, `lane_elsewhere`; store errors.
+/// `not_found`, `lane_elsewhere`.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
     let gates = app.settings.merge_gates();
     let git_facts = collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;

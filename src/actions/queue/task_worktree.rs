@@ -121,8 +121,9 @@ pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<Stri
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// Like [`resolve_commit`], in the task's worktree. `words` is the command without the task, for a refusal. Fails with
-/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an abbreviated hash.
+/// Like [`resolve_commit`], in the task's worktree. `words` are the arguments of the command without the task, for the hint of
+/// a refusal. Fails with `lane_elsewhere` and `session_mismatch` when the worktree is on another host, and the commit is an
+/// abbreviated hash that this host's repository does not know.
 pub(crate) fn resolve_commit_for(
     app: &App,
     id: &TaskId,

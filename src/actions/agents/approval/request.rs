@@ -106,7 +106,7 @@ pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()>
     Ok(())
 }
 
-/// The pending approvals, or all of them, oldest first.
+/// The pending approvals, with `all` every approval, oldest first.
 pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
     app.read(|tx| Ok(approvals::all(tx, !all)?.iter().map(ApprovalView::from).collect()))
 }

@@ -199,7 +199,7 @@ fn is_own(root: &Path) -> bool {
     fs::metadata(root.join(CONFIG_FILE)).is_ok_and(|found| found.uid() == user::uid() || found.uid() == 0)
 }
 
-/// The newest decisions, oldest first.
+/// The newest `limit` decisions, oldest first, with `denied` only denials.
 pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<LoggedDecisionView>> {
     let mut found =
         app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;

@@ -54,7 +54,7 @@ impl Drop for AtWork {
     }
 }
 
-/// Decides on a call; records nothing.
+/// Decides on a tool call by the guard rules of the project, like `authorize`, but records nothing.
 #[must_use]
 pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     decide_with_rules(&LoadedRules::load(app), app, session, call)

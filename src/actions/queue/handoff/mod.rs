@@ -157,7 +157,7 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
     })
 }
 
-/// Declines an open handoff; the actor must have its role or be in its lane.
+/// Declines an open handoff; the actor must have the role, or be in the lane, that the handoff is for.
 ///
 /// # Errors
 /// `already_answered`, `role_mismatch`, `lane_mismatch`.

@@ -40,7 +40,8 @@ pub(super) struct HandedWork {
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Fails with `lane_damaged`.
+/// Finds the work of a task, before its claim moves to another actor; `None` when no worktree of it is on this host. Fails
+/// with `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -132,8 +133,9 @@ pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> 
     names.into_iter().map(|name| worktree::lock(app, name)).collect()
 }
 
-/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it. Fails with `unsaved_work`,
-/// `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing or on another host.
+/// Works out how the commits of the work come into the lane `own`; `None` when the work is in that lane already, or there is
+/// none. Fails with `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is
+/// damaged, missing or on another host.
 pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
     let id = handoff.id.to_string();
     let words = ["handoff", "accept", &id, "--move"];

@@ -47,7 +47,7 @@ pub fn refuse_damaged(app: &App, lane: &Lane) -> Result<(), Refusal> {
     }
 }
 
-/// The directory of a lane's worktree. `words` is the command that needs it, for a refusal.
+/// The directory of a lane's worktree. `words` are the arguments of the command that needs it, for the hint of a refusal.
 ///
 /// # Errors
 /// `no_worktree`; `not_found` when it is gone; `lane_damaged`; `lane_elsewhere`.
@@ -86,7 +86,8 @@ pub fn temp_dir(app: &App) -> PathBuf {
     app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
 }
 
-/// The state of a lane's worktree; `None` without one. Values that git cannot determine are null, and `problem` says why.
+/// The state of a lane's worktree; `None` for a lane without one. Values that git cannot determine are `None`, and `problem`
+/// says why.
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
     let problem = match presence(app, lane) {

@@ -18,7 +18,7 @@ use crate::{
     wire::LaneView,
 };
 
-/// Changes fields of a lane. A branch or worktree that the caller names belongs to the user: `lane rm` leaves it.
+/// Changes fields of a lane. A branch or worktree that is set here belongs to the user, so `lane rm` will leave it.
 pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| {

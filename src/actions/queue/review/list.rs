@@ -26,7 +26,7 @@ pub struct Requested {
     pub others: Vec<ReviewView>,
 }
 
-/// Whether to advise a limit of open reviews: more than one session is live, and no limit is set.
+/// Whether to advise the person to limit the number of open reviews: more than one session is live, and no limit is set.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
     let review = &app.settings.review;
     let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);

@@ -24,8 +24,8 @@ pub(super) struct Work<'a> {
     pub fork: &'a str,
 }
 
-/// The part of some work that a reviewer has not seen. The work is compared with the seen commit that leaves the least to read;
-/// when it can be compared with none, everything is shown.
+/// The part of some work that a reviewer has not seen. Of the commits that the reviewer has seen, the work is compared with
+/// the one that leaves the least to read; when it can be compared with none, everything is shown.
 pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommit]) -> Result<ReviewChangesView> {
     let merges = MergeRepository::open(git, &app.project.state.join(DIR));
     let mut why_all = None;
