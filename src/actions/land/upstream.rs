@@ -179,8 +179,8 @@ impl Upstreams<'_> {
     }
 }
 
-/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it. Fails with `push_unknown`
-/// when it does not answer.
+/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch already shows that it has. Fails
+/// with `push_unknown` when the remote does not answer.
 pub(super) fn has_taken(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
     let Some(upstream) = git.upstream(base)? else { return Ok(false) };
     if has(git, &upstream, commit) {

@@ -192,8 +192,8 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
     Ok(false)
 }
 
-/// Evaluates the gates in this transaction. Facts from git about another directory or commit than the task's count as
-/// unknown.
+/// Evaluates the gates with the facts that [`collect_facts`] has found before this transaction. When the task has another
+/// directory or commit by now, the facts about these count as unknown.
 pub(crate) fn evaluate(
     app: &App,
     tx: &ReadTx<'_>,
@@ -333,8 +333,8 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
     app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))
 }
 
-/// The blockers of `done` and of a merge that the store alone shows. Gates that need git are left out, and so are those that
-/// depend on a commit which is not recorded with the task.
+/// The blockers of `done` and of a merge that can be found in the store without git. Those that depend on a commit are left
+/// out while the task has no recorded commit.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
     let asks_git =

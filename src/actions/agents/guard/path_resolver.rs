@@ -72,8 +72,8 @@ impl PathResolver {
     }
 }
 
-/// The directories below the worktree that do not belong to it: those of `directories`, and `.git`. A directory that contains the
-/// worktree itself is not among them.
+/// The directories below the worktree that agents must not treat as a part of it: those of `directories` that are below it,
+/// and `.git`.
 pub(super) fn protected_directories(worktree: &Path, directories: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let git = worktree.join(".git");
     let directories = directories.filter_map(|directory| directory.canonicalize().ok());

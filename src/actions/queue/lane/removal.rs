@@ -89,7 +89,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
     }))
 }
 
-/// The reason for which git would not remove the worktree: a lock or submodules. Returns `None` when it would.
+/// Returns the reason why git would not remove the worktree, a lock or submodules; `None` when git would remove it.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));

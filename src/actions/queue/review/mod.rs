@@ -67,8 +67,8 @@ fn default_domain(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -
     }
 }
 
-/// Requests a review in a domain, by default as [`default_domain`] chooses. An open request of the domain stays, and
-/// gets the new reviewer.
+/// Requests a review in `domain`, by default in the one that [`default_domain`] chooses. An open request of the domain gets
+/// the new reviewer; no second one is made.
 ///
 /// # Errors
 /// `usage` if the domain is ambiguous.

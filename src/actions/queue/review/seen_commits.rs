@@ -97,7 +97,8 @@ fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Cleans up like [`sweep`], after a task was closed. A failure is ignored: the next review command tries again.
+/// Deletes the records about seen commits of closed tasks, and the refs of these commits, after a task was closed. A failure
+/// is ignored: the next review command tries again.
 pub(in crate::actions) fn forget_closed(app: &App) {
     let has_closed = app.read(|tx| Ok(!seen_work::of_closed_tasks(tx)?.is_empty()));
     if matches!(has_closed, Ok(true)) {

@@ -146,7 +146,8 @@ pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     })
 }
 
-/// Every open task that cannot be claimed, with the reason: open dependencies, its claim, or the limit of open reviews.
+/// Every open task that cannot be claimed, with the reasons: open dependencies, work of another host that is missing here, its
+/// claim, or the limit of open reviews.
 pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;

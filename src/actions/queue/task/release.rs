@@ -60,8 +60,8 @@ pub fn release_held(
     })
 }
 
-/// Releases the claims of dead sessions, in one lane or in all, and ends these sessions. `tasks`, when not empty, limits this
-/// to the claims on these tasks. Work in review stays for its reviewer.
+/// Releases the claims of dead sessions, in one lane or in all, and ends the sessions whose claims it released. `tasks`, when
+/// not empty, limits this to the claims on these tasks. Work in review stays for its reviewer.
 pub fn release_dead(
     app: &App,
     dead: &[DeadSession],
