@@ -67,7 +67,7 @@ pub struct AgentContext {
 }
 
 impl Subject {
-    /// The subject of a session; without one, of the acting user.
+    /// Makes the subject of a context from a session, or, without one, from the acting user.
     pub fn for_session(app: &App, session: Option<&Session>) -> Self {
         match session {
             Some(session) => Self {

@@ -56,7 +56,8 @@ pub fn candidates(env: &Env, settings: &Settings, names: &[String]) -> Result<Ve
     Ok(found)
 }
 
-/// The result of the newest canary of a provider's agent in its installed version; `None` when there is none or no such agent.
+/// The result of the newest test turn of a provider's agent in its installed version; `None` when there is none or no such
+/// agent.
 pub fn proof(env: &Env, settings: &Settings, name: &str) -> Option<AgentProof> {
     candidate(env, settings, name, false).ok()?.proof
 }

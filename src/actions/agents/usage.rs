@@ -19,7 +19,8 @@ use crate::{
 /// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Sums the usage of the turns since `since`, of `sessions` or, when that is empty, of all sessions.
+/// Sums the token usage and the cost of the turns since `since`, grouped by `by`. `sessions`, when not empty, limits this to
+/// the turns of these sessions.
 ///
 /// # Errors
 /// `not_found` for an unknown session; store errors.

@@ -38,8 +38,8 @@ impl BoardCache {
         Self { watches: Watches::on(), ..Self::default() }
     }
 
-    /// The board as it is now. `hook_providers` has the labels of the providers whose agents call hooks. After an error the next
-    /// board is composed from scratch.
+    /// Composes the board as it is now. `hook_providers` are the labels of the providers whose agents call hooks. After an
+    /// error the next board is composed from scratch.
     pub fn compose(&mut self, app: &App, hook_providers: &[&str]) -> Result<BoardView> {
         // A changed setting may change any item.
         let kept = self.kept.take().filter(|kept| Rc::ptr_eq(&kept.settings, &app.settings));
@@ -75,7 +75,7 @@ impl BoardCache {
         Ok(board)
     }
 
-    /// When the board changes next even without an event; `None` when time alone changes nothing.
+    /// When the board changes next without an event; `None` when the passing of time changes nothing.
     pub fn next_change(&self) -> Option<Timestamp> {
         self.next_change
     }

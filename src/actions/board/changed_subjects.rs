@@ -25,7 +25,8 @@ pub(super) struct News {
 }
 
 impl News {
-    /// The subjects of the events after `seq`. Without `seq`, and after too many events, everything counts as changed.
+    /// Reads which tasks, sessions and lanes the events after `seq` are about. Without `seq`, or after too many events,
+    /// everything counts as changed.
     pub(super) fn since(tx: &ReadTx<'_>, seq: Option<i64>) -> Result<Self> {
         let newest = events::last_seq(tx)?;
         let everything = || Self { seq: newest, everything: true, ..Self::default() };

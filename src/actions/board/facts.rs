@@ -137,7 +137,7 @@ pub(super) struct ShownFailure {
 }
 
 impl Facts {
-    /// Reads the facts that `news` says have changed, and those that are cheap to read.
+    /// Reads again the facts that have changed according to `news`, and those that are cheap to read.
     pub(super) fn advance(
         &mut self,
         app: &App,
@@ -341,7 +341,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Whether the board has an item about the claimant's session itself, so that the task needs none.
+    /// Whether the claiming session has ended, is stale or lacks its supervisor. The board then has no other item about the
+    /// task.
     pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
         held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
     }

@@ -39,7 +39,7 @@ fn active_view(app: &App, reader: &mut JobReader, job: &Job) -> BoardJobView {
     }
 }
 
-/// Items for jobs that failed lately, until they are removed or their command has succeeded.
+/// One item for each job that failed lately, until the job is removed or a later job with its command succeeds.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     facts.failed_jobs.iter().filter(|failure| !failure.is_mended).map(|failure| item(facts, failure)).collect()
 }

@@ -45,8 +45,8 @@ fn conflict_need(one: &LaneOverlap) -> Need {
     commands.into_iter().map(next).fold(need.command(&show), |need, command| need.command(&command))
 }
 
-/// One item for each lane that has changed files which a person's programs run later, until the change is approved or
-/// landed.
+/// One item for each lane that has changed files which programs of a person run or read later, such as hooks and settings of
+/// an editor. The item stays until the change is approved or landed.
 pub(super) fn lanes_with_later_files(facts: &Facts) -> Vec<Need> {
     let is_open = |one: &&LaneDiffstat| !one.runs_later.is_empty() && !facts.approved_later.contains(&one.lane);
     facts.diffstats.iter().filter(is_open).map(|one| later_files_need(facts, one)).collect()
@@ -74,14 +74,14 @@ fn later_files_need(facts: &Facts, one: &LaneDiffstat) -> Need {
     }
 }
 
-/// One item for each base that has diverged from its upstream, and for each missing landing of another host for which
-/// tasks wait.
+/// One item for each base that has diverged from its upstream, and one for each landing of another host that is missing here
+/// and that tasks wait for.
 pub(super) fn unshared_bases(facts: &Facts) -> Vec<Need> {
     let waited_for = facts.shared_base.missing.iter().filter(|one| !one.waiting.is_empty());
     facts.shared_base.diverged.iter().map(of_diverged).chain(waited_for.filter_map(of_missing)).collect()
 }
 
-/// How many tasks would be ready if the landings of other hosts were here.
+/// How many tasks wait for landings of other hosts that this host's repository lacks.
 pub(super) fn waiting_tasks(facts: &Facts) -> usize {
     facts.shared_base.missing.iter().flat_map(|one| &one.waiting).collect::<BTreeSet<_>>().len()
 }

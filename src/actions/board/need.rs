@@ -20,7 +20,7 @@ pub(super) struct Need {
 }
 
 impl Need {
-    /// `key` names the object of the item, whose id is `kind:key`.
+    /// `key` names the object that the item is about; the item's id is `kind:key`.
     pub(super) fn new(kind: NeedKind, key: &str, since: Option<Timestamp>, line: String, evidence: String) -> Self {
         let view = NeedView {
             id: format!("{kind}:{key}"),
@@ -63,13 +63,13 @@ impl Need {
         self
     }
 
-    /// Adds a command like [`Need::command`], from its two parts.
+    /// Like [`Need::command`], for a command that is given as its purpose and its text.
     pub(super) fn then(self, purpose: &str, command: String) -> Self {
         self.command(&NextCommand::new(purpose, command))
     }
 
     /// Rewrites the commands for a session of another host so that they can be typed here. `host_of` returns the host of a
-    /// session when it is another one.
+    /// session, and `None` when that is this host.
     pub(super) fn typed_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {
         if let Some(host) = self.view.session_id.as_deref().and_then(host_of) {
             for next in &mut self.view.commands {

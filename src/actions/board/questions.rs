@@ -59,8 +59,8 @@ fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> 
     })
 }
 
-/// One item for each session that requires action, unless an approval is the reason, and for each other task whose newest
-/// written checkpoint awaits input.
+/// One item for each session that requires action, unless an approval is the reason, and for each task whose newest written
+/// checkpoint awaits input while its session does not report that it waits.
 pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
     let asks_approval = |id: &SessionId| facts.approvals.iter().any(|approval| approval.session == *id);
     let mut items: Vec<Need> = facts

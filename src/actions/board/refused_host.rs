@@ -20,7 +20,8 @@ const MAX_LINE_HOSTS: usize = 8;
 /// The maximum number of items, because a program may ask for any number of hosts.
 const MAX_ITEMS: usize = 10;
 
-/// One item for each refused host, until the configuration opens it or no session that asked for it is alive.
+/// One item for each network host that the sandbox has refused to a program of a live session, until the configuration allows
+/// the host.
 pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
     let hosts = &app.settings.sandbox.hosts;
     let open: Vec<String> = hosts.iter().map(ToString::to_string).collect();

@@ -13,8 +13,8 @@ use crate::{
     store::{ReadTx, overlaps::LaneDiffstat, reviews},
 };
 
-/// Lanes that changed files which a person's programs run later, and whose newest commit was approved by a reviewer who never
-/// claimed the work.
+/// Lanes that changed files which programs of a person run or read later, and whose newest commit was approved by a reviewer
+/// who never claimed the work.
 pub(super) fn find(tx: &ReadTx<'_>, diffstats: &[LaneDiffstat], held: &[HeldTask]) -> Result<Vec<LaneName>> {
     let mut found = Vec::new();
     for one in diffstats.iter().filter(|one| !one.runs_later.is_empty()) {

@@ -24,7 +24,8 @@ pub(super) struct SentBack {
     pub released: Option<TaskId>,
 }
 
-/// The newest landing of each task that sent work back, unless the work was submitted or landed again, or given up.
+/// For each task its newest landing, when that has sent the work back. Left out are tasks that were submitted or landed again
+/// or given up, and closed lanes.
 pub(super) fn find(tx: &ReadTx<'_>, held: &[HeldTask], lanes: &[Lane]) -> Result<Vec<SentBack>> {
     let mut seen: BTreeSet<TaskId> = BTreeSet::new();
     let mut found = Vec::new();

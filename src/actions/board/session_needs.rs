@@ -123,8 +123,8 @@ pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// An item while the guard rules are not trusted, which denies every tool call, and one for each agent under guard rules
-/// that has not called a hook.
+/// One item while the guard rules are not trusted, because every tool call is then denied, and one for each agent under guard
+/// rules that has not called a hook.
 pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -> Vec<Need> {
     let mut items = Vec::new();
     if let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings) {
@@ -158,7 +158,7 @@ pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -
     items
 }
 
-/// Items for messages of people to dead sessions, and for those that expired unread.
+/// Items for the messages of people that dead sessions did not get, and for those that expired before a session read them.
 pub(super) fn undelivered_messages(facts: &Facts) -> Vec<Need> {
     let open = facts.undelivered.iter().filter_map(|message| undelivered(facts, message));
     let expired = facts.expired.iter().map(|message| {

@@ -27,7 +27,7 @@ pub(in crate::actions) struct SilentHosts {
 }
 
 impl SilentHosts {
-    /// Why the hosts in `undecided` are not judged, as the end of a sentence; `None` when there are none.
+    /// Explains, as the end of a sentence, why the hosts in `undecided` are not judged; `None` when there are none.
     pub fn why(&self) -> Option<String> {
         let silence = self.own_silence.filter(|_| !self.undecided.is_empty())?;
         Some(format!(
@@ -49,7 +49,8 @@ pub(in crate::actions) fn find(app: &App) -> Result<SilentHosts> {
     Ok(judge(&known, &own, limit, |host| silence(app, host)))
 }
 
-/// How long a host has been silent, by the clock that wrote its row.
+/// How long a host has been silent, by the clock that also set the time of its last report: the clocks of two hosts may
+/// differ.
 pub(in crate::actions) fn silence(app: &App, host: &Host) -> Duration {
     let now = match app.env.clock {
         Clock::Fixed(now) => now,
@@ -79,7 +80,7 @@ pub(super) fn silent_host_needs(app: &App, facts: &Facts) -> Vec<Need> {
     silent.filter_map(|host| silent_host_need(facts, host, limit)).collect()
 }
 
-/// The host of a session; `None` when it is this one.
+/// The host of a session; `None` when that is this host, and when the board has no such session.
 pub(super) fn host_of_session(facts: &Facts, id: &str) -> Option<OtherHost> {
     let session = &facts.sessions.iter().find(|one| one.session.id.as_str() == id)?.session;
     if host::identity().owns(&session.host, session.host_id.as_deref()) {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::domain::{handoff::Handoff, need::NeedKind, review::Verdict, session_facts::HeldTask, task::TaskStatus};
 
-/// One item for each submitted task: its first blocker, or a review.
+/// One item for each submitted task, about its first unmet gate, or about the review that it waits for.
 pub(super) fn submitted_tasks(facts: &Facts) -> Vec<Need> {
     let submitted = facts.held.iter().filter(|held| held.status == TaskStatus::Review);
     submitted.map(|held| submitted_need(facts, held)).collect()
@@ -57,7 +57,7 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
     }
 }
 
-/// One item for each blocked task, unless the board has an item about its claimant.
+/// One item for each blocked task, unless its claiming session has ended, is stale or lacks its supervisor.
 pub(super) fn blocked_tasks(facts: &Facts) -> Vec<Need> {
     let blocked = facts.held.iter().filter(|held| held.status == TaskStatus::Blocked);
     let item = |held: &HeldTask| {

@@ -87,7 +87,7 @@ fn counts(facts: &Facts) -> BoardCountsView {
     }
 }
 
-/// Every lane, by name. A closed one only while it has a session or a claimed task.
+/// Every lane, by name. A closed lane is shown only while it has a session or a claimed task.
 pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
     let view = |lane: &Lane| {
         let is_here = |one: &&SessionOverview| one.session.lane.as_ref() == Some(&lane.name);

@@ -31,7 +31,7 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// Watches for a board that is composed repeatedly; the default ones watch nothing.
+    /// Watches for a board that is composed repeatedly. The default value watches nothing.
     pub(super) fn on() -> Self {
         Self { is_on: true, ..Self::default() }
     }
@@ -45,7 +45,7 @@ impl Watches {
         self.watched.values().flatten().cloned().collect()
     }
 
-    /// Stops watching the processes whose flag is set, and marks their sessions as due.
+    /// Stops watching the processes whose flag is set, and marks their sessions to be judged again.
     pub(super) fn note(&mut self, ended: &[bool]) {
         let mut places = ended.iter();
         for (session, processes) in &mut self.watched {

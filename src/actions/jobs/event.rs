@@ -7,8 +7,8 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// An event about a job, for the session that its notifications go to. It names the job and its attempt, and holds none of
-/// its output. The store adds the session's run.
+/// An event about a job, for the session that its notifications go to. It names the job and its attempt, and holds none of its
+/// output. The store adds the session run.
 pub fn for_job(kind: EventKind, job: &Job) -> Event {
     let session = job.session.as_ref().and_then(RoutingKey::session_id);
     let key = job.session.as_ref().filter(|_| session.is_none());
@@ -21,7 +21,7 @@ pub fn for_job(kind: EventKind, job: &Job) -> Event {
     }
 }
 
-/// The session that gets a job's notifications; `None` when the job has none or it is not registered.
+/// The session that gets a job's notifications; `None` when no session gets them, and when the session is not registered.
 pub fn session_of(tx: &ReadTx<'_>, job: &Job) -> Result<Option<Session>> {
     let id = job.session.as_ref().and_then(RoutingKey::session_id);
     Ok(id.map(|id| sessions::find(tx, &id)).transpose()?.flatten())

@@ -39,8 +39,8 @@ fn unknown(text: &str) -> Refusal {
     Refusal::NotFound { noun: "run", id: shown, near: Vec::new() }
 }
 
-/// The job with this id, or the only one whose id ends with `text` or whose short id begins with it, else the only one whose
-/// id begins with it.
+/// The job with this id. `text` may also be a part that fits only one job: the end of its id, the beginning of its short id,
+/// or, when no job has these, the beginning of its id.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.

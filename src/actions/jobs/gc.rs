@@ -102,8 +102,8 @@ fn plan(app: &App) -> Result<GcReport> {
 /// The minimum age of an orphaned directory: a younger one may belong to a job that is being spawned.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// Removes the start files of final jobs and the directories that belong to no job. A directory that cannot be removed does
-/// not stop the others.
+/// Removes the start files of final jobs and the directories that belong to no job. When one directory cannot be removed, the
+/// others are removed nevertheless.
 pub(super) fn remove_stale(app: &App) -> Result<()> {
     let known: BTreeMap<JobId, JobStatus> = app.read(|tx| Ok(jobs::all(tx)?))?.into_iter().collect();
     let mut done = Ok(());
@@ -132,7 +132,7 @@ fn clean_dir(app: &App, dir: &JobDir, id: &JobId) -> Result<()> {
     }
 }
 
-/// Job directories without a row that are not locked and not in creation.
+/// Job directories without a row in the store, except those that a process has locked or may be creating now.
 pub(in crate::actions) fn orphan_dirs(app: &App, known: &BTreeMap<JobId, JobStatus>) -> Vec<(JobId, PathBuf)> {
     let is_left = |(id, _, is_fresh): &(JobId, PathBuf, bool)| {
         let dir = JobDir::of(&app.project.jobs_dir(), id);

@@ -36,7 +36,7 @@ pub struct LogRequest {
     pub stream: Option<ItemType>,
 }
 
-/// The items after `since_seq`, of one type if given.
+/// Returns a page of the items of a job's output after `since_seq`, of one type if the request names one.
 ///
 /// # Errors
 /// `invalid_value` for a limit out of range, `not_found`, `ambiguous`; `run_unsupervised` for a job of another host; errors of

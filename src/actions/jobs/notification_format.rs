@@ -47,8 +47,8 @@ pub(super) struct Notifications {
     pub acknowledged: Vec<i64>,
 }
 
-/// Formats the pending notifications of a job, in order. `is_sent` says whether the store has a message with a key;
-/// `is_supervised` that a supervisor will still write the `more-…` event; `tail` is the end of the output.
+/// Formats the pending notifications of a job, in order. `is_sent` returns whether the store has a message with a key.
+/// `is_supervised` means that a supervisor will still write the `more-…` event. `tail` is the end of the job's output.
 pub(super) fn format_pending<E>(
     job: &Job,
     pending: &[PendingNotification],
@@ -139,7 +139,7 @@ fn format_one(job: &Job, group: &[&PendingNotification], tail: &str) -> Option<N
     Some(Notification { key: dedup_key(&job.id, &last.key), content, metadata })
 }
 
-/// The deduplication key of a notification. A complete key is unchanged.
+/// The deduplication key of a notification of a job. Returns `suffix` unchanged when it is a complete key already.
 pub fn dedup_key(job: &JobId, suffix: &str) -> String {
     let start = format!("{SOURCE}:{job}:");
     if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }

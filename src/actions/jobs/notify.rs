@@ -31,8 +31,8 @@ use crate::{
 /// Maximum events per call of [`send_all_pending`]; the next call sends the rest.
 const BATCH_SIZE: i64 = 10_000;
 
-/// The reader of a job's notifications: its session, else the person who started it in the background. Returns `None` for a job
-/// without either.
+/// The recipient of a job's notifications: its session, else the person who started it in the background. Returns `None` for a
+/// job without either.
 pub fn reader(job: &Job) -> Option<Recipient> {
     match &job.session {
         Some(session) => Some(Recipient::from(session)),
@@ -41,7 +41,8 @@ pub fn reader(job: &Job) -> Option<Recipient> {
     }
 }
 
-/// Whether the end of a job is notified: to its session, or to a person whose job has watchers.
+/// Whether a notification reports the end of a job: to its session, or to a person whose job has watchers. Never for a
+/// foreground job.
 pub fn notifies_end(job: &Job, output: &OutputStore) -> bool {
     let has_watchers = || output.watchers(&job.id).is_ok_and(|watchers| !watchers.is_empty());
     job.background && (job.session.is_some() || (reader(job).is_some() && has_watchers()))
@@ -56,7 +57,7 @@ pub fn send_pending(app: &App, output: &OutputStore, job: &Job) -> Result<()> {
     send_for_job(app, output, &job.id, &output.pending_notifications_of(&job.id)?)
 }
 
-/// Sends the notifications of all jobs that are still pending, for example after a crash.
+/// Sends pending notifications of all jobs, for example after a crash. One call sends a limited number of them.
 pub fn send_all_pending(app: &App) -> Result<()> {
     // Opening for writing would create the file, so it is checked first.
     let path = app.project.output_file();

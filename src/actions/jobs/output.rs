@@ -33,7 +33,7 @@ pub(super) struct Page {
     pub has_more: bool,
 }
 
-/// At most `limit` items after `since_seq`; none is added after `text_limit` bytes of text.
+/// At most `limit` items after `since_seq`. The page ends early with the item that brings its text to `text_limit` bytes.
 pub(super) fn page(
     output: &OutputStore,
     decoder: &Decoder<'_>,
@@ -101,7 +101,7 @@ impl JobReader {
         Self { output: None }
     }
 
-    /// The output store; `None` while it does not exist. A later call tries again.
+    /// Returns the output store, and `None` while the project has none. A later call looks again.
     pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
         if self.output.is_none() {
             self.output = OutputStore::open_for_reading(&app.project.output_file())?;

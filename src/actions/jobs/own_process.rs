@@ -32,8 +32,8 @@ pub(super) fn own_process() -> io::Result<PidAndStart> {
     Ok((i64::from(own.pid), i64::try_from(own.started).map_err(io::Error::other)?))
 }
 
-/// Starts this program detached, in the same project. `tag` gives the values of the environment tags; `stdin` is passed as
-/// standard input.
+/// Starts this program detached from the caller, in the same project. `tag` returns the value of each environment tag by which
+/// the processes of a session or job are found; `stdin` is passed as standard input.
 pub(super) fn launch_detached(
     app: &App,
     args: &[OsString],

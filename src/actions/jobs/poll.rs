@@ -32,8 +32,8 @@ pub struct PollRequest {
     pub until: Option<Until>,
 }
 
-/// The state of a job with its items after `since_seq`. With `wait` it returns when the awaited item is there, the job has
-/// ended or has no supervisor, or the time is over.
+/// The state of a job with its items after `since_seq`. With `wait` it returns when there is an item of the kind that the
+/// request waits for, when the job has ended or has no supervisor, or when the time is over.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; errors of the stores or the job's directory.

@@ -18,7 +18,7 @@ use crate::{
 /// The environment tag of the queue waiter: it is not part of a job.
 const ENV_TAG: &str = "standby";
 
-/// Wakes or starts the queue waiter if a job of this host is queued.
+/// Wakes or starts the queue waiter if a job of this host is queued. Otherwise wakes a running one, which may then exit.
 pub fn ensure_running(app: &App) -> Result<()> {
     let host = host::identity();
     let has_queued = app.read(|tx| Ok(jobs::first_queued(tx, &host)?.is_some()))?;
@@ -30,8 +30,8 @@ pub fn ensure_running(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// Wakes or starts the queue waiter if a job of this host has lost its supervisor: recovery may take seconds, and the caller
-/// must not wait for it.
+/// Wakes or starts the queue waiter if a job of this host has lost its supervisor. The queue waiter then recovers the job,
+/// which may take seconds, so that the caller does not have to wait.
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;

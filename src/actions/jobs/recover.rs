@@ -39,7 +39,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Whether the job was requeued because it never started.
+    /// Whether the job was put back into its queue because it never started.
     pub fn is_unstarted(&self) -> bool {
         self.status == JobStatus::Queued && self.reason == NEVER_STARTED
     }
@@ -75,7 +75,8 @@ pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     Ok(all)
 }
 
-/// Recovers a job if it has no supervisor, then starts the jobs that may start.
+/// Recovers a job if it has no supervisor, then starts the jobs that may start. Returns `None`, without a change, when the job
+/// has a supervisor, is final or belongs to another host.
 pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
     let recovered =
         if host::identity().owns(&job.host, job.host_id.as_deref()) { recover_job(app, job, None)? } else { None };
@@ -97,8 +98,8 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     Ok(lost)
 }
 
-/// Kills the processes of a job without a supervisor and records it as canceled. Returns `false` if it has a supervisor or is
-/// final.
+/// Kills the processes of a job without a supervisor and records it as canceled. Returns `false` when the job has a
+/// supervisor, is final or does not exist.
 pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     let Some(lock) = try_lock(&dir)? else { return Ok(false) };
@@ -112,7 +113,8 @@ pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Resul
 }
 
 /// Records a job of another host or container as lost, if no process has its lock. Its processes cannot be checked from here:
-/// the caller states that they are gone, and must give a reason while the host still writes to the store.
+/// the caller states that they are gone, and must give a reason while the host still writes to the store. Does nothing for a
+/// job of this host, and for one that is not active.
 ///
 /// # Errors
 /// `host_alive` without a reason; `in_use` while a process has the lock; store errors.

@@ -60,7 +60,7 @@ pub fn rm(app: &App, targets: &[String], force: bool, why: Option<&str>) -> Resu
     Ok(answer)
 }
 
-/// Deletes the row of a final job. Returns `false` when there was none any more.
+/// Deletes the row of a job that is final. Returns `false`, without a change, when the row is gone or the job is not final.
 pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
     if !jobs::remove(tx, &job.id)? {
         return Ok(false);
@@ -69,8 +69,8 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
     Ok(true)
 }
 
-/// Deletes the output and directories of jobs and returns the freed bytes. A directory that cannot be removed does not stop
-/// the others.
+/// Deletes the output and directories of jobs and returns the freed bytes. When one directory cannot be removed, the others
+/// are removed nevertheless.
 pub(in crate::actions) fn delete_files(app: &App, ids: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));

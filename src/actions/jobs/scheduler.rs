@@ -71,7 +71,7 @@ pub(super) fn start_eligible(app: &App) -> Result<Started> {
     Ok(started)
 }
 
-/// The next queued job of this host that may start now; `None` when there is none.
+/// The next queued job of this host that may start now; `None` when there is none, or when `exec.parallel` jobs are active.
 pub(super) fn next_eligible(app: &App, tx: &ReadTx<'_>) -> Result<Option<Job>> {
     let host = host::identity();
     if jobs::count_active(tx, &host)? >= i64::try_from(app.settings.jobs.parallel).unwrap_or(i64::MAX) {
@@ -94,8 +94,8 @@ fn mark_lost(app: &App, job: &Job, why: &str) -> Result<bool> {
     finish::finish_without_exit(app, job, JobStatus::Lost, why)
 }
 
-/// A note for a job whose queue is stuck: the queue's running job belongs to another host or container, and no process
-/// supervises it. Returns `None` when the queue continues by itself.
+/// A note for a job whose queue is stuck: the active job of the queue belongs to another host or container, and no process
+/// supervises it. Returns `None` when the queue will continue by itself, and for a job without a queue.
 pub(super) fn stuck_queue_note(app: &App, queued: &Job) -> Result<Option<String>> {
     let Some(queue) = &queued.queue else { return Ok(None) };
     let local = host::identity();

@@ -96,7 +96,8 @@ pub fn spawn(app: &App, request: &SpawnRequest) -> Result<Answer> {
     Answer::new(&polled, &polled.run.run_id, line)
 }
 
-/// The state of a job spawned with [`submit`], if the request waits for its end and the job ends in time.
+/// Returns the state and output of a job spawned with [`submit`] after its end. Returns `None` when the request does not wait
+/// for the job, or when the time is over first.
 pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Result<Option<JobPollView>> {
     let limit = match (request.background, request.yield_for) {
         (false, limit) => limit,
@@ -112,7 +113,8 @@ pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Resul
     poll::poll(app, &poll::PollRequest { job, since_seq: 0, wait: None, until: None }).map(Some)
 }
 
-/// The answer when the job has not ended in time: its current state if the request waited, else that of [`submit`].
+/// The answer when [`await_result`] has returned `None`: the job's current state if the request has waited, else the state
+/// from [`submit`].
 pub fn pending_response(app: &App, request: &SpawnRequest, submitted: Answer) -> Result<Answer> {
     let Some(job) = submitted.ids.first().filter(|_| request.yield_for.is_some()) else { return Ok(submitted) };
     let now = app.read(|tx| answer(&find::job(tx, job)?))?;

@@ -53,8 +53,8 @@ fn has_output(app: &App, job: &Job) -> bool {
     output.and_then(|output| output.totals(&job.id).ok()).is_some_and(|totals| totals.next_seq > 1)
 }
 
-/// Refuses a command that needs the processes or the output of a job of another host. `words` is the command without the job's
-/// id, for the hint.
+/// Refuses a command that needs the processes or the output of a job, when these are on another host. `words` are the
+/// arguments of the command without the job's id, for the hint.
 ///
 /// # Errors
 /// `run_unsupervised`; errors of the store.
@@ -66,7 +66,7 @@ pub fn refuse_elsewhere(app: &App, job: &Job, words: &[&str]) -> Result<()> {
     }
 }
 
-/// The host of a job; `None` for a job of this host.
+/// The host of a job whose output is on another host; `None` when its output can be read here.
 pub fn other_host_of(app: &App, job: &Job) -> Result<Option<OtherHost>> {
     if !is_elsewhere(app, job) {
         return Ok(None);

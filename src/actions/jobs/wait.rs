@@ -26,8 +26,8 @@ use crate::{
     wire::JobView,
 };
 
-/// Waits until each of these jobs has ended or has no supervisor; returns them in the given order. `progress` is called with
-/// their state at first and after each change.
+/// Waits until each of these jobs has ended or has no supervisor, and returns them in the given order. `progress` is called
+/// with their states first, and after each change.
 ///
 /// # Errors
 /// `nothing_arrived` at the time limit, `not_found`, `ambiguous`; store errors.

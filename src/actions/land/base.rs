@@ -45,8 +45,8 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
     Ok(dirs.pop())
 }
 
-/// The base, if it may move: it is not behind its upstream, no rebase or bisect holds it, and its checkout is clean. Fails with
-/// `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
+/// The base, if it may move: it is not behind its upstream, it is not part of an unfinished rebase or bisect, and its checkout
+/// is clean. Fails with `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     if let Some(behind) = behind(app, name)? {
         return Err(behind.refusal(app, name)?.into());
@@ -54,7 +54,8 @@ pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     movable(app, name)
 }
 
-/// The base as a landing would find it, for a plan. A base that follows its upstream is taken as the upstream was last fetched.
+/// The base as a landing would find it, for `land --dry-run`. With shared bases, a base that only lacks commits of its
+/// upstream is taken at the upstream's commit as it was last fetched.
 ///
 /// # Errors
 /// The errors of [`check`].
@@ -98,7 +99,7 @@ pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     Ok((missing > 0).then_some(Behind { upstream, theirs, ahead, missing }))
 }
 
-/// Like [`check`], for a base that may be behind its upstream.
+/// Like [`check`], but does not refuse a base that is behind its upstream.
 pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
@@ -135,8 +136,8 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
     Err(Refusal::CheckoutChanged { base: base.to_owned(), dir: dir.display().to_string(), files })
 }
 
-/// Whether a base has moved from `old` to `new`. When an interrupted move left a checkout moved in part, this completes the
-/// checkout and then the base. Fails with `checkout_changed` when the checkout was changed otherwise.
+/// Whether a base has moved from `old` to `new`. When an interrupted move has already updated part of the base's checkout,
+/// this completes the checkout and then moves the base. Fails with `checkout_changed` when the checkout has other changes.
 pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
     let git = project_git(app)?;
     git.remove_stale_ref_lock(&full_name(base))?;
@@ -180,9 +181,9 @@ impl Base {
         Refusal::FilesInTheWay { base: self.name.clone(), dir: dir.display().to_string(), files }
     }
 
-    /// Moves the base with its checkout to a commit. A git process that outlives this one keeps the lock. Nothing has moved when
-    /// the call fails. Fails with `base_moved` when another command moved the base; `checkout_changed` when a file is in the
-    /// way.
+    /// Moves the base with its checkout to a commit. Git inherits `lock`, so that a git process which outlives this one keeps
+    /// it. Nothing has moved when the call fails. Fails with `base_moved` when another command moved the base;
+    /// `checkout_changed` when a file is in the way.
     pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
         let git = project_git(app)?;
         let moved = match &self.checkout {

@@ -23,8 +23,9 @@ use crate::{
 };
 
 impl LockedLand<'_> {
-    /// Whether to search for the landed work together with which a unit fails. The search costs checks, so it is done only while
-    /// a session runs that can get its result.
+    /// Whether to search `since`, the landings since the unit last contained its base, for the work that makes the unit fail.
+    /// The search runs checks, so it needs the setting `land.find_pair` and a live session in the lane of one of these
+    /// landings, which gets the result.
     pub(super) fn looks_for_pair(&self, unit: &Unit, since: &[Landing]) -> bool {
         self.app.settings.land.find_pair && since.iter().any(|one| self.is_live(unit, one).unwrap_or_default())
     }
@@ -35,8 +36,9 @@ impl LockedLand<'_> {
         self.app.read(|tx| Ok(sessions::live(tx)?.iter().any(|session| session.lane.as_ref() == Some(lane))))
     }
 
-    /// Searches for the landed work together with which the sent-back work of a pass fails, and sends messages to both sides.
-    /// Without `may_check`, and when the search fails, the messages say what is known.
+    /// Searches for the landed work together with which the work that this pass has sent back fails, and sends messages about
+    /// the result to the authors of both. When `may_check` is false or the search fails, the landed work counts as unknown,
+    /// and the sessions of all work that landed since get a message.
     pub(super) fn find_pairs(&self, mut may_check: bool, outcomes: &mut [Outcome]) -> Result<()> {
         for suspect in self.suspects.take() {
             let found = if may_check { self.search(&suspect) } else { Ok(FailsWith::Unknown) };

@@ -26,8 +26,8 @@ pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
     }
 }
 
-/// Makes the commit that the base would get, or returns the conflict. Fails with `merge_commits` for a rebase of a lane with
-/// merges; `no_common_commit`.
+/// Merges, squashes or rebases a unit onto the commit `base`, as `land.style` says. Returns the commit that the base branch
+/// would get, or the conflict. Fails with `merge_commits` for a rebase of a lane with merges; `no_common_commit`.
 pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     make_in_style(app, maker, unit, base).map_err(|error| {
         let is_apart = error.is::<GitError>() && matches!(maker.project.merge_base(base, &unit.commit), Ok(None));

@@ -62,7 +62,7 @@ pub(super) struct CommandRun {
 }
 
 impl CommandRun {
-    /// Whether the last run exited with 0.
+    /// Whether the last attempt exited with 0.
     pub(super) fn passed(&self) -> bool {
         self.exit == ExitReason::Code(0)
     }
@@ -80,8 +80,8 @@ pub(super) enum Progress {
     Ran(CommandRun),
 }
 
-/// Runs commands in a tree until one fails, after its retries. Fails when a command cannot be started, or a signal
-/// interrupts this process.
+/// Runs commands in a tree, one after the other, until one fails, also when it is tried again. Returns an error only when a
+/// command cannot be started, or a signal interrupts this process.
 pub(super) fn run_until_failure(
     place: &CheckPlace<'_>,
     steps: &[CheckStep],

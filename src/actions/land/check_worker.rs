@@ -47,7 +47,8 @@ pub(super) enum Report {
     Failed(String),
 }
 
-/// Runs the checks of a job that comes on `input`, and reports on `output`.
+/// Runs the checks that come on `input` as the JSON of a `CheckJob`, and reports on `output`. Does nothing when the process
+/// that started this one has ended already.
 ///
 /// # Errors
 /// When the job cannot be read or the results cannot be written.
@@ -84,8 +85,8 @@ fn write_line(output: &mut impl Write, line: &Line) -> io::Result<()> {
     output.flush()
 }
 
-/// Removes the first complete report from a worker's output and returns it; `None` until one is complete. Fails when the output
-/// is no report.
+/// Removes the first complete report from a worker's output and returns it; `None` while there is none. Fails when the output
+/// is not a report.
 pub(super) fn take_report(written: &mut Vec<u8>) -> io::Result<Option<Report>> {
     let Some(end) = written.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
     let line: Line = serde_json::from_slice(written.get(..end).unwrap_or_default())?;

@@ -106,7 +106,7 @@ pub(super) struct CheckRun {
 }
 
 impl CheckRun {
-    /// The failed command and how it ended, in words; `None` when all commands passed.
+    /// Describes the failed command and how it ended; `None` when all commands passed.
     pub(super) fn failure(&self) -> Option<String> {
         let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.run.passed())?;
         Some(format!("'{}' ({})", check.command, ran.run.how))
@@ -193,8 +193,9 @@ impl<'a> Checks<'a> {
         Self { app, say, bases: RefCell::new(Vec::new()), sandbox: Cell::default() }
     }
 
-    /// Runs the checks of several stacks at once, each on its candidate until one fails. Before a failure is attributed to the
-    /// work, the command is tried on the base alone. Fails with `interrupted`.
+    /// Runs the checks of several stacks of work at the same time, each on the commit that the stack would land as. The checks
+    /// of a stack end with the first one that fails. Before a failure is attributed to the work, the failed command is tried
+    /// on the base alone. Fails with `interrupted`.
     pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
         for unit in trees.iter().flat_map(|tree| &tree.stack) {
             self.sandbox.set(self.sandbox.get().for_both(sandbox_of(self.app, unit)?));
@@ -231,8 +232,8 @@ impl<'a> Checks<'a> {
         self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
     }
 
-    /// Whether a commit passes one command, after the commands that prepare the worktree; `None` when one of those fails. `why`
-    /// is shown before each command. Fails with `interrupted`.
+    /// Whether one command passes on a commit, after the commands that prepare the worktree; `None` when one of those fails.
+    /// `why` is shown before each command. Fails with `interrupted`.
     pub(super) fn passes(&self, candidate: &str, command: &str, why: &str) -> Result<Option<bool>> {
         let dir = check_out(self.app, candidate, 0)?;
         let prepare = &self.app.settings.land.prepare;

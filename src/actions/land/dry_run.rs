@@ -15,7 +15,8 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// The units that would land, in their order. Git writes to a scratch directory only. The second value is the exit code.
+/// Makes the answer of `land --dry-run`, with the units that would land, in their order, and the exit code. Git writes to a
+/// scratch directory only.
 pub(super) fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
     checkout::ask_merges(app, git, |merges| plan_with(app, request, git, &merges))
 }

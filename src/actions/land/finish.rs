@@ -67,7 +67,7 @@ pub(super) fn begin(
     app.transaction(|tx| Ok(landings::insert(tx, landing)?))
 }
 
-/// Records that a landing has succeeded, and finishes its tasks. Returns notes for the person.
+/// Records that a landing has succeeded, and finishes its tasks. Returns notes for the person who landed the work.
 pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
     let notes = app.transaction(|tx| {
         let notes = finish_tasks(tx, landing)?;
@@ -115,8 +115,8 @@ fn described(event: Event, task: &Task, landing: &Landing) -> Event {
         .with("candidate", landing.candidate.as_deref())
 }
 
-/// Sends a unit back: its tasks in review are in progress again, and their claimants get a message. So do the sessions of the
-/// work that landed `since` the unit last contained its base.
+/// Sends a unit back: its tasks in review are in progress again, and their claimants get a message. `since` are the landings
+/// since the unit last contained its base: the sessions of their lanes get a message too.
 pub(super) fn sent_back(
     app: &App,
     unit: &Unit,
@@ -143,7 +143,7 @@ pub(super) fn sent_back(
 }
 
 /// Records that a landing stopped for another reason than its work. When the reason stops every landing in the base, a second
-/// record without work says so until the next landing begins.
+/// record, without lane and tasks, shows that until the next landing begins.
 pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding) -> Result<()> {
     app.transaction(|tx| {
         end(tx, landing, LandingState::Failed, Some(stopped.to_string()))?;

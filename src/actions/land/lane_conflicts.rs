@@ -83,7 +83,8 @@ struct Work {
     is_snapshot: bool,
 }
 
-/// Finds the open lanes whose work conflicts with its base since one of these moves, and leaves a message for each.
+/// Finds the open lanes whose work conflicts with their base because of one of these moves of a base, and leaves a message for
+/// each lane.
 pub(super) fn tell_all(app: &App, moves: &[Move]) -> Result<Vec<Collision>> {
     let moves: Vec<&Move> = moves.iter().filter(|one| one.old != one.new).collect();
     let bases: BTreeSet<&str> = moves.iter().map(|one| one.base.as_str()).collect();

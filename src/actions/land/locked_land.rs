@@ -85,8 +85,10 @@ pub(super) enum NotMoved {
 }
 
 impl LockedLand<'_> {
-    /// Makes the candidate of a unit on top of a stack. On an empty stack the base is brought up to date first, and a
-    /// conflict sends the unit back.
+    /// Makes the commit with which a unit would land on top of `stack`, the units that are checked together with it. On an
+    /// empty stack a conflict sends the unit back; on another one the unit waits, because it does not fit there. Work that the
+    /// base has already is finished at once. When `base` is `None`, sets it, after its upstream was fetched where that is
+    /// configured.
     pub(super) fn stack(
         &self,
         unit: &Unit,
@@ -211,8 +213,8 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Moves the base to the highest commit of a checked stack. Where that is configured, pushes the commit first. Returns a
-    /// note when the base could not follow a successful push.
+    /// Moves the base to the highest commit of a checked stack. When landings are pushed, first pushes the commit. Returns a
+    /// note when the push succeeded and the local base could not follow.
     pub(super) fn move_base(&self, base: &Base, step: &mut [Candidate]) -> Result<Option<String>, NotMoved> {
         let all = |error: anyhow::Error| NotMoved::Because(None, error);
         let Some(to) = step.last().map(|one| one.candidate().to_owned()) else { return Ok(None) };
@@ -295,8 +297,8 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Records a landing as failed, unless it has ended already. A landing that may have been pushed stays open: the next call
-    /// asks the remote.
+    /// Records a landing as failed, unless it has ended already. A landing that may have been pushed stays open: the next
+    /// `land` asks the remote whether it has the work.
     pub(super) fn give_up(&self, candidate: &mut Candidate, why: &str) {
         if candidate.landing.ended_at.is_none() && !candidate.landing.may_be_pushed() {
             let _ = finish::failed(self.app, &mut candidate.landing, why);
@@ -319,7 +321,8 @@ impl LockedLand<'_> {
         self.send_back(unit, &mut landing, refusal, &since)
     }
 
-    /// Sends a unit back that breaks a check which its base passes.
+    /// Sends back a unit that breaks a check which its base passes, and returns the refusal for its author. When no check has
+    /// failed, sends nothing back and returns [`Refusal::BaseMoved`].
     pub(super) fn send_back_failed(&self, candidate: &mut Candidate, run: &CheckRun, base: &Base) -> Result<Refusal> {
         let Candidate { unit, landing, view, .. } = candidate;
         let (checks, failed) = self.checks.record(unit, run)?;
@@ -360,7 +363,8 @@ impl LockedLand<'_> {
         error.downcast::<Refusal>()
     }
 
-    /// Removes the lane's worktree and branch after its work has landed. A failure becomes a note.
+    /// Removes the lane's worktree and branch after its work has landed. A failure does not fail the landing: it becomes a
+    /// note.
     pub(super) fn clean_up(&self, unit: &Unit, view: &mut LandingView) {
         let Some(lane) = unit.lane_name() else { return };
         match remove_landed(self.app, lane, &unit.commit) {

@@ -88,8 +88,9 @@ impl Drop for Workers {
     }
 }
 
-/// Checks several trees at once. When a tree passes, the checks of those below it are cancelled, because it contains them; when
-/// one fails, those above it are. `say` gets lines about the progress. Fails with `interrupted`, `program_failed`.
+/// Checks several trees at once, each of which contains the ones before it. When a tree passes, the checks of the trees before
+/// it are cancelled, because it contains their work; when a tree fails, those of the trees after it are cancelled. `say` gets
+/// lines about the progress. Fails with `interrupted`, `program_failed`.
 pub(super) fn check_all(app: &App, jobs: &[CheckJob], say: &dyn Fn(&str)) -> Result<Vec<TreeResult>> {
     let signals =
         SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).map_err(StreamError::Watch)?;

@@ -84,7 +84,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Decides every unit, or stops when nothing more can land. Afterwards checks the other lanes for conflicts.
+    /// Lands units or sends them back until each one is decided or nothing more can land. Afterwards leaves messages for the
+    /// lanes that conflict with the moved bases.
     pub(super) fn run(mut self) -> Result<Passed> {
         let mut is_stopped = false;
         while !is_stopped {

@@ -40,7 +40,8 @@ fn path(app: &App) -> PathBuf {
     app.project.state.join("land").join("pause.json")
 }
 
-/// The pause; `None` while landing is not paused. A file that cannot be read pauses landing too.
+/// Returns who paused landing and why, and `None` while landing is not paused. A file of a pause that cannot be read counts as
+/// a pause.
 pub fn paused(app: &App) -> Option<LandPause> {
     let text = match fs::read(path(app)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,

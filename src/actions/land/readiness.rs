@@ -71,8 +71,8 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
 }
 
-/// Asks git about every task of a unit, and evaluates their gates. Returns the reports of the tasks that are not ready. `below`
-/// has the tasks that land before the unit. Fails with `stale_claim` for an outdated `--epoch`.
+/// Asks git about every task of a unit, and evaluates the gates of the tasks. Returns the reports of the tasks that are not
+/// ready. `below` are the tasks that land before the unit. Fails with `stale_claim` for an outdated `--epoch`.
 pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
@@ -152,7 +152,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     Some(Blocker { code: "not_finished", message, fix })
 }
 
-/// Refuses a candidate that lacks a dependency which landed on another host. Fails with `gate_blocked`.
+/// Refuses a candidate that does not contain the work of a dependency which landed on another host. Fails with `gate_blocked`.
 pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
     let mut reports = Vec::new();
     for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {

@@ -16,9 +16,9 @@ use crate::{
     store::{landings, lanes, tasks},
 };
 
-/// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the lock, so
-/// none of them is still running. Fails with `checkout_changed` when a checkout that was being moved has changed otherwise;
-/// `push_unknown` when a remote does not say whether it has what was being pushed.
+/// Completes or gives up the interrupted landings of this host, and returns the completed ones. The caller holds the lock of
+/// landing, so none of them is still running. Fails with `checkout_changed` when the checkout of a base was half moved and has
+/// other changes too; `push_unknown` when a remote does not say whether it has the work that was being pushed.
 pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     // The lock is only of this host: a landing of another host may be running.
     let is_own = |landing: &Landing| !other_host::has_repository(app, landing.host_id.as_deref());

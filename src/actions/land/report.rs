@@ -14,7 +14,7 @@ use crate::{
 
 use super::{finish::Completed, unit::Unit};
 
-/// The view of a unit before it is tried.
+/// The view of a unit before its landing is tried.
 pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
     LandingView {
         id: None,
@@ -67,7 +67,7 @@ pub(super) fn place(unit: &Unit) -> LandOrderView {
     }
 }
 
-/// The state of a unit that did not land, by the code of its error.
+/// The state that the answer shows for a unit that did not land, by the code of its error.
 pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
     match errors::classify(error).code {
         "land_conflict" | "land_check_failed" => "sent_back",

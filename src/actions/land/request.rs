@@ -31,7 +31,7 @@ pub struct LandRequest {
     pub upstream: UpstreamUse,
 }
 
-/// The units that the request names. Fails with `no_commit`.
+/// The units that the request names, or all that could land. Fails with `no_commit`.
 pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     if request.all || request.queue {
         return unit::all(app);
@@ -46,7 +46,8 @@ pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     Ok(Found { units, notes: Vec::new() })
 }
 
-/// The answer, with the exit code of the first failure. `notes` come before those of the landings.
+/// Makes the answer, with the exit code of the first failure, or 0. Work that is not ready is a failure only when the request
+/// names it. `notes` come before those of the landings.
 pub(super) fn answer(app: &App, request: &LandRequest, view: LandView, mut notes: Vec<String>) -> Result<(Answer, u8)> {
     // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has succeeded.
     let counts = |one: &&LandingView| {

@@ -25,7 +25,9 @@ pub(super) struct Ordered {
     pub(super) depends_on: Vec<Vec<usize>>,
 }
 
-/// Orders units: work on which others build first, then so that the most units land without rework, then by priority.
+/// Puts units in the order in which they land. Work that other units build on comes first. By default the order then lets the
+/// most units land without conflict, and the priority decides between the rest; with `land.order = "priority"` the priority
+/// decides first.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
         let depends_on = vec![Vec::new(); units.len()];

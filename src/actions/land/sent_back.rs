@@ -18,7 +18,8 @@ use crate::{
 /// How many of the earlier landings get a message to their sessions.
 const MAX_TOLD: usize = 3;
 
-/// Leaves a message for those who work on a sent-back unit.
+/// Leaves a message about a sent-back unit for the sessions that have claimed its tasks, or, when there are none, for the next
+/// session of its lane.
 pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, hint: &str) -> Result<()> {
     let text = format!("{} was sent back: {error}. Next: {}", unit.label(), hint.replace('\n', "; "));
     tell_workers(tx, unit, landing, "", text)
@@ -42,7 +43,8 @@ fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: 
     Ok(())
 }
 
-/// Tells those who work on a unit, in a message, that it fails a check even without the work that landed since.
+/// Leaves a message for the sessions of a unit, or for the next session of its lane: the unit fails a check even without the
+/// work that landed since it last contained its base.
 pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &FailedLandCheck) -> Result<()> {
     let text = format!(
         "{} fails the check '{}' without what landed since, too: the cause is in its own commits.",
@@ -52,8 +54,8 @@ pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &F
     tell_workers(tx, unit, landing, " alone", text)
 }
 
-/// Sends messages to both sides of two units that fail only together: to those who work on the unit, and to the live sessions of
-/// the lane whose work landed before it.
+/// Sends messages about a unit that fails only together with other, landed work: to the sessions of the unit, and to the live
+/// sessions of the lane of the landed work. Does nothing when the other work is not known.
 pub(super) fn tell_pair(
     tx: &WriteTx<'_>,
     unit: &Unit,
@@ -94,7 +96,8 @@ pub(super) fn tell_pair(
     Ok(())
 }
 
-/// Leaves a message for each live session whose lane landed lately and conflicts with the unit.
+/// Leaves a message about a sent-back unit for each live session in the lanes of the landings `since` the unit last contained
+/// its base. Only the newest landings count.
 pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, since: &[Landing]) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let next = match (unit.lane_name(), &unit.task) {

@@ -86,7 +86,8 @@ impl BaseAnswers {
     }
 }
 
-/// Compares this host's bases with the landings of other hosts. Git is asked only when there are such landings.
+/// Compares this host's bases with the landings of other hosts. Git is asked only when there are such landings. The result is
+/// empty for a store in a file, and without a repository.
 pub(in crate::actions) fn find(app: &App, tx: &ReadTx<'_>, answers: &mut BaseAnswers) -> Result<SharedBase> {
     let own = host::identity().id.unwrap_or_default();
     if !app.settings.store.is_on_server() || worktree_top(&app.project.root).is_none() {

@@ -22,7 +22,7 @@ const MAX_EARLIER: i64 = 20;
 /// How many flaky checks are listed.
 const MAX_FLAKY: i64 = 10;
 
-/// The running landing, the next ones, whether landing is paused, and which checks are flaky.
+/// Shows the running landing, the next ones, whether landing is paused, and which checks are flaky.
 pub fn show(app: &App) -> Result<Answer> {
     let git = project_git(app)?;
     let (open, flaky) = app.read(|tx| {

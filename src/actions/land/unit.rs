@@ -91,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// The most urgent priority of the unit's tasks.
+    /// The most urgent priority of the unit's tasks; the default priority when it has none.
     pub(super) fn priority(&self) -> u8 {
         self.members.iter().map(|member| member.task.fields.priority).min().unwrap_or(DEFAULT_PRIORITY)
     }
@@ -162,7 +162,7 @@ pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     complete(app, Unit { lane, task: Some(task.id.clone()), commit, base, members: Vec::new(), is_named: false })
 }
 
-/// The unit with its tasks read anew: work that landed since may have finished some of them.
+/// Returns the unit with its tasks read again, because work that landed meanwhile may have finished some of them.
 pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
     complete(app, Unit { members: Vec::new(), ..unit.clone() })
 }
@@ -190,7 +190,7 @@ pub(super) struct Found {
     pub notes: Vec<String>,
 }
 
-/// The units of all tasks in review, and of finished ones whose lane has commits that its base lacks.
+/// The units of all tasks in review, and of finished tasks whose lane has commits that its base lacks.
 pub(super) fn all(app: &App) -> Result<Found> {
     let (in_review, finished, known) = app.read(|tx| {
         Ok((find_all(tx, &landings::in_review(tx)?)?, find_all(tx, &landings::done_in_lanes(tx)?)?, lanes::all(tx)?))
@@ -306,7 +306,8 @@ fn complete(app: &App, unit: Unit) -> Result<Unit> {
     Ok(Unit { members, ..unit })
 }
 
-/// Whether a unit's commit has landed in its base, possibly as another commit.
+/// Whether one of the newest landings has put the unit's commit into its base. `base` is the base's commit. A commit that came
+/// into the base in another way is not found.
 pub(super) fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool> {
     let earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
     let is_it = |one: &&Landing| one.commit == unit.commit;
@@ -314,7 +315,7 @@ pub(super) fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> R
     Ok(earlier.iter().filter(is_it).filter_map(|one| one.candidate.as_ref()).any(is_there))
 }
 
-/// The landings in the base since the unit last contained it, newest first.
+/// The landings in the base since the unit last contained it, newest first. `base` is the base's commit.
 pub(super) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<Vec<Landing>> {
     let Some(fork) = git.merge_base(base, &unit.commit)? else { return Ok(Vec::new()) };
     let since = git.commits_between(&fork, base)?;

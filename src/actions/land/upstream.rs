@@ -62,7 +62,7 @@ pub(super) struct Upstreams<'a> {
 }
 
 impl Upstreams<'_> {
-    /// The base, if it may move. Where upstreams are fetched, it is first moved to its upstream's newest commit.
+    /// Returns the base if it may move. When upstreams are fetched, the base is first moved to its upstream's newest commit.
     ///
     /// # Errors
     /// The errors of [`base::check`]; `no_upstream`, `fetch_failed`.
@@ -87,7 +87,7 @@ impl Upstreams<'_> {
         base::check(self.app, name).map(Some)
     }
 
-    /// Makes upstreams be fetched again when they are next needed.
+    /// Forgets which upstreams were fetched, so that each is fetched again when it is next needed.
     pub(super) fn forget(&self) {
         self.fresh.borrow_mut().clear();
     }
@@ -141,8 +141,7 @@ impl Upstreams<'_> {
         Ok(Base { commit: to.clone(), ..base })
     }
 
-    /// Pushes a commit to the upstream of a base. After a failed push the remote is asked whether it has the commit
-    /// nevertheless.
+    /// Pushes a commit to the upstream of a base. After a failed push, asks the remote whether it has the commit nevertheless.
     pub(super) fn push(&self, name: &str, to: &str) -> Pushed {
         self.try_push(name, to).unwrap_or_else(Pushed::No)
     }
@@ -180,8 +179,8 @@ impl Upstreams<'_> {
     }
 }
 
-/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch shows it. Fails with `push_unknown`
-/// when it does not answer.
+/// Whether the upstream of a base has a commit. The remote is asked unless the last fetch already shows that it has. Fails
+/// with `push_unknown` when the remote does not answer.
 pub(super) fn has_taken(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
     let Some(upstream) = git.upstream(base)? else { return Ok(false) };
     if has(git, &upstream, commit) {
@@ -217,7 +216,7 @@ fn no_upstream(app: &App, base: &str, why: String) -> Refusal {
     Refusal::NoUpstream { base, why, dir, is_shared: app.settings.shares_base() }
 }
 
-/// Whether an error of a remote would fail every other landing too.
+/// Whether an error is about the remote, so that it would stop every other landing too.
 pub(super) fn stops_all(error: &anyhow::Error) -> bool {
     let of_remote = |refusal: &Refusal| {
         matches!(

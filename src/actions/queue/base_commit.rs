@@ -9,15 +9,16 @@ use crate::{
     os::git::{Fetched, Git, GitError},
 };
 
-/// The commit of the branch `name` as all hosts have it: of a shared base, the one that was last fetched. Returns `None` for a
-/// branch that git does not know.
+/// Returns the commit at which new work on the branch `name` starts. In a project that shares its bases between hosts, this is
+/// the commit of the branch's upstream as it was last fetched, unless the local branch contains that commit; otherwise the
+/// local branch's own. Returns `None` for a branch that git does not know.
 pub fn find(app: &App, git: &Git<'_>, name: &str) -> Result<Option<String>, GitError> {
     let shared = if app.settings.shares_base() { git.start_of(name)? } else { None };
     Ok(shared.or_else(|| git.commit(name)))
 }
 
-/// A name for the commit of a base that git accepts as an argument: of a shared base the commit that [`find`] returns, else
-/// `name`.
+/// Returns an argument for git that names the commit of a base: the hash from [`find`] in a project that shares its bases
+/// between hosts, otherwise, and when that fails, `name` itself.
 pub fn revision(app: &App, git: &Git<'_>, name: &str) -> String {
     let shared = app.settings.shares_base().then(|| git.start_of(name).ok().flatten()).flatten();
     shared.unwrap_or_else(|| name.to_owned())
@@ -26,8 +27,9 @@ pub fn revision(app: &App, git: &Git<'_>, name: &str) -> String {
 /// The time limit of a fetch, so that a remote without an answer does not delay a start for long.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Fetches the upstream of a shared base. Returns a note when the remote did not answer: the lane then starts from what
-/// was fetched before. An agent fetches nothing, because the remote may need a person's credentials.
+/// Fetches the upstream of `base` in a project that shares its bases between hosts. Returns a note when the remote did not
+/// answer: the lane then starts from the commit that was fetched before. Inside a session it fetches nothing, because the
+/// remote may need a person's credentials.
 pub(crate) fn fetch(app: &App, base: &str) -> Result<Option<String>> {
     if !app.settings.shares_base() || inside_session::is_inside(app) {
         return Ok(None);

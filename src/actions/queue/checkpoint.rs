@@ -23,7 +23,7 @@ use crate::{
     wire::CheckpointResultView,
 };
 
-/// Records a checkpoint with its event. `of` is the session that the checkpoint is about, when the acting one is another.
+/// Records a checkpoint with its event. `of` is the session that the checkpoint is about, when that is not the acting session.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -58,7 +58,8 @@ pub struct NewCheckpoint {
     pub due: Option<Duration>,
 }
 
-/// Records a checkpoint and leaves the task's state as it is. The answer also delivers the session's waiting messages.
+/// Records a checkpoint and leaves the task's state as it is. When a session acts, the answer also delivers the messages that
+/// wait for it.
 pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
     let line = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
     let summary = text_limits::check_line("summary", &new.summary)?;
@@ -108,7 +109,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
     record(app, &task, NewCheckpoint { state, summary: text.to_owned(), owner: None, artifact, due: None })
 }
 
-/// A task's checkpoints, oldest first; with `written` only those that an agent or a person wrote.
+/// A task's checkpoints, oldest first. `written` leaves out those that Fairway recorded by itself.
 pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -117,7 +118,7 @@ pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<Checkpoint>> 
     })
 }
 
-/// The newest checkpoint of a task; with `written` the newest that an agent or a person wrote.
+/// The newest checkpoint of a task. `written` leaves out those that Fairway recorded by itself.
 ///
 /// # Errors
 /// `not_found`, also when the task has none.

@@ -30,7 +30,8 @@ impl Claimants {
         Self::default()
     }
 
-    /// Adds the state of the claimant's session to the view of a task. Adds nothing for a claim without a session.
+    /// Adds the state of the claiming session, and the commands that continue or free the task, to the view of a task. Adds
+    /// nothing for an unclaimed task, for a claim without a session, and for a session that the store does not know.
     pub fn describe(&mut self, tx: &ReadTx<'_>, task: &Task, view: &mut TaskView) -> Result<(), StoreError> {
         let Some(id) = task.state.claim().and_then(|claim| claim.session.as_ref()) else { return Ok(()) };
         if !self.known.contains_key(id) {
@@ -49,8 +50,8 @@ impl Claimants {
     }
 }
 
-/// The commands that continue or free a task whose session is dead or stale. `/proc` is searched for other processes of its
-/// session run only when the session is dead.
+/// The commands that continue or free a task whose session is dead or stale. Searches `/proc` for leftover processes of the
+/// session run only when the session is over and belongs to this host.
 pub fn ways_on(
     task: &TaskId,
     status: TaskStatus,

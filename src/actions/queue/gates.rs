@@ -53,9 +53,9 @@ pub(crate) struct GitFacts {
     work: WorkFacts,
 }
 
-/// Collects the facts from git that the gates need, in the worktree of the task's work. `words` is the command, for a refusal.
-/// Fails with `no_worktree` when a gate needs git and no worktree is known; `lane_elsewhere` or `session_mismatch` when it is on
-/// another host; `lane_damaged`.
+/// Collects the facts from git that the gates need, in the worktree of the task's work. `words` are the arguments of the
+/// running command, which a refusal shows for the other host. Fails with `no_worktree` when a gate needs git and no worktree
+/// is known; `lane_elsewhere` or `session_mismatch` when it is on another host; `lane_damaged`.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -172,7 +172,7 @@ fn is_on_one_line(git: &Git<'_>, recorded: &str, commit: &str) -> bool {
     }
 }
 
-/// Whether one of the gates asks git about this task.
+/// Whether one of the gates cannot be evaluated for this task without asking git.
 pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate]) -> Result<bool> {
     for gate in gates {
         let asks_git = match gate {
@@ -192,8 +192,8 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
     Ok(false)
 }
 
-/// Evaluates the gates in this transaction. Facts from git about another directory or commit than the task's count as
-/// unknown.
+/// Evaluates the gates with the facts that [`collect_facts`] has found before this transaction. When the task has another
+/// directory or commit by now, the facts about these count as unknown.
 pub(crate) fn evaluate(
     app: &App,
     tx: &ReadTx<'_>,
@@ -275,14 +275,15 @@ fn open_question(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<OpenQ
     Ok(open_question::find(newest.as_ref(), claimant.as_ref(), app.actor.session.as_ref()))
 }
 
-/// The claimants of a task since it was last reopened.
+/// The actors that have claimed a task since it was last reopened.
 pub(crate) fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     let reopened = events::newest_of(tx, id, |kind| kind == EventKind::TaskReopened)?;
     let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
     Ok(claims::claimants_since(tx, id, since)?)
 }
 
-/// The review domains that must approve a task: its own, and those that its paths are routed to.
+/// The review domains that must approve a task: those that the task names, and those to which `review_routes` assigns one of
+/// its paths.
 pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
@@ -321,18 +322,19 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
     Ok(events::newest_matching(tx, &review.task, is_request, of_review)?.is_some())
 }
 
-/// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.
+/// Returns the blockers that keep a task from being merged into `base`, which is by default the base of its lane, else that of
+/// the project.
 ///
 /// # Errors
-/// `not_found`, `lane_elsewhere`; store errors.
+/// `not_found`, `lane_elsewhere`.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
     let gates = app.settings.merge_gates();
     let git_facts = collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;
     app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))
 }
 
-/// The blockers of `done` and of a merge that the store alone shows. Gates that need git are left out, and so are those that
-/// depend on a commit which is not recorded with the task.
+/// The blockers of `done` and of a merge that can be found in the store without git. Those that depend on a commit are left
+/// out while the task has no recorded commit.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
     let asks_git =

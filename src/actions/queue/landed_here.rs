@@ -23,8 +23,8 @@ use crate::{
 /// How many ready tasks are looked up together before a write is tried again.
 const MAX_LOOKED_AT: usize = 100;
 
-/// Looks up the landings that a write could not judge, together with those of the next ready tasks. Returns `false` when there
-/// was nothing to look up; otherwise the write is worth another try.
+/// Looks up in git the landings that a write could not judge, together with those of the next ready tasks. Returns `false`
+/// when there was nothing to look up; otherwise the caller should try the write again.
 pub fn look(app: &App) -> Result<bool> {
     if !app.landed_here.has_unknown() {
         return Ok(false);
@@ -44,8 +44,8 @@ pub fn look(app: &App) -> Result<bool> {
     Ok(true)
 }
 
-/// Why a task is not ready on this host: its open dependencies, and those whose work is not here. An unknown landing
-/// counts as missing.
+/// Why a task is not ready on this host: its open dependencies, and the finished ones whose landed commit this host's
+/// repository lacks. A landing that was not looked up yet counts as missing.
 pub fn not_ready_reasons(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     let mut reasons = lookup::not_ready_reasons(tx, task)?;
     if concerns(app, task) {
@@ -54,7 +54,8 @@ pub fn not_ready_reasons(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<
     Ok(reasons)
 }
 
-/// Like [`not_ready_reasons`], but looks up unknown landings. For transactions that only read.
+/// Like [`not_ready_reasons`], but looks up unknown landings with git first. Only for transactions that do not write, because
+/// git takes time.
 pub fn not_ready_reasons_now(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if concerns(app, task) {
         missing_now(app, tx, &[&task.id])?;
@@ -62,7 +63,8 @@ pub fn not_ready_reasons_now(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<
     not_ready_reasons(app, tx, task)
 }
 
-/// The dependencies of these tasks that landed on another host and are not here, each with its task.
+/// The dependencies of these tasks that another host has landed and whose commit this host's repository lacks, each with its
+/// task. Empty for a store in a file, and without a repository. Asks git, so only for transactions that do not write.
 pub fn missing_now(app: &App, tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<(TaskId, NotReadyReason)>> {
     if tasks.is_empty() || !is_judged(app) {
         return Ok(Vec::new());
@@ -97,7 +99,8 @@ fn missing(app: &App, tx: &ReadTx<'_>, tasks: &[&TaskId]) -> Result<Vec<(TaskId,
     Ok(found)
 }
 
-/// The dependencies of these tasks that landed on other hosts and are not contained in a commit.
+/// The dependencies of these tasks that other hosts have landed and that `commit` does not contain. Empty for a store in a
+/// file, and without a repository.
 pub fn missing_in(app: &App, tasks: &[&TaskId], commit: &str) -> Result<Vec<NotReadyReason>> {
     if tasks.is_empty() || !is_judged(app) {
         return Ok(Vec::new());
@@ -116,8 +119,8 @@ fn reason(tx: &ReadTx<'_>, one: LandedDependency) -> Result<NotReadyReason> {
     Ok(NotReadyReason::landed_elsewhere(one.depends_on, &host.name, commit_id::short(&one.commit), fix))
 }
 
-/// What to do about a landing of another host that is missing here: the purpose and the command, with a colon between. Work that
-/// was not pushed must be pushed on that host first.
+/// Returns the advice for a landing of another host that is missing here, as `purpose: command`. `push_to` is the upstream to
+/// which the landing was pushed, such as `origin/main`; without it the advice is to push on that host first.
 pub fn fix(base: &str, push_to: Option<&str>) -> String {
     match push_to.and_then(|upstream| upstream.split_once('/')) {
         Some((remote, _)) => format!("fetch it: git fetch {}", shell_words::quote(remote)),

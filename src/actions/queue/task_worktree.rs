@@ -30,7 +30,7 @@ pub(crate) enum WorkDirectory {
 }
 
 impl WorkDirectory {
-    /// The directory; `None` when it is unknown or on another host.
+    /// Returns the directory, or `None` when it is unknown or on another host.
     pub(crate) fn here(&self) -> Option<&Path> {
         match self {
             Self::Here(dir) => Some(dir),
@@ -38,7 +38,8 @@ impl WorkDirectory {
         }
     }
 
-    /// The refusal for a directory on another host. `words` is the command that needs the directory.
+    /// Returns the refusal for a directory on another host, and `None` for one that is here or unknown. `words` are the
+    /// arguments of the command that needs the directory.
     pub(crate) fn refusal(&self, app: &App, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
         Ok(match self {
             Self::Here(_) | Self::Unknown => None,
@@ -115,13 +116,14 @@ pub(crate) fn of_caller(app: &App) -> Option<String> {
     here.or(root)?.to_str().map(str::to_owned)
 }
 
-/// The full hash of a commit; a text that git does not know stays as it is.
+/// Returns the full hash of a commit, or the given text when git does not know it. Returns `None` only for `None`.
 pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<String> {
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// Like [`resolve_commit`], in the task's worktree. `words` is the command without the task, for a refusal. Fails with
-/// `lane_elsewhere` and `session_mismatch` when the worktree is on another host and nothing here completes an abbreviated hash.
+/// Like [`resolve_commit`], in the task's worktree. `words` are the arguments of the command without the task, for the hint of
+/// a refusal. Fails with `lane_elsewhere` and `session_mismatch` when the worktree is on another host, and the commit is an
+/// abbreviated hash that this host's repository does not know.
 pub(crate) fn resolve_commit_for(
     app: &App,
     id: &TaskId,

@@ -41,7 +41,7 @@ impl AnswerTokenFile {
         all.find(token, now).cloned()
     }
 
-    /// Marks a token as used, and with it the other tokens of its item.
+    /// Marks a token and the other tokens of its item as used, and returns the token.
     ///
     /// # Errors
     /// The errors of [`AnswerTokenFile::find`]; when the file cannot be written.

@@ -132,8 +132,8 @@ fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Goes on without events that the store has lost: claims get a new epoch, and all older epochs become invalid. Returns the
-/// finding that says how many events are lost, or none without a loss.
+/// Accepts that the store has lost events: claims get a new epoch, and all older epochs become invalid. Returns a finding that
+/// says how many events are lost, or none when nothing was lost.
 pub fn accept_loss(app: &App) -> Result<Vec<Finding>> {
     let project = &app.project;
     let Some(outside) = project.outside_dir() else { return Ok(Vec::new()) };
@@ -156,7 +156,7 @@ pub fn list_snapshots(app: &App) -> Vec<SnapshotView> {
     found.iter().map(snapshot_view).collect()
 }
 
-/// Restores the newest snapshot. The answer says which events are missing since.
+/// Restores the newest snapshot. The answer says which events after the snapshot are lost.
 ///
 /// # Errors
 /// `not_found` without a snapshot; the errors of [`restore`].

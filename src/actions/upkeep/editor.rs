@@ -9,7 +9,7 @@ use crate::{
     os::{exit_reason::ExitReason, foreground},
 };
 
-/// Lets the person's editor work on a file or directory, in the working directory `cwd`, and waits until it exits.
+/// Opens a file or directory in the person's editor, with the working directory `cwd`, and waits until the editor exits.
 ///
 /// # Errors
 /// When the editor cannot be started, or exits with an error.

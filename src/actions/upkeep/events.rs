@@ -27,8 +27,9 @@ pub struct EventQuery {
     pub follow: bool,
 }
 
-/// Calls `visit` with the matching events in order, a batch at a time, and with `follow` with new ones, until `visit` breaks.
-/// With `follow`, an outage of the store's server does not end the call: `warn` gets a message, and no event is missed.
+/// Passes the matching events to `visit` in order, in batches, until `visit` breaks or there are no more. With `follow` it
+/// waits for new events instead of ending. An outage of the store's server does not end that wait: `warn` gets a message, and
+/// no event is missed.
 ///
 /// # Errors
 /// `store_rewound` when the server's store has fewer events; errors of `visit` and the store.

@@ -29,8 +29,9 @@ pub struct Guide {
     pub file: Option<PathBuf>,
 }
 
-/// The contract in force: the project's own, if a person has changed it, else this version's. Works without a project, with
-/// a broken configuration and without access to the state directory, and reads no configuration.
+/// Returns the contract for agents, which tells them how to work: the file of the project, if a person has changed it, else
+/// the text of this version. Works without a project, with a broken configuration and without access to the state directory,
+/// and reads no configuration.
 pub fn guide(env: &Env, root: Option<&Path>) -> Guide {
     let own = Project::discover(env, root).ok().and_then(|project| changed_contract(&project));
     let (text, file) = own.map_or_else(|| (CONTRACT.to_owned(), None), |(text, file)| (text, Some(file)));
@@ -46,7 +47,7 @@ fn changed_contract(project: &Project) -> Option<(String, PathBuf)> {
     (text != CONTRACT && !is_earlier(&text)).then_some((text, file))
 }
 
-/// Whether the text is the contract of an earlier version, without changes.
+/// Whether `text` is exactly the contract for agents of an earlier version.
 pub fn is_earlier(text: &str) -> bool {
     EARLIER.contains(&sha256_hex(text.as_bytes()).as_str())
 }

@@ -166,8 +166,8 @@ fn view(host: &KnownHost, here: bool, has_clock: bool) -> HostView {
     }
 }
 
-/// Gives this host a new random id. Records under the old id belong to the other machine that has it. A store on a server gets
-/// the new id at once, so that the other machine may write again.
+/// Gives this host a new random id, for a copy of a machine. Records under the old id then belong to the other machine that
+/// has it. A store on a server gets the new id at once, so that the other machine may write again.
 pub fn renew(app: &App) -> Result<Answer> {
     // A store that cannot be read now does not keep the host from getting a new id.
     let left = list(app, false).ok().and_then(|hosts| hosts.into_iter().find(|host| host.here));

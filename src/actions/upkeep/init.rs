@@ -100,9 +100,10 @@ fn migrate(_: &Env, _: &str) -> Result<()> {
     Err(StoreError::NoPostgres.into())
 }
 
-/// Creates configuration, store, ignore file, agent contract and the schema of the configuration where they are missing. A
-/// contract of an earlier version that no person has changed is replaced, and so is the schema of another version. `new` allows a
-/// new store in place of an earlier one whose file is gone. `store` is the address of the server that is to hold the store.
+/// Creates configuration, store, ignore file, the contract for agents, which tells them how to work, and the schema of the
+/// configuration where they are missing. A contract of an earlier version that no person has changed is replaced, and so is
+/// the schema of another version. `new` allows a new store in place of an earlier one whose file is gone. `store` is the
+/// address of the server that is to hold the store.
 ///
 /// # Errors
 /// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used. For a server: `no_postgres`,
@@ -223,7 +224,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     Ok(notes.into_iter().fold(Answer::new(&document, root.display(), line)?, Answer::note))
 }
 
-/// The text of the configuration that [`init`] writes where there is none.
+/// The text of the configuration file that [`init`] writes when there is none.
 pub fn new_config(env: &Env, root: &Path) -> Result<String> {
     let trusted = trust::trusted_text(env, root, CONFIG_FILE).context(TRUST_UNREADABLE)?;
     Ok(config_text(trusted.flatten(), root))

@@ -32,9 +32,9 @@ use crate::{
     wire::{HostRetiredView, RetiredLaneView},
 };
 
-/// Records the sessions of another host as failed and its jobs as lost, and releases the claims of its sessions. Work in review
-/// stays. Lanes whose worktree is on that host stay too; the answer lists them and says of each whether a remote had its branch
-/// at the last fetch here. `name` is the host's id or name.
+/// Records the sessions of another host as failed and its jobs as lost, and releases the claims of its sessions. Work in
+/// review stays. Lanes whose worktree is on that host stay too; the answer lists them, and says for each whether a remote had
+/// its branch when this host last fetched. `name` is the host's id or name.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; `host_alive` for this host, and without `force` while the other host still reports;

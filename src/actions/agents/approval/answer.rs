@@ -30,11 +30,11 @@ use crate::{
     wire::{ApprovalView, tool_input},
 };
 
-/// Answers a pending approval: `pending` → `allowed` or `denied`. The commit wakes the hook that waits for it, and marks the
-/// session busy at once, whether or not its hook still lives. Where no hook waits, the choice is typed into the agent's dialog,
-/// if the dialog's layout is recorded and it shows exactly this call. A repeated answer changes nothing. With `lasts`, the answer
-/// chooses the agent's option that also covers further calls. The asking session itself may not answer; inside a session, only
-/// the roles of the trusted `[approvals] roles` may.
+/// Answers a pending approval: `pending` → `allowed` or `denied`, and marks the session busy. This wakes the hook that waits
+/// for the answer. Where no hook waits, the choice is typed into the agent's dialog, if the layout of the dialog is recorded
+/// and it shows exactly this call. A repeated answer changes nothing. With `lasts`, the answer chooses the agent's option that
+/// also covers further calls. The asking session itself may not answer; inside a session, only the roles of the trusted
+/// `[approvals] roles` may.
 ///
 /// # Errors
 /// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`; `usage` for a lasting

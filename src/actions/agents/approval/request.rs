@@ -76,7 +76,9 @@ pub(super) fn describe(approval: &Approval) -> String {
     format!("permission: {}{colon}{about}", approval.tool)
 }
 
-/// Sets the session of an answered approval to busy, unless it waits for another answer.
+/// Sets the session of an answered approval to busy, when an approval was the reason why it required action. While another
+/// approval of the session is pending, the session waits for that one instead. Does nothing when the session has ended or has
+/// a new run.
 pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_ours =
@@ -93,7 +95,8 @@ pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     Ok(())
 }
 
-/// Sets a session to busy after its question was answered on its screen, unless it waits for another answer.
+/// Sets a session to busy after a person has answered its question in its terminal. Does nothing while one of its approvals is
+/// pending.
 pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
     let session = lookup::session(tx, &approval.session)?;
     let is_asking = session.activity == Activity::RequiresAction && approvals::pending_of(tx, &session.id)?.is_empty();
@@ -103,7 +106,7 @@ pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()>
     Ok(())
 }
 
-/// The pending approvals, or all of them, oldest first.
+/// The pending approvals, with `all` every approval, oldest first.
 pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
     app.read(|tx| Ok(approvals::all(tx, !all)?.iter().map(ApprovalView::from).collect()))
 }

@@ -63,8 +63,8 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
     wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || None)
 }
 
-/// Like [`wait`], but for the longer time while a person watches or no terminal is attached to the session. The wait ends when a
-/// terminal is attached, because the person then sees the agent's own question.
+/// Like [`wait`], for `wait.usual`; but for `wait.longest` while a person watches the approvals or no terminal is attached to
+/// the session. The wait ends when a terminal is attached, because the person then sees the agent's own question.
 ///
 /// # Errors
 /// `not_found`; store errors.

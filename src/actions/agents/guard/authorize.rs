@@ -35,7 +35,7 @@ const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
 const SAME_CALL_WINDOW: Duration = Duration::from_secs(30);
 const MAX_REASON_CHARS: usize = 500;
 
-/// Decides on a call and records the decision. If it cannot be recorded, the call is denied.
+/// Decides on a tool call by the guard rules and records the decision. A call whose decision cannot be recorded is denied.
 #[must_use]
 pub fn authorize(app: &App, session: &Session, call: &ToolCall, entry_point: EntryPoint) -> GuardDecision {
     let guard_decision = decide(app, session, call);
@@ -74,8 +74,8 @@ pub fn authorize_if_configured(
     Some(record_or_deny(app, entry_point, Some(session), call, guard_decision))
 }
 
-/// Like [`authorize_if_configured`], for the permission request of a tool call. When the decision before the tool call was the
-/// same, it is not recorded a second time.
+/// Like [`authorize_if_configured`], for the permission request that a provider makes after the hook before the tool call.
+/// When the decision on that call was just recorded, the same decision is not recorded again.
 #[must_use]
 pub fn authorize_permission(
     app: &App,
@@ -199,7 +199,7 @@ fn is_own(root: &Path) -> bool {
     fs::metadata(root.join(CONFIG_FILE)).is_ok_and(|found| found.uid() == user::uid() || found.uid() == 0)
 }
 
-/// The newest decisions, oldest first.
+/// The newest `limit` decisions, oldest first, with `denied` only denials.
 pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<LoggedDecisionView>> {
     let mut found =
         app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;

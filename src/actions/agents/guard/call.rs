@@ -21,7 +21,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call without aliases, role and context, and with an unknown directory.
+    /// A call without aliases, without a claimed role and without context, in an unknown directory.
     pub fn new(tool: impl Into<String>, input: Value) -> Self {
         Self {
             tool: tool.into(),

@@ -54,7 +54,7 @@ impl Drop for AtWork {
     }
 }
 
-/// Decides on a call; records nothing.
+/// Decides on a tool call by the guard rules of the project, like `authorize`, but records nothing.
 #[must_use]
 pub fn decide(app: &App, session: &Session, call: &ToolCall) -> GuardDecision {
     decide_with_rules(&LoadedRules::load(app), app, session, call)
@@ -204,7 +204,7 @@ impl LoadedRules {
 /// Busy timeout of the store. It applies twice: to the write queue and to the lock.
 const STORE_TIMEOUT: Duration = Duration::from_millis(450);
 
-/// Runs `work` with a short busy timeout: the agent waits meanwhile, and its hook has a deadline.
+/// Runs `work` with a short time limit for a busy store, because the agent waits meanwhile and its hook has a deadline.
 pub(super) fn with_short_timeout<T>(app: &App, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let set_timeout = |span| app.store_for_reading().and_then(|store| Ok(store.set_busy_timeout(span)?));
     set_timeout(Some(STORE_TIMEOUT))?;

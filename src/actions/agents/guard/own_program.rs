@@ -16,8 +16,8 @@ const SHELL_TOOLS: &[&str] = &["Bash", "run_shell_command", "shell_command"];
 /// The fields of such a tool's input that do not change which program runs.
 const HARMLESS_FIELDS: &[&str] = &["description", "is_background", "run_in_background", "timeout", "timeout_ms"];
 
-/// Whether a call runs nothing but commands of Fairway for agents, by the executable of this process. Another program named
-/// `fairway` that the shell finds first does not count.
+/// Whether a call runs only commands of Fairway that are meant for agents, and runs them with the executable of this process.
+/// Another program named `fairway`, which the shell would find first, does not count.
 pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
     own_programs(call).is_some_and(|programs| {
         let Some(own) = executable::current_executable().ok().and_then(|own| own.canonicalize().ok()) else {
@@ -27,7 +27,8 @@ pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
     })
 }
 
-/// The programs of a call that runs nothing but commands of Fairway for agents; `None` for any other call.
+/// The programs of a call that runs only commands of Fairway that are meant for agents; `None` for any other call. Empty for a
+/// call of Fairway's own tools.
 pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
     if let Some(tool) = own_tool(&call.tool) {
         return is_own_tool_call(tool, &call.input).then(Vec::new);

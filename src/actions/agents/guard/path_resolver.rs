@@ -24,8 +24,8 @@ pub(super) struct PathResolver {
 }
 
 impl PathResolver {
-    /// Resolves `path` and says whether it is inside the worktree. `path` is relative to the last of the directories `below`,
-    /// each of which is relative to the one before, and the first to the base.
+    /// Resolves `path` and says whether it is inside the worktree. A relative `path` starts from the base, with the
+    /// directories in `below` entered one after the other.
     pub(super) fn locate(&self, path: &str, below: &[String]) -> PathLocation {
         let worktree = match &self.worktree {
             Ok(worktree) => worktree,
@@ -72,8 +72,8 @@ impl PathResolver {
     }
 }
 
-/// The directories below the worktree that do not belong to it: those of `directories`, and `.git`. A directory that contains the
-/// worktree itself is not among them.
+/// The directories below the worktree that agents must not treat as a part of it: those of `directories` that are below it,
+/// and `.git`.
 pub(super) fn protected_directories(worktree: &Path, directories: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let git = worktree.join(".git");
     let directories = directories.filter_map(|directory| directory.canonicalize().ok());

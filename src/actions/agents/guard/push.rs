@@ -19,8 +19,8 @@ use crate::{
 /// The name of a push in the decision log.
 const TOOL: &str = "git push";
 
-/// Decides on a push of refs to a remote, and records the decision. `kinds` says what it does to the refs. Denies every push of
-/// an unknown session run, and every push while the rules are not trusted.
+/// Decides on a push of refs to a remote, and records the decision. `kinds` says what the push does to the refs. Denies every
+/// push of an unknown session run, and every push while the rules are not trusted.
 #[must_use]
 pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind], refs: &[String]) -> GuardDecision {
     let session = match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {

@@ -52,8 +52,8 @@ pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
     }
 }
 
-/// The files that a tool's input names as written, as absolute paths. Empty for a tool that runs shell text, and when one of the
-/// files is unknown.
+/// The files that a tool call writes according to its input, as absolute paths. Empty for a tool that runs shell text, and
+/// when one of the files cannot be determined.
 pub fn written_files(tool: &str, input: &Value, cwd: Option<&Path>) -> Vec<PathBuf> {
     let names = [tool.to_owned()];
     let is_patch = tool.trim().eq_ignore_ascii_case("apply_patch");

@@ -40,7 +40,7 @@ pub fn handle(
     }
 }
 
-/// Confirms the prompts of a reply after it was written completely.
+/// Records that the prompts in a reply were delivered, after the reply was written completely.
 ///
 /// # Errors
 /// Store errors; the prompts are then delivered again.

@@ -36,7 +36,7 @@ pub struct HookCaller {
 }
 
 impl HookCaller {
-    /// The source that is stored with the activity which this caller reports.
+    /// The source that is stored with an activity which this caller reports.
     pub(super) const fn source(&self) -> &'static str {
         if self.is_supervisor { PROTOCOL_SOURCE } else { HOOK_SOURCE }
     }

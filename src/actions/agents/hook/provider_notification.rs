@@ -60,7 +60,8 @@ pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// Sets the session to idle and records a checkpoint with the reason of the failed turn on its task.
+/// Sets the session to idle and records a checkpoint with the reason of the failed turn on its task. Does neither for a
+/// subagent.
 pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOutcome> {
     let text = sanitize(&format!("the turn failed: {why}"));
     resolve_session::touch(app, caller, |tx, session| {

@@ -102,7 +102,7 @@ pub(super) fn touch(
     find_or_create(app, caller, None, also).map(Result::ok)
 }
 
-/// Like [`touch`], also for the start of a session; an ended session is returned as `Err`.
+/// Like [`touch`], also for the start of a session. A session that has ended is returned in the inner `Err`, unchanged.
 pub(super) fn find_or_create(
     app: &App,
     caller: &HookCaller,

@@ -21,7 +21,8 @@ use crate::{
 /// The end of a context that was cut to the provider's limit.
 const TRUNCATION_NOTE: &str = "\n… shortened; full text: fairway prime\n";
 
-/// Registers the session and answers with its context.
+/// Finds or registers the session and answers with its context. The answer is empty for a subagent, for an ended session, and
+/// for a session whose supervisor delivers the context.
 pub(super) fn handle(app: &App, caller: &HookCaller, start: StartKind) -> Result<HookOutcome> {
     if caller.is_subagent {
         return resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| HookOutcome::of(Reply::Nothing));

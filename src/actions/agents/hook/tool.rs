@@ -29,7 +29,7 @@ use crate::{
     store::{approvals, session_reports},
 };
 
-/// Decides on a tool call.
+/// Decides on a tool call by the guard rules. Without rules the provider decides. Denies every call of an ended session.
 ///
 /// # Errors
 /// Store errors; the caller must deny the tool.
@@ -58,7 +58,7 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
     })
 }
 
-/// The reply where there are no rules: the provider decides, except about an agent's own commands of Fairway.
+/// The reply in a project without guard rules: the provider decides, but an agent's own commands of Fairway are allowed.
 pub fn reply_without_rules(call: &ToolCall) -> Reply {
     if call.runs_own_program { Reply::Allow(OWN_VERB_REASON.to_owned()) } else { Reply::Nothing }
 }

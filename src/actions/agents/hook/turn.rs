@@ -25,7 +25,8 @@ use crate::{
     store::{WriteTx, session_reports},
 };
 
-/// Sets the session to busy and delivers waiting prompts with the submitted one.
+/// Sets the session to busy and delivers waiting prompts together with the prompt that starts the turn. A subagent gets no
+/// prompts.
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
@@ -55,7 +56,8 @@ pub(super) fn deliver(
     })
 }
 
-/// Sets the session to idle and stores its usage. Waiting prompts continue the turn.
+/// Sets the session to idle and stores the usage of the turn. When prompts wait, the reply delivers them, so that the turn
+/// continues.
 pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<HookOutcome> {
     if caller.is_subagent {
         return subagent_end(app, caller, None, read_transcript);
@@ -127,7 +129,8 @@ pub(super) fn subagent_end(
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// Ends the session. If its program continues with another conversation, the session becomes idle.
+/// Ends the session. If its program continues with another conversation, the session becomes idle instead. Leaves the session
+/// alone when a supervisor reports its end.
 pub(super) fn session_end(
     app: &App,
     caller: &HookCaller,

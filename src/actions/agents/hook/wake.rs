@@ -39,8 +39,9 @@ use crate::{
 /// Offers by other channels that expire later than this are not waited for.
 const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);
 
-/// Waits for prompts to the session. Returns `None` if the session has ended, its agent has exited, or another wake hook took
-/// over. An outage of the store's server ends the wait only when the agent's process is unknown.
+/// Waits beside an idle agent until there are prompts for its session. Returns `None` if the session has ended, its agent has
+/// exited, or another wake hook took over. An outage of the store's server ends the wait only when the agent's process is
+/// unknown.
 pub fn wait_for_prompts(
     app: &App,
     caller: &HookCaller,

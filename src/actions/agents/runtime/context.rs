@@ -67,7 +67,7 @@ pub fn pushed_sections(message: &MessageView) -> Option<Vec<SectionView>> {
 }
 
 /// Pushes sections to the session with this `run_id`, as one system prompt. To have it delivered at once, call
-/// [`prompt::deliver`](crate::actions::sessions::prompt::deliver_by_typing) afterwards.
+/// [`prompt::deliver_by_typing`](crate::actions::sessions::prompt::deliver_by_typing) afterwards.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.

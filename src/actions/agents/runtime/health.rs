@@ -40,7 +40,7 @@ pub fn of_run(app: &App, run_id: &RunId) -> Result<HealthView> {
     app.read(|tx| view(app, tx, &session_of_run(tx, run_id)?, app.env.now()))
 }
 
-/// Records a heartbeat with its reported values.
+/// Records a report of a runtime, which also proves its session alive.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`; `usage` for `waiting_for` without `requires_action`.

@@ -50,7 +50,8 @@ struct Planned<'a> {
 }
 
 impl PairJudge<'_> {
-    /// Judges the pairs with a changed snapshot; with `only` just those of one lane. Returns `None` when the time is over.
+    /// Judges the pairs of lanes, and of a lane and its base, of which a snapshot has changed since it was last judged; with
+    /// `only` just those of one lane. Returns `None` when the deadline passes before all are judged.
     pub fn judge(&self, only: Option<&LaneName>) -> Result<Option<Vec<Verdict>>, GitError> {
         let (mut verdicts, mut planned) = (Vec::new(), Vec::new());
         for (place, one) in self.snapshots.iter().enumerate() {

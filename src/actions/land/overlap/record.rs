@@ -49,7 +49,8 @@ impl Verdict {
     }
 }
 
-/// Whether there is anything to write. `age` is how old a recorded snapshot may become.
+/// Whether there is anything new to write. A snapshot without changes is written again once the recorded one is older than
+/// `age`.
 pub(super) fn needs_write(found: &Found, before: &[LaneSnapshot], known: &[LaneOverlap], age: Duration) -> bool {
     found.verdicts.iter().any(|verdict| verdict.changes(known))
         || found.snapshots.iter().any(|one| is_new(one, before, age))
@@ -178,8 +179,8 @@ fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile]) -> Stri
     }
 }
 
-/// Lines in words, such as ` (line 4)` or ` (lines 4, 7-9)`; empty when they are not known. After [`MAX_NAMED_FILES`] ranges the
-/// rest is `…`.
+/// Formats ranges of lines as ` (line 4)` or ` (lines 4, 7-9)`; empty when the lines are not known. After [`MAX_NAMED_FILES`]
+/// ranges the rest is `…`.
 pub(super) fn lines_text(lines: &[(u64, u64)]) -> String {
     if lines.is_empty() {
         return String::new();

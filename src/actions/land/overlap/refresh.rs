@@ -69,7 +69,8 @@ pub struct Refreshed {
     pub problem: Option<String>,
 }
 
-/// Takes snapshots of lanes and judges the changed ones, within `limit`. The rest is done at the next call.
+/// Takes snapshots of lanes and judges the changed ones, within `limit`. Work that is left over is done by the next call. When
+/// the time is over, git fails or another process is looking, the result has the recorded state, and its `problem` says why.
 pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed> {
     let deadline = Instant::now() + limit;
     let dir = app.project.state.join(DIR);

@@ -52,8 +52,9 @@ pub fn is_local(snapshot: &LaneSnapshot) -> bool {
 }
 
 impl SnapshotTaker<'_> {
-    /// Takes a new snapshot of a lane's worktree, or returns the known one when nothing has changed. Returns `None` when the
-    /// time is over. When `files` is not empty, only these files are taken as possibly changed.
+    /// Takes a new snapshot of a lane's worktree, or returns the known one when nothing has changed. `files`, when not empty,
+    /// are the only files that may have changed since the known snapshot. A worktree that cannot be read gives a snapshot with
+    /// the reason. Returns `None` when the deadline has passed.
     pub fn look(
         self,
         lane: &Lane,
@@ -148,7 +149,8 @@ fn known_fork(known: &LaneSnapshot) -> Option<KnownFork<'_>> {
     Some(KnownFork { tip: known.tip.as_deref()?, base_tip: known.base_tip.as_deref()?, fork: known.fork.as_deref()? })
 }
 
-/// The changed paths as the store keeps them. `by_name` has the paths of which only the name is known.
+/// Converts the changed paths to the form in which the store keeps them. `by_name` are the paths of which only the name is
+/// known. With very many paths the changed lines are left out.
 pub fn snapshot_paths(changed: Vec<ChangedPath>, by_name: &[String]) -> Vec<SnapshotPath> {
     let keeps_lines = changed.len() <= MAX_PATHS_WITH_LINES;
     let mut paths: Vec<SnapshotPath> = changed

@@ -30,7 +30,7 @@ use crate::{
 
 pub mod run;
 
-/// Records evidence with its event. `of` is the session that the evidence is from, when the acting one is another.
+/// Records evidence with its event. `of` is the session that the evidence is from, when that is not the acting session.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -118,7 +118,8 @@ pub fn add(app: &App, id: &TaskId, new: &NewEvidence) -> Result<Answer> {
     })
 }
 
-/// The SHA-256 of a regular file; `None` for other kinds, whose reading might block.
+/// The SHA-256 of a regular file. Returns `None` when it cannot be read, and for other kinds of file, whose reading might
+/// block.
 pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
     if !path.metadata().ok()?.is_file() {
         return None;

@@ -257,8 +257,8 @@ pub(in crate::actions) fn is_start_of(event: &events::LoggedEvent, request: &str
     event.data.get("request").and_then(|id| id.as_str()) == Some(request)
 }
 
-/// Describes a run whose result was never recorded, from its start event: a text for people, and whether the program
-/// still runs.
+/// Describes an `evidence run` whose result was never recorded, from the event of its start: a text for people, and whether
+/// the program is known to be running still.
 pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (String, bool) {
     let key = begun.and_then(|event| {
         let number = |name: &str| event.data.get(name)?.as_i64();

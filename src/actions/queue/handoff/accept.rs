@@ -38,8 +38,8 @@ pub enum Acceptance {
     WithWork,
 }
 
-/// Accepts an open handoff; the actor must have its role or be in its lane. With the claim, the actor becomes the claimant in
-/// the same transaction; when the claim is refused, the handoff stays open.
+/// Accepts an open handoff; the actor must have the role, or be in the lane, that the handoff is for. With the claim, the
+/// actor becomes the claimant in the same transaction; when the claim is refused, the handoff stays open.
 ///
 /// # Errors
 /// `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also the refusals of a claim; with the work also
@@ -228,7 +228,8 @@ pub(super) struct PlannedClaim {
     role: Option<Role>,
 }
 
-/// Plans the move of the claim to the actor. `lane` is where the task goes, by default where a claim would put it.
+/// Plans the move of the claim to the actor. `lane` is the lane into which the task goes, by default the one that a claim
+/// would choose.
 pub(super) fn plan_claim(
     app: &App,
     tx: &ReadTx<'_>,

@@ -57,7 +57,7 @@ fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<
     Answer::new(handoff, handoff.id, line).map(Some)
 }
 
-/// Records a handoff with its event. `of` is the creating session, when the acting one is another.
+/// Records a handoff with its event. `of` is the session that creates the handoff, when that is not the acting session.
 pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
     let handoff = handoffs::insert(tx, handoff)?;
     let event = event(EventKind::HandoffCreated, &handoff)
@@ -157,7 +157,7 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
     })
 }
 
-/// Declines an open handoff; the actor must have its role or be in its lane.
+/// Declines an open handoff; the actor must have the role, or be in the lane, that the handoff is for.
 ///
 /// # Errors
 /// `already_answered`, `role_mismatch`, `lane_mismatch`.

@@ -40,7 +40,8 @@ pub(super) struct HandedWork {
     has_changes: bool,
 }
 
-/// Finds the work of a task before its claim moves; `None` when no worktree of it is on this host. Fails with `lane_damaged`.
+/// Finds the work of a task, before its claim moves to another actor; `None` when no worktree of it is on this host. Fails
+/// with `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
     let (dir, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
@@ -67,7 +68,7 @@ pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
 }
 
 impl HandedWork {
-    /// The work in a lane's worktree, as if its branch were at `head`.
+    /// Describes the work in a lane's worktree, with `head` in place of the commit that is checked out.
     pub(super) fn of_lane(app: &App, lane: &Lane, base: &str, head: &str) -> Result<Self> {
         let Some(worktree) = lane.worktree.clone() else {
             return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
@@ -84,7 +85,7 @@ impl HandedWork {
         self.lane.as_ref().map_or_else(|| self.worktree.clone(), |lane| format!("the lane {lane}"))
     }
 
-    /// Whether the work has anything that other worktrees lack. Counts as begun when git cannot tell.
+    /// Whether the work has commits that its base lacks, or uncommitted changes. True when git cannot tell.
     pub(super) fn is_begun(&self) -> bool {
         self.commits != Some(0) || self.has_changes
     }
@@ -132,8 +133,9 @@ pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> 
     names.into_iter().map(|name| worktree::lock(app, name)).collect()
 }
 
-/// Works out how the commits come into the lane `own`; `None` when there is no work outside of it. Fails with `unsaved_work`,
-/// `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is damaged, missing or on another host.
+/// Works out how the commits of the work come into the lane `own`; `None` when the work is in that lane already, or there is
+/// none. Fails with `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is
+/// damaged, missing or on another host.
 pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
     let id = handoff.id.to_string();
     let words = ["handoff", "accept", &id, "--move"];

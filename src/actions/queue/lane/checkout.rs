@@ -25,8 +25,8 @@ pub enum Presence {
     Elsewhere,
 }
 
-/// Whether a lane's worktree is there. One that Fairway made counts as missing without its `.git` file: git would take it for a
-/// part of the main checkout.
+/// Where a lane's worktree is and whether it can be used. A worktree that Fairway made counts as missing when its `.git` file
+/// is gone, because git would then work on the main checkout instead.
 pub fn presence(app: &App, lane: &Lane) -> Presence {
     let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
     if other_host::has_worktree(app, lane) {
@@ -47,7 +47,7 @@ pub fn refuse_damaged(app: &App, lane: &Lane) -> Result<(), Refusal> {
     }
 }
 
-/// The directory of a lane's worktree. `words` is the command that needs it, for a refusal.
+/// The directory of a lane's worktree. `words` are the arguments of the command that needs it, for the hint of a refusal.
 ///
 /// # Errors
 /// `no_worktree`; `not_found` when it is gone; `lane_damaged`; `lane_elsewhere`.
@@ -86,7 +86,8 @@ pub fn temp_dir(app: &App) -> PathBuf {
     app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
 }
 
-/// The state of a lane's worktree; `None` without one. Values that git cannot determine are null, and `problem` says why.
+/// The state of a lane's worktree; `None` for a lane without one. Values that git cannot determine are `None`, and `problem`
+/// says why.
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
     let problem = match presence(app, lane) {

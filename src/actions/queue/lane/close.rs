@@ -59,8 +59,8 @@ pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
 }
 
-/// The session, claim, job or git lock for which the worktree of a lane must stay for now; `None` when it can be removed. Fails
-/// with `unsaved_work`.
+/// Returns the reason why a lane's worktree must stay for now: a session, a claim, a job, a lock of git or submodules; `None`
+/// when the worktree can be removed. Fails with `unsaved_work`.
 pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::Hold>> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane))? {
         return Ok(Some(hold));

@@ -13,7 +13,8 @@ use crate::{
     wire::{FileDiffView, LaneDiffView},
 };
 
-/// The difference as a document, with uncommitted and new files. Nothing is written to the repository.
+/// The difference between a lane's worktree and its base, or the commit that `since` names, as a document. It includes
+/// uncommitted and new files. Nothing is written to the repository.
 ///
 /// # Errors
 /// `not_found` for the base and for `since`; `no_worktree`; `lane_elsewhere`.
@@ -69,7 +70,7 @@ pub fn show(
     })
 }
 
-/// The difference as `git diff` prints it into a pipe.
+/// The difference in the form in which `git diff` prints it into a pipe.
 pub fn text(
     app: &App,
     name: &LaneName,
@@ -127,8 +128,9 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
 }
 
-/// The commit that `since` names: a number is an event and stands for the lane's branch at that time; any other text is a
-/// commit, branch or tag. Fails with `not_found`, also for an event before the reflog of the branch.
+/// The commit that `since` names. A number is that of an event, and stands for the commit that the lane's branch had at the
+/// time of the event; any other text is a commit, branch or tag. Fails with `not_found`, also for an event that is older than
+/// the branch's reflog.
 pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
     let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
     match since.parse::<i64>() {

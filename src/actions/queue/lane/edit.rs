@@ -18,7 +18,7 @@ use crate::{
     wire::LaneView,
 };
 
-/// Changes fields of a lane. A branch or worktree that the caller names belongs to the user: `lane rm` leaves it.
+/// Changes fields of a lane. A branch or worktree that is set here belongs to the user, so `lane rm` will leave it.
 pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     app.mutate(|tx| {
@@ -93,7 +93,7 @@ fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {
     }
 }
 
-/// The lane with this host recorded for its worktree. A lane without a worktree is unchanged.
+/// Returns the lane with this host recorded as the host of its worktree; with no host for a lane without a worktree.
 pub(super) fn here(lane: Lane) -> Lane {
     if lane.worktree.is_none() {
         return lane.on_host(String::new(), None);

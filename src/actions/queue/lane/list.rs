@@ -20,7 +20,7 @@ use crate::{
     wire::{LaneDetailView, LaneView, SessionOverviewView, TaskView},
 };
 
-/// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls per lane.
+/// Every lane, by name. `with_git` adds the state of each worktree, which takes some calls of git per lane.
 pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     let lanes: Vec<(Lane, LaneView)> = app.read(|tx| {
         let all = lanes::all(tx)?;

@@ -24,7 +24,8 @@ pub(super) struct Removed {
 }
 
 impl Removed {
-    /// The end of a sentence, which names the deleted branch with its commit; empty when no branch was deleted.
+    /// Returns the end of a sentence about the removal, which names the deleted branch with its last commit. Empty when no
+    /// branch was deleted.
     pub(super) fn branch_text(&self) -> String {
         match &self.branch {
             Some((branch, commit)) => {
@@ -44,7 +45,7 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// The refusal of a command about one lane, with this reason.
+    /// Turns this reason into the refusal of a command that concerns only `lane`.
     pub(super) fn refusal(self, lane: &Lane) -> Refusal {
         let hint = format!("then try again: {}", self.command);
         Refusal::LaneHeld { lane: lane.name.clone(), why: self.why, hint }
@@ -88,7 +89,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
     }))
 }
 
-/// The reason for which git would not remove the worktree: a lock or submodules. Returns `None` when it would.
+/// Returns the reason why git would not remove the worktree, a lock or submodules; `None` when git would remove it.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -131,7 +132,8 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
     Ok(removed)
 }
 
-/// The branch that is deleted with the worktree, or a note why it stays.
+/// The branch that is deleted together with the worktree, or a note why it stays. Neither when the lane has no branch, or the
+/// branch is gone.
 pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let Some(branch) = &lane.branch else { return Ok(Removed::default()) };

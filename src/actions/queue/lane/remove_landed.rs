@@ -25,9 +25,10 @@ pub(in crate::actions) struct LandedLane {
     pub(in crate::actions) note: Option<String>,
 }
 
-/// Closes a lane whose work has landed, and removes the worktree and branch that Fairway made for it. Both stay when
-/// the branch has other commits, the worktree has changes, or a session, claim, job or open task needs them. When the
-/// call fails, at most the worktree was removed.
+/// Closes a lane whose work has landed, and removes the worktree and branch that Fairway made for it. Both stay, with a note,
+/// when the branch has other commits, the worktree has changes or is on another host, or a session, claim, job or open task
+/// needs them. Does nothing for a lane that is unknown or whose worktree Fairway did not make. When the call fails, at most
+/// the worktree was removed.
 pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
     let Some(lane) = app.read(|tx| Ok(lanes::find(tx, name)?))? else { return Ok(LandedLane::default()) };
     let Some(dir) = lane.worktree.clone().filter(|_| lane.owns_worktree) else { return Ok(LandedLane::default()) };

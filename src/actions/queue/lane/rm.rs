@@ -22,8 +22,8 @@ use crate::{
 
 const VERB: &str = "remove";
 
-/// Removes a lane. A worktree that Fairway made is removed too, unless it has unsaved work; any other worktree stays. A lane
-/// with a history is only hidden, and its name can be used again.
+/// Removes a lane. A worktree that Fairway made is removed too, and the command is refused when it has unsaved work; any other
+/// worktree stays. A lane with a history is only hidden, and its name can be used again.
 ///
 /// # Errors
 /// `in_use`, `lane_elsewhere`, `unsaved_work`.

@@ -112,9 +112,10 @@ pub(in crate::actions) struct LaneUpdate {
     ahead: u64,
 }
 
-/// Checks that a lane can get these commits, after it has completed or dropped an interrupted sync. The caller has locked the
-/// lane's worktree `dir`. `busy` gets another session that works in the lane, and returns the hint of a refusal, or `None` to
-/// continue. Fails with `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without a commit.
+/// Checks that a lane can get the commits of `incoming`, after completing or dropping an interrupted sync. The caller must
+/// have locked the lane's worktree `dir`. `busy` is called with another session that works in the lane; it returns the hint
+/// for a refusal, or `None` to continue nevertheless. Fails with `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without
+/// a commit.
 pub(in crate::actions) fn prepare(
     app: &App,
     lane: &Lane,
@@ -144,8 +145,8 @@ pub(in crate::actions) fn prepare(
 }
 
 impl LaneUpdate {
-    /// Makes the commit to move to, without moving. The first value says how: `fast_forward`, `merge` or `rebase`. Fails with
-    /// `sync_conflict`, `merge_commits`.
+    /// Makes the commit to which the lane's branch will move, and moves nothing. The first value says how the branch will
+    /// move: `fast_forward`, `merge` or `rebase`. Fails with `sync_conflict`, `merge_commits`.
     pub(in crate::actions) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
         let git = Git::new(app.env.vars(), &self.dir);
         let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
@@ -162,8 +163,8 @@ impl LaneUpdate {
         Ok((how, plan))
     }
 
-    /// Moves the branch and the worktree, and records that together with `change`. When `change` refuses, both are moved back. A
-    /// crash leaves an intent that the next sync or acceptance completes or drops.
+    /// Moves the branch and the worktree, and records the move in one transaction with `change`. When `change` refuses, both
+    /// are moved back. A crash leaves an intent that the next sync or acceptance completes or drops.
     pub(in crate::actions) fn apply(
         &self,
         app: &App,

@@ -50,12 +50,13 @@ pub(super) fn write(app: &App, name: &LaneName, plan: &SyncPlan) -> Result<()> {
     })
 }
 
-/// Deletes the intent of a move that did not happen.
+/// Deletes the intent of a sync: after the move was recorded, or when it did not happen.
 pub(super) fn clear(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
     Ok(idempotency_keys::delete_open(tx, &key(name))?)
 }
 
-/// Records the move and deletes its intent. `is_late` says that the command that moved the branch was interrupted.
+/// Records the move of a lane's branch and deletes its intent. `is_late` means that the command that moved the branch was
+/// interrupted, and that another command records the move.
 pub(super) fn record(tx: &WriteTx<'_>, name: &LaneName, plan: &SyncPlan, is_late: bool) -> Result<()> {
     clear(tx, name)?;
     tx.record(

@@ -40,7 +40,7 @@ pub struct WorktreePlan {
 }
 
 impl WorktreePlan {
-    /// Whether another host creates the branch and worktree, or has started to.
+    /// Whether the branch and worktree are created on another host.
     pub fn is_elsewhere(&self, app: &App) -> bool {
         other_host::has_repository(app, self.host_id.as_deref())
     }
@@ -102,8 +102,8 @@ pub fn parse_plan(fingerprint: &str) -> Result<WorktreePlan> {
     serde_json::from_str(fingerprint).map_err(errors::internal)
 }
 
-/// Returns the stored answer of a repeated request. Otherwise runs `check`, removes the leftovers of an interrupted attempt, and
-/// returns `None`.
+/// Prepares the creation of a worktree. Returns the stored answer when the request is repeated. Otherwise runs `check`,
+/// removes the leftovers of an interrupted attempt, and returns `None`.
 pub fn prepare(
     app: &App,
     git: &Repository<'_>,

@@ -21,8 +21,8 @@ use crate::{
     wire::ReviewCommentView,
 };
 
-/// Writes a comment on a line of a commit, by default the task's, else the checked-out one. The author gets it with the
-/// reviewer's next verdict.
+/// Writes a comment on a line of a commit: the given one, else the task's recorded commit, else the one that is checked out.
+/// The author of the work gets the comment with the reviewer's next verdict.
 ///
 /// # Errors
 /// `invalid_value` for a line that the commit does not have.
@@ -137,7 +137,7 @@ pub(in crate::actions) fn followed(
     comments.iter().map(view).collect()
 }
 
-/// The acting reviewer's open comments that were not sent to the author yet.
+/// The acting reviewer's open comments that were not yet sent to the author of the work.
 pub(super) fn untold(app: &App, tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ReviewComment>> {
     let all = review_comments::of_task(tx, task)?;
     let is_untold = |comment: &ReviewComment| {

@@ -26,7 +26,7 @@ pub struct Requested {
     pub others: Vec<ReviewView>,
 }
 
-/// Whether to advise a limit of open reviews: more than one session is live, and no limit is set.
+/// Whether to advise the person to limit the number of open reviews: more than one session is live, and no limit is set.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
     let review = &app.settings.review;
     let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);
@@ -61,7 +61,8 @@ pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Tim
     })
 }
 
-/// The open requests for reviews, except those of closed tasks.
+/// The open requests for reviews of open tasks, split into those that the caller may answer and the others: requests to other
+/// reviewers, and those about work that the caller has claimed at some time.
 pub fn requested(app: &App) -> Result<Requested> {
     app.read(|tx| {
         let role = lookup::implied_scope(tx, &app.actor)?.role;

@@ -67,8 +67,8 @@ fn default_domain(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -
     }
 }
 
-/// Requests a review in a domain, by default as [`default_domain`] chooses. An open request of the domain stays, and
-/// gets the new reviewer.
+/// Requests a review in `domain`, by default in the one that [`default_domain`] chooses. An open request of the domain gets
+/// the new reviewer; no second one is made.
 ///
 /// # Errors
 /// `usage` if the domain is ambiguous.
@@ -235,8 +235,8 @@ fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, commen
     Ok(())
 }
 
-/// Removes a request, or a verdict that asks for changes or rejects. Only the actor who made it may do so, any other actor only
-/// with `force`. The events stay. A task's claimant cannot remove another actor's verdict.
+/// Removes a request, or a verdict that asks for changes or rejects; its events stay. Only the actor who made it may do so,
+/// any other actor only with `force`. A task's claimant cannot remove another actor's verdict even with `force`.
 ///
 /// # Errors
 /// `already_answered` for an approval, `not_creator`.

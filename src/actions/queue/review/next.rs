@@ -80,7 +80,8 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
     Ok(ReviewNextView { card, waiting: all, deferred, others })
 }
 
-/// Records that the reviewer was shown the whole card. Later cards then show only what is new.
+/// Records that the reviewer was shown all changes of the card, so that later cards show only new changes. Does nothing when
+/// the card has no changes or shows them only in part.
 pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
     let Some(changes) = card.changes.as_ref().filter(|changes| !changes.patch_cut) else { return Ok(()) };
     let task = TaskId::parse(&card.task.id)?;

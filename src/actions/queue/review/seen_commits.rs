@@ -13,8 +13,8 @@ use crate::{
     store::{ReadTx, lanes, seen_work},
 };
 
-/// Records that a reviewer has seen a whole commit of a task. A ref keeps the commit, because the next look is compared
-/// with it.
+/// Records that a reviewer has seen a whole commit of a task. A ref keeps the commit from git's garbage collection, because
+/// the reviewer's next card shows the difference from it.
 pub(super) fn remember(
     app: &App,
     git: &Git<'_>,
@@ -39,7 +39,8 @@ pub(super) fn remember(
     sweep(app, git)
 }
 
-/// Like [`remember`], for the commit of a verdict. Does nothing when git does not know the commit or its base.
+/// Like [`remember`], for the commit of a verdict. Does nothing when git does not know the commit or its base, or when the two
+/// have no common commit.
 pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
     let (lane, base) = app.read(|tx| {
         let lane = lookup::task(tx, id)?.fields.lane;
@@ -68,7 +69,7 @@ pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: 
     Ok(())
 }
 
-/// Puts a task behind the other cards of a reviewer.
+/// Moves a task to the end of a reviewer's cards.
 pub(super) fn defer(app: &App, task: &TaskId, reviewer: &str) -> Result<()> {
     app.transaction(|tx| {
         let known = find_or_new(tx, task, reviewer)?;
@@ -96,7 +97,8 @@ fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Cleans up like [`sweep`], after a task was closed. A failure is ignored: the next review command tries again.
+/// Deletes the records about seen commits of closed tasks, and the refs of these commits, after a task was closed. A failure
+/// is ignored: the next review command tries again.
 pub(in crate::actions) fn forget_closed(app: &App) {
     let has_closed = app.read(|tx| Ok(!seen_work::of_closed_tasks(tx)?.is_empty()));
     if matches!(has_closed, Ok(true)) {

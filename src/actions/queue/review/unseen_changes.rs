@@ -24,8 +24,8 @@ pub(super) struct Work<'a> {
     pub fork: &'a str,
 }
 
-/// The part of some work that a reviewer has not seen. The work is compared with the seen commit that leaves the least to read;
-/// when it can be compared with none, everything is shown.
+/// The part of some work that a reviewer has not seen. Of the commits that the reviewer has seen, the work is compared with
+/// the one that leaves the least to read; when it can be compared with none, everything is shown.
 pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommit]) -> Result<ReviewChangesView> {
     let merges = MergeRepository::open(git, &app.project.state.join(DIR));
     let mut why_all = None;
@@ -51,7 +51,7 @@ pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommi
     Ok(view(work, since, why_all.filter(|_| since.is_none()), new, commits))
 }
 
-/// Every path that the work changes on its base.
+/// Every path that the work changes since it forked from its base; for a renamed file both names.
 pub(super) fn paths(git: &Git<'_>, work: Work<'_>) -> Result<Vec<String>, GitError> {
     let files = git.files_between(work.fork, work.commit, &[])?;
     Ok(files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())

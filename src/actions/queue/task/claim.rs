@@ -426,7 +426,8 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cach
     Ok(Granted { rule, place })
 }
 
-/// The rule about its lane or its paths that keeps every actor from claiming a ready task; `None` when there is none.
+/// Returns the refusal that any claim of this ready task would get because of the task's lane or paths, and `None` when there
+/// is none.
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
     let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
     let any_actor = Claimant::new(app, tx, &request, None, &[])?;

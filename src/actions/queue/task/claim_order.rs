@@ -63,9 +63,10 @@ impl ChangedElsewhere {
     }
 }
 
-/// Passes the candidates for a claim to `wants_more`, until it returns false: first `left`, which dead sessions of the
-/// claimant's lane have claimed; then the ready tasks of the lane, those without a lane and those of other lanes; then those
-/// whose lease has expired. The flag says whether the task may be claimed: tasks out of scope are only named in the refusal.
+/// Passes the candidates for a claim to `wants_more`, until it returns false: first the tasks of `left`, which dead sessions
+/// of the claimant's lane have claimed; then the ready tasks of the lane, those without a lane and those of other lanes; then
+/// those whose lease has expired. The flag is false for a task that the claimant's scope excludes: it must not be claimed, and
+/// serves only to explain a refusal.
 pub(super) fn for_each_candidate(
     app: &App,
     tx: &WriteTx<'_>,

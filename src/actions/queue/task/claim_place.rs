@@ -30,7 +30,8 @@ pub struct PlannedPlace {
     is_assigned: bool,
 }
 
-/// Plans the place of a claim by a session of the lane `home`, by a session without a lane, or by a person.
+/// Plans in which lane a claim is worked on, and whether it puts the task there. `home` is the lane of the claiming session;
+/// `None` for a session without a lane and for a person.
 pub fn plan(
     tx: &ReadTx<'_>,
     task: &Task,
@@ -61,7 +62,7 @@ pub fn plan(
 }
 
 impl PlannedPlace {
-    /// This place, with the task in the given lane for good: a release does not take it out.
+    /// Returns this place with the task in `lane` for good: a later release leaves it there.
     #[must_use]
     pub fn put_in(self, lane: &LaneName) -> Self {
         Self { task_lane: Some(lane.clone()), is_assigned: false, ..self }
@@ -131,7 +132,7 @@ pub fn install(
     Ok(Task { fields, state, epoch, updated_at: tx.now(), ..task.clone() })
 }
 
-/// The parts of a takeover that its event has: the kind, the previous claimant and the reason.
+/// Returns the parts of a takeover that the event records: the kind, the previous claimant and the reason.
 pub(super) fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
     match takeover {
         Takeover::Fresh => ("fresh", None, None),

@@ -14,7 +14,8 @@ pub fn all(app: &App) -> Result<Vec<TaskId>> {
     Ok(held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect())
 }
 
-/// The named task, else the only claimed one. `form` is the command up to the task's id, for the hint.
+/// Returns the named task, else the only task that the caller has claimed. `form` is the command up to the task's id, for the
+/// hint.
 ///
 /// # Errors
 /// `nothing_claimed`; `ambiguous` for several claimed tasks.

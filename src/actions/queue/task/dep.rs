@@ -60,7 +60,7 @@ fn answer(tx: &WriteTx<'_>, id: &TaskId, line: String) -> Result<Answer> {
     Answer::new(&lookup::task_view(tx, id)?, id, line)
 }
 
-/// All dependencies of a task, depth first. A task that occurs again is listed without its dependencies.
+/// All dependencies of a task, depth first. A task that occurs again is listed without its own dependencies.
 pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
     app.read(|tx| {
         lookup::task(tx, id)?;

@@ -17,8 +17,8 @@ use crate::{
     store::{ReadTx, lanes, tasks},
 };
 
-/// Changes fields of a task with `over`. Every actor may do so who may add a checkpoint or evidence, but not one who lost the
-/// claim.
+/// Lets `over` change the fields of a task. Any actor may edit a task, except a session whose claim on it another claim has
+/// superseded.
 ///
 /// # Errors
 /// `cycle`; for a claimed task also the rules about its lane and its paths.

@@ -39,7 +39,8 @@ struct ImportPlan<'f> {
 }
 
 /// Imports the tasks of a file; `path` is only used for hints. Existing tasks stay unchanged, and removed ones stay removed.
-/// `dry_run` writes nothing and reports the same. A large file is written to a server in steps, otherwise in one write.
+/// `dry_run` writes nothing and returns the report that the import would return. Into a store on a server a large file is
+/// written in several steps, otherwise in one write.
 ///
 /// # Errors
 /// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
@@ -141,7 +142,7 @@ fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<Impo
     Ok(ImportPlan { fresh, links, report })
 }
 
-/// The first notes of one kind, and how many more there are.
+/// Keeps the first few of `notes`, and adds a line that counts the others.
 pub(super) fn shortened(mut notes: Vec<String>) -> Vec<String> {
     let more = notes.len().saturating_sub(MAX_NOTES);
     notes.truncate(MAX_NOTES);

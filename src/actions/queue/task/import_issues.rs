@@ -90,8 +90,8 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Imports issues, all or none. A task follows its issue's title, body and labels until they are changed here.
-/// `dry_run` writes nothing and reports the same.
+/// Imports issues, all or none. A task follows its issue's title, body and labels until these are changed in Fairway.
+/// `dry_run` writes nothing and returns the report that the import would return.
 ///
 /// # Errors
 /// `invalid_line` naming the line.

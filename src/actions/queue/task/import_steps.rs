@@ -118,9 +118,9 @@ pub(super) struct Steps<'p, 'f> {
 }
 
 impl<'p, 'f> Steps<'p, 'f> {
-    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan, and `answer` gets the ids that others
-    /// have added since. When a step fails, the tasks of earlier steps stay. Fails with `cycle` and `not_found` when others have
-    /// changed the store since the plan.
+    /// Writes the tasks of a plan. `seen` is the newest event at the time of the plan; `answer` is called with the ids of the
+    /// tasks that others have added since. When a step fails, the tasks of earlier steps stay. Fails with `cycle` and
+    /// `not_found` when others have changed the store since the plan.
     pub(super) fn write(
         app: &App,
         path: &Path,
@@ -210,7 +210,8 @@ impl<'f> Links<'f> {
         self.incoming.contains_key(id)
     }
 
-    /// Looks up which of the referenced tasks outside of the file exist.
+    /// Looks up which tasks that the file refers to, but does not contain, are missing from the store too, and keeps their
+    /// ids.
     pub(super) fn find_absent(&mut self, tx: &ReadTx<'_>) -> Result<()> {
         let is_known = |id: &TaskId| self.incoming.contains_key(id) || self.existing.contains_key(id);
         let targets = self.incoming.values().flat_map(|one| targets(one)).map(|(id, _)| id);
@@ -233,8 +234,8 @@ impl<'f> Links<'f> {
             .collect()
     }
 
-    /// Refuses a cycle that can be reached from one of these tasks. Existing tasks may be part of it, because they may depend on
-    /// an incoming one. The links of `changed` are read from the store again. Fails with `cycle`.
+    /// Refuses a cycle that can be reached from one of the tasks `starts`. Existing tasks may be part of the cycle, because
+    /// they may depend on a task of the file. The links of `changed` are read from the store again. Fails with `cycle`.
     pub(super) fn check_cycles<'a>(
         &self,
         tx: &ReadTx<'_>,

@@ -26,8 +26,8 @@ pub(super) fn capacity(app: &App) -> Capacity<'_> {
     Capacity { all: app.settings.review.capacity, per_role: &app.settings.review.per_role }
 }
 
-/// Refuses fresh work while too many reviews are open. Continued work and the rework of a reviewed task are always allowed.
-/// Fails with `review_full`.
+/// Refuses a fresh claim while too many reviews are open. A claim that takes over work, and the rework of a reviewed task, are
+/// always allowed. Fails with `review_full`.
 pub(super) fn check(
     app: &App,
     tx: &ReadTx<'_>,

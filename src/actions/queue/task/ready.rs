@@ -122,8 +122,8 @@ fn ready_here<T>(
     }
 }
 
-/// Why no ready task can be claimed as fresh work, when the number of open reviews has reached its limit. Returns `None` when at
-/// least one can be claimed.
+/// Returns the refusal that a fresh claim of any ready task would get because too many reviews are open. Returns `None` when
+/// at least one task can be claimed, when no task is ready, and when no limit is configured.
 pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     if !open_reviews::capacity(app).is_limited() {
         return Ok(None);
@@ -146,7 +146,8 @@ pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     })
 }
 
-/// Every open task that cannot be claimed, with the reason: open dependencies, its claim, or the limit of open reviews.
+/// Every open task that cannot be claimed, with the reasons: open dependencies, work of another host that is missing here, its
+/// claim, or the limit of open reviews.
 pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;

@@ -34,7 +34,7 @@ pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&Forc
     transition::perform(app, id, &verb(reason, force), |_, task, _| Ok(task.released()?))
 }
 
-/// Releases several tasks, all or none.
+/// Releases the claims on several tasks, all or none.
 pub fn release_several(app: &App, ids: &[TaskId], reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = verb(reason, force);
     transition::check_reasons(&verb)?;
@@ -60,8 +60,8 @@ pub fn release_held(
     })
 }
 
-/// Releases the claims of dead sessions, in one lane or in all, and ends these sessions. Work in review stays for its
-/// reviewer.
+/// Releases the claims of dead sessions, in one lane or in all, and ends the sessions whose claims it released. `tasks`, when
+/// not empty, limits this to the claims on these tasks. Work in review stays for its reviewer.
 pub fn release_dead(
     app: &App,
     dead: &[DeadSession],
@@ -203,7 +203,7 @@ impl Released {
         self.notes
     }
 
-    /// The answer of a command. Its text is `none` when no claim was released.
+    /// Makes the answer of a release. When no claim was released, its line is `unchanged:` and the text `none`.
     pub fn answer(self, none: &str) -> Result<Answer> {
         let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
         let answer = Answer::new(&ReleasedView { tasks: self.tasks }, "", line)?;

@@ -34,7 +34,8 @@ pub struct Transition<'a> {
 }
 
 impl<'a> Transition<'a> {
-    /// A transition by the claimant, without a reason of its own.
+    /// A transition without a reason and without force. `intent` decides who may make it; `past_tense` begins the line of its
+    /// answer.
     pub const fn new(kind: EventKind, intent: TaskWrite, past_tense: &'static str) -> Self {
         Self { kind, intent, past_tense, reason: None, force: None }
     }
@@ -43,17 +44,18 @@ impl<'a> Transition<'a> {
         Self { reason: Some(reason), ..self }
     }
 
-    /// This transition, which `force` allows to other actors than the claimant.
+    /// Returns this transition; when `force` is given, actors other than the claimant may make it too.
     #[must_use]
     pub const fn forced(self, force: Option<&'a ForceReason>) -> Self {
         Self { force, ..self }
     }
 }
 
-/// Performs a transition as one change. `next` computes the new state.
+/// Performs a transition in one transaction. `next` computes the new state from the task. When this is the task's newest
+/// transition already, made by the same actor, nothing changes and the answer says so.
 ///
 /// # Errors
-/// The errors of `next`.
+/// `stale_claim` and `not_claimant` when the actor may not make the transition; the errors of `next`.
 pub fn perform(
     app: &App,
     id: &TaskId,
@@ -63,7 +65,7 @@ pub fn perform(
     perform_and(app, id, verb, next, |_, answer| Ok(answer))
 }
 
-/// Like [`perform`]. `also` completes the answer before it is stored under a `--request-id`.
+/// Like [`perform`]. `also` completes the answer before the answer is stored under a `--request-id`.
 pub fn perform_and(
     app: &App,
     id: &TaskId,
@@ -82,7 +84,7 @@ pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Like [`perform_and`], inside of a larger change.
+/// Like [`perform_and`], in the transaction of the caller.
 pub fn perform_in(
     app: &App,
     tx: &WriteTx<'_>,
@@ -124,7 +126,7 @@ pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition
     apply_with(tx, task, state, verb, |event| event)
 }
 
-/// Like [`apply`]. `complete` adds to the event.
+/// Like [`apply`]. `complete` adds data to the event.
 pub fn apply_with(
     tx: &WriteTx<'_>,
     task: &Task,
@@ -183,7 +185,7 @@ pub fn unblock(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<An
     perform(app, id, &verb, |_, task, _| Ok(task.unblocked()?))
 }
 
-/// Cancels an open task. A claimed task only its claimant may cancel, or any actor with `force`; an unclaimed one any actor.
+/// Cancels an open task. Any actor may cancel an unclaimed task; a claimed one only its claimant, or any actor with `force`.
 pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskCancelled, TaskWrite::Cancel, "cancelled").because(reason).forced(force);
     let answer = perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;

@@ -55,8 +55,9 @@ pub fn normalize(mut fields: TaskFields) -> Result<TaskFields, Refusal> {
     Ok(fields)
 }
 
-/// Checks the links that `before` lacks: the lane, the parent and the dependencies exist and form no cycle. Older links
-/// may be dangling, because an import may bring a part of a backlog.
+/// Checks the links that `fields` has and `before` has not: the lane, the parent and the dependencies must exist, and must not
+/// form a cycle. Links that the task had before may point to missing tasks, because an import may bring only a part of a
+/// backlog.
 ///
 /// # Errors
 /// `cycle`.

@@ -7,7 +7,7 @@ use crate::{actions::App, store::StoreError};
 /// The command that repairs a finding which `doctor` can repair itself.
 pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
 
-/// A path relative to the project's root, when it is below it.
+/// Returns the part of a path below the project's root, and any other path unchanged.
 pub(super) fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }

@@ -25,7 +25,7 @@ use crate::{
 /// A younger intent most likely belongs to a running command.
 const MIN_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// A note for each old intent, with the command that resolves it.
+/// A note for each intent that has been open too long, with the command that resolves it.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();

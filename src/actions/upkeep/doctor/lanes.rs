@@ -21,7 +21,8 @@ use crate::{
     store::{ReadTx, lanes},
 };
 
-/// A finding for each lane that takes claims and whose worktree cannot be used.
+/// A finding for each lane that takes claims and whose worktree cannot be used, and one when git is too old to compare
+/// worktrees.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let open = lanes::all(tx)?.into_iter().filter(|lane| lane.status != LaneStatus::Closed);
     let open: Vec<Lane> = open.collect();

@@ -19,8 +19,8 @@ use crate::{
 /// How long before its end a certificate is reported.
 const TOLD_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// Whether this module checks the file `name` of the state directory. Correcting the mode of such a file is not enough: others
-/// may have read or changed it already.
+/// Whether this module checks the file `name` of the state directory. The general check, which corrects the mode of a file, is
+/// not enough for such a file: others may have read or changed it already.
 pub(super) fn judges(name: &str) -> bool {
     [devices::NAME, answer_tokens::NAME].iter().any(|known| name.strip_suffix(".json") == Some(known))
         || name == certificate_file::FILE

@@ -28,7 +28,7 @@ const MANY_CONNECTIONS: i64 = 80;
 /// How long a host may be silent before its version is no longer compared.
 const VERSION_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Findings of the server and of its hosts; none for a store in a file.
+/// Findings about the server of the store and about the hosts that write to it; none for a store in a file.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>, facts: &StoreFacts) -> Result<Vec<Finding>> {
     let StorePlace::Server { time, .. } = &facts.place else { return Ok(Vec::new()) };
     let now = app.env.now();

@@ -25,7 +25,8 @@ const MAX_LINES: usize = 10;
 /// The longest line of an item in a text, in characters; the document has the whole line.
 const MAX_LINE_CHARS: usize = 200;
 
-/// The key of an item in the store. A session or task can ask another question under the same id, which is another item.
+/// The key of an item in the store. For a question and for a blocked task it contains a digest of the item's text, because a
+/// new question under the same id is another item.
 pub(super) fn key(need: &NeedView) -> String {
     let has_words = [NeedKind::Question, NeedKind::Blocked].iter().any(|kind| kind.as_str() == need.kind);
     if !has_words {
@@ -35,7 +36,7 @@ pub(super) fn key(need: &NeedView) -> String {
     format!("{}#{}", need.id, digest.get(..12).unwrap_or_default())
 }
 
-/// The document of one item, or the summary of several. The document of one item has its actions, if the sink is set to get them.
+/// The document of one item, or the summary of several. For one item it includes the actions, if the sink is set to get them.
 pub(super) fn of_items(app: &App, sink: &SinkSettings<'_>, needs: &[&NeedView]) -> NotificationView {
     let items: Vec<NeedView> = needs.iter().map(|need| masked(need)).collect();
     let name = &app.settings.project.name;
@@ -115,8 +116,9 @@ fn short(line: &str) -> String {
 /// The path of the page at which a token answers.
 const PATH: &str = "answer";
 
-/// The actions of an item; none without a server that has the page, and none when they cannot be made, because a notification
-/// without actions is better than no notification. `is_whole` says whether the notification has the item's whole line.
+/// The actions of an item. There are none while no server shows the page, and none when they cannot be made, because a
+/// notification without actions is better than no notification. `is_whole` says whether the notification has the item's whole
+/// line.
 pub(super) fn of_item(app: &App, need: &NeedView, is_whole: bool) -> Vec<NotificationActionView> {
     let Some(page) = ShownPage::read(&app.project.runtime_dir()) else { return Vec::new() };
     make(app, &page, need, is_whole).unwrap_or_default()

@@ -57,7 +57,7 @@ pub fn follow(
     follow_with(&app.waiter("notify")?, app, hook_providers, outlets, report)
 }
 
-/// Like [`follow`], without its check and with a waiter of the caller.
+/// Like [`follow`], but does not check the sinks first, and uses the waiter of the caller.
 pub(super) fn follow_with(
     waiter: &ChangeWaiter,
     app: &App,

@@ -82,11 +82,11 @@ fn usable<'a>(app: &'a App, outlets: &Outlets<'_>) -> Vec<SinkSettings<'a>> {
     sinks_of(app).into_iter().filter(can).collect()
 }
 
-/// Sends the items that are due now. Returns at once when no sink is configured that the outlets can reach. `hook_providers` are
-/// the labels of the providers whose agents call hooks.
+/// Sends the items that are due now. Returns at once when no sink is configured that the outlets can reach. `hook_providers`
+/// are the labels of the providers whose agents call hooks.
 ///
-/// Several senders may do this at the same time: each item is claimed in the store first. With `programs` it takes as long as the
-/// programs of the sinks; without, it does not wait for anything but the terminal.
+/// Several senders may do this at the same time: each item is claimed in the store first. With `outlets.programs` it takes as
+/// long as the programs of the sinks; without, it does not wait for anything but the terminal.
 pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -> Result<SendReport> {
     send(app, &mut BoardSource { cache: &mut BoardCache::default(), hook_providers }, None, outlets)
 }
@@ -164,7 +164,7 @@ fn count_held(app: &App) -> Result<usize> {
     Ok(all.iter().filter(|receipt| receipt.state == ReceiptState::Held).count())
 }
 
-/// The end of the quiet window; `None` outside of it and without one.
+/// The end of the quiet window; `None` when it is not quiet now, and when no window is set.
 pub(super) fn quiet_until(app: &App, window: Option<QuietWindow>) -> Option<Timestamp> {
     let now = app.env.now();
     let window = window.filter(|window| window.contains(now.local_minute()))?;

@@ -57,7 +57,7 @@ pub(super) fn time_limit(sink: &SinkSettings<'_>) -> Duration {
     }
 }
 
-/// Sends a notification to a sink. The sinks `bell` and `osc` write to `terminal`, which is the sender's.
+/// Sends a notification to a sink. The sinks `bell` and `osc` write to `terminal`, the terminal of the sender.
 pub(super) fn deliver(
     app: &App,
     sink: &SinkSettings<'_>,
@@ -139,7 +139,8 @@ fn run(app: &App, program: &Path, args: &[OsString], stdin: &[u8], limit: Durati
     Err(SinkError { why, output: [done.stdout, done.stderr].concat() })
 }
 
-/// Sends a sample to a sink. No receipt is written, and the quiet window does not hold it. Also returns the program's messages.
+/// Sends a sample to a sink, also in the quiet window, and writes no receipt. Returns the result and the messages of the
+/// sink's program.
 ///
 /// # Errors
 /// `usage` for a sink that is neither built in nor configured; `untrusted` for one that runs a program of the configuration.

@@ -69,7 +69,7 @@ fn view(item: &str, sink: &SinkSettings<'_>, receipt: Option<&Receipt>) -> Recei
     }
 }
 
-/// The receipts of the items that are not sent again after failed attempts.
+/// The receipts of the items that will not be sent again, because attempts have failed.
 pub fn given_up(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Receipt>> {
     let all = notifications::all(tx)?;
     Ok(all.into_iter().filter(|receipt| is_given_up(receipt, now)).collect())

@@ -51,8 +51,8 @@ struct Transcript<'a> {
     changed_at: Timestamp,
 }
 
-/// Adds the hits in the transcripts, starting with the file that was changed last. A file that was last changed before all of
-/// `limit` hits is not read. A file that cannot be read is added to `unreadable`, with the reason.
+/// Adds the hits in the transcripts, starting with the file that was changed last. Stops at the first file that is older than
+/// all of `limit` hits. A file that cannot be read is added to `unreadable`, with the reason.
 pub(super) fn search(
     app: &App,
     rows: &[TranscriptRow],

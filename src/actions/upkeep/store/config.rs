@@ -34,8 +34,9 @@ pub fn check_argument(url: &str) -> Result<(), StoreError> {
     if cfg!(feature = "postgres") { Ok(()) } else { Err(StoreError::NoPostgres) }
 }
 
-/// Writes to the configuration that the store is on this server: the engine into the committed file, the address without its
-/// password into the local one. Files that were trusted stay trusted. Returns the changed files.
+/// Writes to the configuration that the store is on this server: the engine to `.fairway.toml`, which is committed, and the
+/// address without its password to `local.toml`, which is not. Files that were trusted stay trusted. Returns the changed
+/// files.
 pub fn point_to_server(env: &Env, project: &Project, url: &str) -> Result<Vec<PathBuf>> {
     let url = without_password(url);
     change(
