@@ -65,7 +65,8 @@ impl Args {
     }
 }
 
-/// The script of fish with values for options: fish asks for them at the option, and nowhere else.
+/// Makes the options in a script for fish that take a value ask `fairway complete`, because fish completes the value of an
+/// option only by the line for that option.
 fn fish_values(script: &str) -> String {
     let with_values = |line: &str| match line.strip_suffix(" -r") {
         Some(option) => format!("{option} -r -f -a '(__fairway_values)'\n"),

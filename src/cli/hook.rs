@@ -198,7 +198,7 @@ fn refuse_inside(ctx: &Context, dry_run: bool, command: &'static str) -> Result<
     }
 }
 
-/// The answer about a change of settings, in the form of every change.
+/// Builds the answer of a command that has changed settings, or would change them with `dry_run`.
 fn answer(provider: Provider, change: &Change, dry_run: bool, done: &str) -> Result<Answer> {
     let path = change.path.display();
     let line =
@@ -214,7 +214,7 @@ fn answer(provider: Provider, change: &Change, dry_run: bool, done: &str) -> Res
     Answer::new(&view, path, line)
 }
 
-/// Prints what was done; what would be done is shown as a difference.
+/// Prints what was done. With `dry_run`, prints what would be done as a diff.
 fn show(ctx: &Context, answer: &Answer, change: &Change, dry_run: bool) -> Result<Exit> {
     if !dry_run || ctx.out.json || ctx.out.quiet || !change.is_changed {
         return ctx.answer(answer);

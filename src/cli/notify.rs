@@ -94,7 +94,7 @@ impl Args {
     }
 }
 
-/// Prints the attempts of a round, one line or document each.
+/// Prints the attempts to send notifications, one line or document each.
 fn show(ctx: &Context, report: &SendReport) -> Result<()> {
     for attempt in &report.attempts {
         if ctx.out.json {

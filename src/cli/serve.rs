@@ -92,7 +92,8 @@ impl Args {
         Ok(0)
     }
 
-    /// Another program of this machine can read what passes on its loopback only as this user or as root.
+    /// Whether the page is served in the network without HTTPS: on request, or because `--listen` names a loopback address.
+    /// Other users' programs cannot read what passes there.
     fn is_unencrypted(&self) -> bool {
         self.unencrypted || self.listen.is_some_and(|at| at.ip().is_loopback())
     }

@@ -92,7 +92,7 @@ fn logging_env() -> Env {
 
 /// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could
 /// not be printed as JSON, 1 for a failure that denies nothing. For the wake hook, the exit code is that of
-/// [`prompts::run_wake_hook`].
+/// `prompts::run_wake_hook`.
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.wake_hook.is_some() && call.event == WAKE_EVENT {
         return prompts::run_wake_hook(call, env);

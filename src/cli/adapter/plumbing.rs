@@ -462,7 +462,8 @@ impl Plumbing {
     }
 }
 
-/// The exit code after typing. A question on the screen is printed as a warning, and the code is [`TEMPORARY_FAILURE`].
+/// The exit code after a text was typed: 0, or [`TEMPORARY_FAILURE`] when a question is on the screen, which is then printed
+/// as a warning.
 fn submitted(question: Option<String>, warn: &mut dyn FnMut(&str)) -> Exit {
     let Some(sign) = question else { return 0 };
     warn(&format!("the program asks: {sign}"));
@@ -486,7 +487,8 @@ fn fact_of(ctx: &Context, name: &str, fact: Fact) -> Result<Vec<u8>> {
     })
 }
 
-/// Calls a multiplexer; answers with its exit code, or with that of `timeout` or a shell when it has none.
+/// Calls a multiplexer and prints its output. Returns its exit code. When it has none, returns the code that `timeout` or a
+/// shell would return.
 fn call(ctx: &Context, limit_ms: u64, turn: Option<PathBuf>, stdin: bool, words: &[OsString]) -> Result<Exit> {
     let mut from = io::stdin().lock();
     let stdin = stdin.then_some(&mut from as &mut dyn Read);

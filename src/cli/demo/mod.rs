@@ -56,7 +56,8 @@ impl Args {
     }
 }
 
-/// Carries out one step, and shows it as it is typed.
+/// Carries out one step of the demo. With `is_shown`, prints the commands as a person would type them. Adds them to
+/// `commands`.
 fn tell(ctx: &Context, scene: &Scene, step: Step, is_shown: bool, commands: &mut Vec<String>) -> Result<()> {
     let show = |line: &str| if is_shown { ctx.out.line(line) } else { Ok(()) };
     match step {

@@ -56,7 +56,8 @@ impl StreamPrinter {
         news
     }
 
-    /// The part of a line that is not printed yet; the whole line again when it no longer begins with the printed part.
+    /// Returns the part of a line that was not printed yet. When the line no longer begins with the printed part, returns the
+    /// whole line again, after a newline.
     fn news(&mut self, line: &str) -> String {
         let whole = form(line);
         let news = match whole.strip_prefix(self.shown.as_str()) {
@@ -69,7 +70,8 @@ impl StreamPrinter {
     }
 }
 
-/// The visible text of a line, masked and escaped: after carriage returns, what was written last.
+/// The text of a line as a terminal would show it: only what follows the last carriage return, with secrets masked and
+/// control characters escaped.
 fn form(line: &str) -> String {
     let plain = strip_escapes(line);
     let line = plain.trim_end_matches('\r');

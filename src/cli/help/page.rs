@@ -60,7 +60,8 @@ pub fn laid_out(command: &Command, path: &[&str], is_long: bool) -> Option<Comma
     }))
 }
 
-/// The lines of a command's `after_help` that begin with its path. Those of a command with two paths are for both.
+/// The examples of a command: the lines of its `after_help` that begin with `path`. A command that has two paths has the
+/// examples of both there.
 fn examples(command: &Command, path: &str) -> Vec<String> {
     let provider = Provider::ALL.first().map(|provider| provider.label()).unwrap_or_default();
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();

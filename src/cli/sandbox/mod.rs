@@ -108,7 +108,7 @@ impl RunArgs {
     }
 }
 
-/// The exit code of a program that has ended, after the notes about it.
+/// Prints the notes about a program that has ended, and returns its exit code.
 fn exit_code(ctx: &Context, finished: &Finished) -> Exit {
     for note in &finished.notes {
         ctx.out.note(&crate::render::escape_controls(note));

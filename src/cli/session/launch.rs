@@ -201,7 +201,8 @@ pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> Str
     error_text(&failure, &ctx.out)
 }
 
-/// The warning about an agent that would run without Fairway's hooks, where its profile has not judged that.
+/// Returns the warning about an agent that would run without Fairway's hooks. Returns `None` when it runs them, and when the
+/// launch itself has judged them already.
 fn missing_hooks(ctx: &Context, plan: &LaunchPlan) -> Option<String> {
     let provider = Provider::parse(plan.session.provider.as_ref()?.as_str()).filter(|_| !plan.hooks.are_judged)?;
     let directory = plan.session.worktree.as_deref()?;

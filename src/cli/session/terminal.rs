@@ -50,7 +50,8 @@ impl AttachArgs {
         attachable.run()
     }
 
-    /// Has a structured session go on in its agent's terminal, where there is a terminal here and that is possible.
+    /// Makes a structured session go on in its agent's terminal. Does nothing without a terminal here; prints why when the
+    /// session cannot be switched.
     fn switch(&self, ctx: &Context, app: &App) -> Result<()> {
         if self.follow || !ctx.env.terminal.stdin || !switch::is_structured(app, &self.id)? {
             return Ok(());

@@ -152,7 +152,7 @@ fn refuse_inside(ctx: &Context) -> Result<()> {
     }
 }
 
-/// The project whose setup is taken back. Its configuration may be gone already.
+/// Finds the project whose setup is undone, even when its configuration file is missing already.
 fn find_record(ctx: &Context) -> Result<Project> {
     let root = ctx.globals.root.as_deref();
     match Project::discover(&ctx.env, root) {

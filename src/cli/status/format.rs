@@ -58,7 +58,7 @@ impl Printer {
         }
     }
 
-    /// Text of people and programs, safe for the terminal and cut to what is left of the line.
+    /// Escapes a text, and cuts it to the rest of a line of which `used` columns are taken.
     fn cut(&self, text: &str, used: usize) -> String {
         let text = escape_line(text);
         match self.width.map(|width| width.saturating_sub(used).max(8)) {
@@ -159,7 +159,8 @@ impl Printer {
         self.more(lanes.len());
     }
 
-    /// The size of each lane's change and its overlaps, as they were last looked at.
+    /// Adds a table with the size of each lane's change and its overlaps, as they were when they were last determined. Adds
+    /// nothing when no lane has a change.
     fn changes(&mut self, lanes: &[BoardLaneView]) {
         let has_change = |lane: &&BoardLaneView| lane.diffstat.as_ref().is_some_and(|one| one.files > 0);
         let changed: Vec<&BoardLaneView> = lanes.iter().filter(has_change).collect();

@@ -129,7 +129,7 @@ fn check(text: &str) -> Result<Check, Refusal> {
     Ok(Check { name: Label::parse(name)?, command: command.to_owned() })
 }
 
-/// Separates an id from the title. It is an error when the title is several words, because its quotes are missing.
+/// Separates the id from the title. Refuses a title of several words, because its quotes are then missing.
 fn id_and_title(id: Option<TaskId>, words: Vec<String>) -> Result<(Option<TaskId>, String), Refusal> {
     match words.as_slice() {
         [title] if id.is_some() || !TaskId::is_distinct(title) => Ok((id, title.clone())),

@@ -46,7 +46,7 @@ pub struct Args {
     label_priority: Vec<(String, u8)>,
 }
 
-/// A label and what it stands for, around the last `=`: a label may have others.
+/// Splits `LABEL=VALUE` at the last `=`, because a label may contain others.
 fn label_and_value(text: &str) -> Result<(String, &str), String> {
     match text.rsplit_once('=') {
         Some((label, value)) if !label.trim().is_empty() => Ok((label.trim().to_owned(), value.trim())),

@@ -204,7 +204,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws the part of the lines that fits into `height` rows from `top` on and contains the line of the cursor.
+    /// Draws as many lines as fit into `height` rows from row `top` on, among them the line of the cursor.
     fn lines(
         &mut self,
         state: &State,

@@ -332,7 +332,8 @@ impl Top<'_> {
         }
     }
 
-    /// The time until the board changes, or a notification is due, without an event.
+    /// The time until the board changes or a notification is due although no event arrives. Returns `None` when neither will
+    /// happen.
     fn time_to_deadline(&self) -> Option<Duration> {
         let next = self.cache.next_change().into_iter().chain(self.next_look).min()?;
         Some(next.since(self.ctx.env.now()))
