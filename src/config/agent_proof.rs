@@ -46,8 +46,8 @@ pub struct AgentProof {
 }
 
 impl AgentSetup {
-    /// Describes the agent of a profile. Looks its program up in `path`, a value of the variable `PATH`; relative paths start at
-    /// `cwd`. The second value is the program's file, if it was found.
+    /// Describes the agent that a provider's profile starts. Finds its program in `path`, a value of the variable `PATH`;
+    /// relative paths start at `cwd`. The second value is the path of the program, if it was found.
     pub fn new(
         provider: &str,
         command: &[String],

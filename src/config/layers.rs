@@ -114,7 +114,7 @@ impl Layers {
         merged
     }
 
-    /// The files that were read, with the texts that are in force. The files may have changed since.
+    /// The configuration files with those of their texts that are in force. The files may have changed since they were read.
     pub fn files(&self) -> &[(PathBuf, String)] {
         &self.files
     }
@@ -136,7 +136,7 @@ impl Layers {
         self.sources.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }
 
-    /// Every value in force with its source, in the order of the example file.
+    /// Every value in force with its source, in the order of the example file. A password in a server's address is masked.
     pub fn values_with_source(&self) -> Vec<SourcedValue> {
         let merged = self.merged();
         let mut shown: Vec<SourcedValue> = leaves(&merged)
@@ -218,7 +218,7 @@ pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, Co
     Ok(files)
 }
 
-/// The text of a file; `None` when it is not there.
+/// The text of a configuration file; `None` when the file does not exist.
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
     match read_limited(path) {
         Ok(bytes) => String::from_utf8(bytes)

@@ -133,7 +133,7 @@ impl NotifySettings {
         }
     }
 
-    /// Every shell command of a sink, with its key.
+    /// Every shell command that the settings of a sink contain, each with its key.
     pub fn commands(&self) -> impl Iterator<Item = (String, &str)> {
         let own = self
             .per_sink
@@ -142,7 +142,8 @@ impl NotifySettings {
         self.command.iter().map(|command| ("notify.command".to_owned(), command.as_str())).chain(own)
     }
 
-    /// Checks that the keys fit together; the error names the wrong key.
+    /// Checks that the settings fit together: only a sink that runs a program has a command, and every sink in use that needs a
+    /// command has one. The error names the wrong key.
     pub(super) fn check(&self) -> Result<(), Wrong> {
         for (text, own) in &self.per_sink {
             let key = format!("notify.per_sink.{text}");
@@ -165,7 +166,7 @@ impl NotifySettings {
 }
 
 impl SinkSettings<'_> {
-    /// Whether items of this kind are sent; every kind is when no kinds are set.
+    /// Whether items of this kind are sent. When no kinds are set, items of every kind are.
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
     }

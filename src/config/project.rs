@@ -60,8 +60,9 @@ impl Project {
         Some(known.join(name.get(..16)?))
     }
 
-    /// Finds the project by `--root`, else by `FAIRWAY_ROOT`, else upwards from the working directory.
-    /// Fails with [`ConfigError::NoProject`] when there is none.
+    /// Finds the project by `--root`, otherwise by `FAIRWAY_ROOT`, otherwise in the working directory and above it.
+    /// Fails with [`ConfigError::NoProject`] when there is none, and with another error when the working directory is gone or
+    /// `FAIRWAY_ROOT` names no project.
     pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         if let Some(stated) = stated {
@@ -123,12 +124,13 @@ impl Project {
         }
     }
 
-    /// The nearest other project whose tree contains this one. Commands in this project do not use it.
+    /// The nearest other project whose root is a directory above this project's root; `None` when there is none. Commands in this
+    /// project do not use it.
     pub fn enclosing(&self) -> Option<&Path> {
         self.root.ancestors().skip(1).find(|dir| dir.join(CONFIG_FILE).is_file())
     }
 
-    /// The directory of background jobs, with one directory for each.
+    /// The directory with one subdirectory for each background job.
     pub fn jobs_dir(&self) -> PathBuf {
         self.state.join("runs")
     }
@@ -138,9 +140,10 @@ impl Project {
         self.store.with_file_name(OUTPUT_FILE)
     }
 
-    /// The directories outside of a worktree that work in it must write: Fairway's own, and for a linked worktree its git
-    /// directory and the repository's common one. A commit alone would need less, but a rebase, a merge and the deletion of a
-    /// branch lock files directly in the common directory. The main worktree's git directory lies in the worktree.
+    /// The directories outside of a worktree to which programs in the worktree must be able to write: Fairway's own, and for a
+    /// linked worktree its git directory and the repository's common one. A commit alone would need less, but a rebase, a merge
+    /// and the deletion of a branch lock files directly in the common directory. The main worktree's git directory lies in the
+    /// worktree.
     pub fn writable_dirs(&self, worktree: &Path) -> Vec<PathBuf> {
         let mut dirs = vec![self.state.clone()];
         dirs.extend(self.store.parent().filter(|dir| !dir.starts_with(&self.state)).map(Path::to_path_buf));
@@ -168,8 +171,8 @@ impl Project {
         self.runtime_dir().join("hooks")
     }
 
-    /// The directories that must not be part of a session's worktree, wherever it is: the project's own state, the user's state
-    /// directory, and git's common directory. A session's own worktree may be inside the first one.
+    /// The directories that must not lie inside a session's worktree: the project's own state, the user's state directory, and
+    /// git's common directory. A session's worktree may itself lie inside the project's state.
     pub fn protected_dirs(&self) -> Vec<PathBuf> {
         let user = self.known_stores.as_deref().and_then(Path::parent).map(Path::to_path_buf);
         let found = [Some(self.state.clone()), user, GitDir::around(&self.root).map(|git| git.common)];
@@ -247,7 +250,8 @@ fn main_counterpart(dir: &Path) -> Option<PathBuf> {
     Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
-/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry that git made.
+/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry that git made. Returns `None` outside
+/// of every worktree.
 pub fn worktree_top(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| is_worktree_top(dir))?.canonicalize().ok()
 }
@@ -269,7 +273,7 @@ fn link_target(top: &Path) -> Option<PathBuf> {
     Some(normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?)))
 }
 
-/// The git directory of the worktree with this top; `None` when the directory is not the top of a worktree.
+/// The git directory of the worktree whose top is `top`; `None` when that directory is not the top of a worktree.
 pub fn git_dir(top: &Path) -> Option<PathBuf> {
     is_worktree_top(top).then(|| link_target(top).unwrap_or_else(|| top.join(".git")))
 }
@@ -283,7 +287,7 @@ pub struct GitDir {
 }
 
 impl GitDir {
-    /// The repository of the nearest worktree around a directory.
+    /// The repository of the nearest worktree around a directory; `None` outside of every worktree.
     pub fn around(dir: &Path) -> Option<Self> {
         let top = dir.ancestors().find(|dir| is_worktree_top(dir))?;
         let own = link_target(top).unwrap_or_else(|| top.join(".git"));

@@ -135,7 +135,7 @@ impl DialogProfile {
     }
 }
 
-/// The built-in profiles. Parsed at each call: only commands that start or read an agent need them.
+/// The built-in profiles. Each call parses them: only commands that start or read an agent need them.
 pub fn built_in() -> BTreeMap<String, ProviderProfile> {
     let all = BUILT_IN.parse().ok().and_then(|all| BTreeMap::<String, ProviderProfile>::read(Value::Table(all)).ok());
     all.unwrap_or_default()

@@ -280,7 +280,7 @@ macro_rules! layered_section {
         }
 
         impl $name {
-            /// Takes each key that is not set here from `below`.
+            /// Takes the value of each key that is not set in `self` from `below`.
             #[must_use]
             pub fn with_fallback(self, below: Self) -> Self {
                 Self {

@@ -113,7 +113,7 @@ impl Settings {
         &self.gates.done.require
     }
 
-    /// The gates of `merge-ready`.
+    /// The gates that `fairway merge-ready` judges.
     pub fn merge_gates(&self) -> &[Gate] {
         &self.gates.merge.require
     }

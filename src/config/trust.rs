@@ -204,7 +204,7 @@ pub fn record_digest(layers: &Layers) -> Option<String> {
     }
 }
 
-/// The path of the record of what was trusted of this project; `None` without a home directory.
+/// The path of the trust record of this project, whether or not it exists; `None` without a home directory.
 pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
     trust_record::record_path(env, &project.root).ok()
 }

@@ -13,7 +13,8 @@ use crate::domain::{
     need::NeedKind,
     rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, proxy_hosts::OpenHost},
 };
-/// Parses a span of time. It may be a hundred years at most, so that adding it to a time cannot overflow.
+/// Parses a span of time such as `10m`. A span of more than a hundred years is refused, so that adding it to a time cannot
+/// overflow.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const MAX_DURATION: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
     match humantime::parse_duration(text) {
@@ -23,7 +24,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Formats a span in the form in which it is parsed, to the second (shorter ones to the millisecond).
+/// Formats a span in the form in which it is parsed: in whole seconds, or in milliseconds when it is shorter than a second.
 pub fn show_duration(span: Duration) -> String {
     let rounded = if span >= Duration::from_secs(1) {
         Duration::from_secs(span.as_secs())
@@ -158,7 +159,7 @@ pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
     format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }
 
-/// Parses a word of a closed set. The error lists every word of it.
+/// Parses a word that must be one of a fixed set. The error lists every word of the set.
 pub(super) fn parse_word<T: Word>(text: &str) -> Result<T, String> {
     let found = T::MEMBERS.iter().find(|member| member.spelling() == text).copied();
     found.ok_or_else(|| unknown_value(text, &spellings::<T>()))

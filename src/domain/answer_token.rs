@@ -74,8 +74,8 @@ pub struct AnswerTokens {
 }
 
 impl AnswerToken {
-    /// Makes a token that runs `command` of an item. It is valid for [`TOKEN_LIFETIME`], while the item still has the text
-    /// `line`.
+    /// Makes a token that runs `command` about an item. It is valid for [`TOKEN_LIFETIME`], as long as the item still has the
+    /// text `line`.
     pub fn new(token: &str, item: &str, line: &str, command: &str, now: Timestamp) -> Self {
         Self {
             key: digest(token),

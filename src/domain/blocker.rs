@@ -32,7 +32,7 @@ pub struct JudgedWork {
 }
 
 impl JudgedWork {
-    /// The work on one line, such as `/p/lane (branch fix, commit 1a2b3c4, base main)`.
+    /// The work on one line, such as `/p/lane (branch fix, commit 1a2b3c4, base main)`; without a commit, it says `no commit`.
     pub fn summary(&self) -> String {
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
         let short = |commit: &str| format!("commit {}", commit_id::short(commit));
@@ -99,8 +99,8 @@ pub struct NotReadyReason {
 }
 
 impl NotReadyReason {
-    /// Why a task waits for a dependency with this status; without a status the store lacks the dependency. Returns `None` when
-    /// the dependency is done.
+    /// Why a task waits for a dependency with this status; `None` as the status means that the store lacks the dependency.
+    /// Returns `None` when the dependency is done.
     pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
         let (code, message) = match status {
             Some(TaskStatus::Done) => return None,

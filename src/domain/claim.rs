@@ -81,7 +81,7 @@ pub enum Takeover {
 }
 
 impl Takeover {
-    /// How the claim before this one ended, if there was one.
+    /// How this takeover ends the claim before it; `None` when the task was unclaimed and was not handed over.
     pub const fn previous_end(&self) -> Option<ClaimEnd> {
         match self {
             Self::Fresh => None,

@@ -136,8 +136,9 @@ impl PairedDevices {
         self.pairings.push(pairing);
     }
 
-    /// Exchanges a code, from a link or typed, for a device. Each code works once. A wrong code counts against every open typed
-    /// code. Returns `None` when the code is unknown, used, expired or was tried too often, and when there are too many devices.
+    /// Exchanges a code, which came from a link or was typed, for a device. Each code works once. A wrong code counts as a failed
+    /// attempt against every open typed code. Returns `None` when the code is unknown, used, expired or was tried too often, and
+    /// when there are too many devices.
     pub fn redeem(&mut self, code: &str, new: NewDevice<'_>, now: Timestamp) -> Option<Device> {
         self.prune(now);
         let (link, typed) = (digest(code.trim()), normalized(code).map(|code| digest(&code)));

@@ -13,8 +13,8 @@ const BACKLINK: &str = "Issue: ";
 pub struct IssueUrl(String);
 
 impl IssueUrl {
-    /// Parses the address of the issue with this number.
-    /// Fails with [`Refusal::Invalid`] when the text is no such address, or that of an issue with another number.
+    /// Parses the address of the issue number `number`.
+    /// Fails with [`Refusal::Invalid`] when the text is not the address of an issue, or that of an issue with another number.
     pub fn parse(text: &str, number: u64) -> Result<Self, Refusal> {
         let is_name = |part: &str| {
             let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
@@ -41,7 +41,7 @@ impl IssueUrl {
         &self.0
     }
 
-    /// The address in lower case. Addresses of the same issue have equal keys, because hosts, owners and repositories ignore
+    /// The address in lower case, so that equal addresses of one issue have equal keys: hosts, owners and repositories ignore
     /// case.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()

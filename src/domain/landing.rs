@@ -196,7 +196,8 @@ impl fmt::Display for StoppedLanding {
     }
 }
 
-/// A clause with the names of up to three pieces of work that landed since the lane last had the base; empty for none.
+/// A clause with the names of up to three pieces of work that have landed since the lane last contained the base. It is empty
+/// when nothing has.
 pub(super) fn landed_with(with: &[String]) -> String {
     const MAX_LISTED: usize = 3;
     let listed = with.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");

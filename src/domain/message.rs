@@ -46,8 +46,8 @@ string_enum! {
 }
 
 impl Channel {
-    /// Whether the reader fetches its messages by this channel; its next request then acknowledges the previous ones. By the
-    /// other channels a message is pushed, and the channel reports the delivery.
+    /// Whether a reader fetches its messages by this channel: then its next request acknowledges the messages before. By any
+    /// other channel a message is pushed, and the channel reports the delivery.
     pub const fn is_pull(self) -> bool {
         matches!(self, Self::Inbox | Self::Checkpoint)
     }

@@ -30,8 +30,8 @@ impl Mark {
     }
 }
 
-/// Puts the mark before each line and writes hidden characters out. Every character that a reader may take for the end of a line
-/// starts a new marked line.
+/// Puts the mark before each line and makes hidden characters visible as escapes. Every character that a reader may take for the
+/// end of a line starts a new marked line.
 pub fn quote(text: &str, mark: Mark) -> String {
     let text = reveal_hidden(text).replace("\r\n", "\n");
     let mut quoted = String::with_capacity(text.len() + 16);
@@ -62,7 +62,7 @@ pub const fn is_hidden(character: char) -> bool {
     )
 }
 
-/// Writes the hidden characters of a text as `\u{…}`.
+/// Replaces the hidden characters of a text by `\u{…}`.
 pub fn reveal_hidden(text: &str) -> String {
     let mut revealed = String::with_capacity(text.len());
     for character in text.chars() {

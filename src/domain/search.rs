@@ -73,7 +73,7 @@ impl TextMatcher {
         !self.is_plain || self.regex.is_match(document)
     }
 
-    /// The first match in a text whose secrets are masked first: a secret cannot be found by its characters.
+    /// The first match in a text. Secrets in the text are masked before, so that a search cannot find a secret by its characters.
     pub fn find(&self, text: &str) -> Option<MatchExcerpt> {
         if !self.regex.is_match(text) {
             return None;

@@ -61,8 +61,8 @@ pub fn commented_ref(id: i64, commit: &str) -> String {
     format!("{REF_PREFIX}{id}/commented/{commit}")
 }
 
-/// The commits that `reviewer` had seen of the task's work, or of other work in its lane, before seeing `commit`. Looking at the
-/// same commit again gives the same answer.
+/// The commits that `reviewer` had seen of the task's work, or of other work in its lane, before seeing `commit`. The answer is
+/// not changed by looking at `commit` again.
 pub fn seen_before<'a>(
     all: &'a [SeenWork],
     (task, lane): (&TaskId, Option<&LaneName>),

@@ -196,7 +196,7 @@ impl Session {
         self.backend.as_deref() == Some(STRUCTURED_BACKEND)
     }
 
-    /// starting, stale → running; clears the reason of the status before.
+    /// starting, stale → running. Clears the reason of the earlier status.
     /// Fails with `session_final`.
     pub fn to_running(&self) -> Result<Self, Refusal> {
         self.check_open()?;
@@ -261,8 +261,8 @@ impl Session {
         })
     }
 
-    /// The name of the person or other session that stopped this one on purpose; `None` when the session ended or stopped
-    /// itself.
+    /// The name of the person or other session that stopped this one on purpose; `None` when the session has not ended, ended
+    /// otherwise, or stopped itself.
     pub fn stopped_by(&self) -> Option<&str> {
         let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
         // An agent that stops itself leaves its claims behind.

@@ -159,14 +159,14 @@ impl SessionOverview {
         }
     }
 
-    /// The name of the person or session that stopped this one on purpose, so that its end is no failure; `None` while its
-    /// process is alive.
+    /// The name of the person or session that stopped this one on purpose, so that its end does not count as a failure. Returns
+    /// `None` while the session's process is alive.
     pub fn stopped_by(&self) -> Option<&str> {
         self.session.stopped_by().filter(|_| self.alive.alive != Some(true))
     }
 
-    /// The status for people: `dead` when the session's process is gone before its end was recorded, and `orphaned` when its
-    /// program works on without its supervisor.
+    /// The status that people see: the recorded or judged one, except that it is `dead` when the session's process is gone before
+    /// its end was recorded, and `orphaned` when its program works on without its supervisor.
     pub fn shown_status(&self) -> &'static str {
         let status = self.session.status;
         if self.is_orphaned() {
@@ -178,7 +178,7 @@ impl SessionOverview {
         self.judged().status.as_str()
     }
 
-    /// The reported activity; `None` when the report may no longer hold, because the session is dead, stale or over.
+    /// The reported activity; `None` when the report may no longer hold, because the session is dead, stale or has ended.
     pub fn current_activity(&self) -> Option<Activity> {
         let session = &self.session;
         (!self.is_over() && !self.is_stale()).then_some(session.activity)

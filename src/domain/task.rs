@@ -142,8 +142,8 @@ impl Task {
         Refusal::WrongState { task: self.id.clone(), status: self.state.status(), verb }
     }
 
-    /// A claim on the task with the next epoch. It does not check the task's state: the rules decide whether there may be a
-    /// claim.
+    /// Makes a claim on the task, with the next epoch. It does not check the task's state: the caller must have checked by the
+    /// rules that the claim is allowed.
     pub fn new_claim(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
         Claim {
             claimant: by.name.clone(),

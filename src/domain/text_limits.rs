@@ -26,7 +26,7 @@ pub fn check_body(what: &'static str, text: &str) -> Result<String, Refusal> {
     check(what, text, MAX_BODY_BYTES)
 }
 
-/// A path as text, for which it must be valid UTF-8 without control characters.
+/// A path as text. It must be valid UTF-8 without control characters.
 /// Fails with [`Refusal::Invalid`] naming `what`.
 pub fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
     let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;

@@ -138,8 +138,8 @@ pub struct TranscriptSlice {
 }
 
 impl TranscriptSlice {
-    /// Adds an answer. It replaces an earlier answer with the same key, because a provider may write one answer again with more
-    /// in it. An answer with impossible numbers is ignored.
+    /// Adds an agent's answer as a turn. It replaces an earlier answer with the same key, because a provider may write one answer
+    /// again with more in it. An answer with impossible numbers is ignored.
     pub fn add(&mut self, turn: Turn) {
         if turn.check(0).is_err() {
             return;

@@ -26,7 +26,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Parses RFC 3339 in any offset, with or without fractions of a second.
+    /// Parses a time in the form of RFC 3339, in any offset, with or without fractions of a second; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| Self(time.timestamp_millis()))
     }
@@ -58,8 +58,8 @@ impl Timestamp {
         local.hour() * 60 + local.minute()
     }
 
-    /// The next moment after this one at which the clock of this machine's time zone shows a minute of the day. Where the clock
-    /// skips that minute, it is the first moment after the gap.
+    /// The next moment after this one at which the clock in this machine's time zone shows `minute`, a minute of the day. Where
+    /// the clock skips that minute, it is the first moment after the gap.
     #[must_use]
     pub fn next_local_minute(self, minute: u32) -> Self {
         let local = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default().with_timezone(&Local);
@@ -81,7 +81,8 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// The span since an earlier moment; zero when that lies in the future, as it may after a clock step.
+    /// The span from an earlier moment to this one; zero when `earlier` is later than this one, as it may be after a step of the
+    /// clock.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }

@@ -32,7 +32,8 @@ pub fn base(env: &Env) -> Option<PathBuf> {
     Some(env.state_dir()?.join("git-hooks"))
 }
 
-/// The settings that an environment gives to git, except those that name Fairway's hooks. `get` reads a variable.
+/// The git settings that an environment contains, except those that name Fairway's hooks. `get` reads a variable of that
+/// environment.
 pub fn settings(get: impl Fn(&str) -> Option<String>, base: &Path) -> Vec<(String, String)> {
     let count = get(COUNT).and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default();
     let pair = |at: usize| Some((get(&format!("{KEY}{at}"))?, get(&format!("{VALUE}{at}"))?));

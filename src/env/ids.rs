@@ -13,7 +13,7 @@ pub struct IdSource {
 }
 
 impl IdSource {
-    /// The source that `FAIRWAY_TEST_SEED` asks for; random when it is absent or no number.
+    /// The source of ids for a value of `FAIRWAY_TEST_SEED`; a random one when the value is absent or no number.
     pub fn from_setting(setting: Option<&OsString>) -> Self {
         let seed = setting.and_then(|text| text.to_str()).and_then(|text| text.parse().ok());
         Self { seed: seed.map(Cell::new) }

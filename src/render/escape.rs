@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::domain::quote::is_hidden;
 
-/// Shows every character that a terminal would obey as an escape. Newlines and tabs stay.
+/// Replaces every character that a terminal would obey by an escape such as `\u{1b}`. Newlines and tabs stay.
 pub fn escape_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

@@ -64,7 +64,7 @@ impl Out {
         self.line(&escape_json(serde_json::to_string(document).map_err(OutError::Json)?))
     }
 
-    /// Writes a note to stderr, unless the output is quiet. A note that cannot be written is no failure.
+    /// Writes a note to stderr, unless the output is quiet. A failure to write is ignored.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr().lock(), "{}", self.stderr_style.paint(Meaning::Faint, text));
@@ -76,8 +76,8 @@ impl Out {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Shows the progress of a command on one line of the terminal, in place of the message before. The last message stays on
-    /// the line.
+    /// Shows the progress of a command on one line of the terminal, where it replaces the message before. The last message stays
+    /// on that line.
     pub fn progress(&self, text: &str) {
         self.write_stderr(&format!("\r\u{1b}[K{text}"));
     }

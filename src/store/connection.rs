@@ -71,7 +71,7 @@ impl Store {
         Ok(Self { engine: Engine::Postgres(store), wake: runtime.join("wake") })
     }
 
-    /// Creates the store of a project on a server, or brings it up to date.
+    /// Creates the store of a project on a server, or migrates it to the newest schema.
     #[cfg(feature = "postgres")]
     pub fn migrate(address: &StoreAddress) -> Result<(), StoreError> {
         PostgresStore::migrate(address)

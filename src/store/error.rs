@@ -173,7 +173,7 @@ impl From<io::Error> for StoreError {
 }
 
 impl StoreError {
-    /// The error of a failed file operation; `what` names the file or the purpose.
+    /// Converts the error of a failed file operation; `what` names the file or the purpose of the operation.
     pub fn io(what: impl Into<String>, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,

@@ -98,7 +98,7 @@ pub struct IssueLink {
     pub labels: Option<String>,
 }
 
-/// Every imported issue, by its address in lower case.
+/// The tasks that were imported from issues, each under the issue's address in lower case.
 pub fn issue_links(tx: &ReadTx<'_>) -> Result<BTreeMap<String, IssueLink>, StoreError> {
     let rows = sql::rows(tx.conn(), LINKS, &[], |row| {
         let url: String = row.get(1)?;

@@ -214,7 +214,7 @@ pub fn last_seq(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), NEWEST, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
-/// The newest event that moved a task to another state.
+/// The newest event that moved a task to another state; `None` when there is none.
 pub fn newest_transition(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<LoggedEvent>, StoreError> {
     newest_of(tx, task, EventKind::is_transition)
 }

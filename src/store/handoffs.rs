@@ -31,14 +31,14 @@ const OPEN_FOR_LANE: &str =
 const OF_TASK: &str = text!(SELECT, "WHERE task_id = $1 ORDER BY id");
 
 /// Adds an open handoff; the store sets its id and time.
-/// Fails when its lane is unknown.
+/// Fails when the lane of the handoff is unknown.
 pub fn insert(tx: &WriteTx<'_>, handoff: Handoff) -> Result<Handoff, StoreError> {
     let handoff = Handoff { status: HandoffStatus::Open, created_at: tx.now(), ..handoff };
     let id = sql::first(tx.conn(), INSERT, &values(&handoff), |row| row.get(0))?;
     Ok(Handoff { id: id.unwrap_or_default(), ..handoff })
 }
 
-/// Answers an open handoff as the actor of this transaction.
+/// Records the answer to an open handoff, which the actor of this transaction gives.
 pub fn answer(
     tx: &WriteTx<'_>,
     handoff: Handoff,
@@ -63,7 +63,7 @@ pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Handoff>, StoreErro
     sql::rows(tx.conn(), OF_TASK, &[&task], read)
 }
 
-/// The open handoffs to a lane, oldest first.
+/// The open handoffs that are addressed to a lane, oldest first.
 pub fn open_for_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Handoff>, StoreError> {
     sql::rows(tx.conn(), OPEN_FOR_LANE, &[&lane], read)
 }

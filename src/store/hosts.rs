@@ -78,7 +78,7 @@ fn read(row: &Row<'_>) -> Result<Host, StoreError> {
     })
 }
 
-/// Every host, the one that was seen last first.
+/// Every host; the one that was seen most recently comes first.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Host>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }

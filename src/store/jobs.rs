@@ -134,7 +134,7 @@ pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>,
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }
 
-/// The newest jobs whose id begins with these digits and hyphens; at most eight.
+/// The newest jobs whose ids begin with `prefix`, which may contain digits and hyphens only; at most eight.
 pub fn by_prefix(tx: &ReadTx<'_>, prefix: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_PREFIX, &[&prefix], read)
 }
@@ -164,7 +164,7 @@ pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job
     sql::first(tx.conn(), NEXT, &[&host.name, &host.id], read)
 }
 
-/// The newest jobs, newest first; of one session, if given.
+/// The newest jobs, newest first, at most `limit`; only those of `session` if it is given.
 pub fn newest(tx: &ReadTx<'_>, session: Option<&RoutingKey>, limit: i64) -> Result<Vec<Job>, StoreError> {
     match session {
         Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session, &limit], read),

@@ -163,7 +163,7 @@ pub fn ready_dependents(tx: &ReadTx<'_>, on: &[&TaskId]) -> Result<Vec<(TaskId, 
     sql::rows(tx.conn(), READY_DEPENDENTS, &[&ids.join(" ")], |row| Ok((read_id(row)?, row.get::<TaskId>(1)?)))
 }
 
-/// Records the commit with which a task landed; `None` records that its work is not landed any more.
+/// Records the commit with which a task landed; `None` records that its work is no longer landed.
 pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_LANDED, &[&task, &commit, &tx.now()])?;
     Ok(())
@@ -184,7 +184,7 @@ pub fn in_review(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), IN_REVIEW, &[], read_id)
 }
 
-/// The finished tasks of lanes with a commit that has not landed, by priority, age and id.
+/// The done tasks of lanes that have a commit and have not landed, by priority, age and id.
 pub fn done_in_lanes(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), DONE_IN_LANES, &[], read_id)
 }

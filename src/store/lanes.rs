@@ -69,13 +69,13 @@ pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Hides a lane that history refers to: its row stays, and its name can be used again.
+/// Hides a lane that other rows still name: its row stays, and its name can be used again.
 pub fn hide(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HIDE, &[&name, &tx.now()])?;
     Ok(())
 }
 
-/// Forgets the host of a lane's worktree, which was removed.
+/// Removes the host from the row of a lane, because the lane's worktree was removed.
 pub fn forget_host(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), FORGET_HOST, &[&name])?;
     Ok(())

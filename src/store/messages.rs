@@ -166,7 +166,7 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
     Ok(Message { id: id.unwrap_or_default(), created_at: tx.now(), ..message })
 }
 
-/// The recipient as its three columns: session, lane, role.
+/// The values of the three columns that name a recipient: session, lane and role. Two of them are `None`.
 pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Option<&str>) {
     match to {
         Recipient::Session(session) => (Some(session.to_string()), None, None),
@@ -185,7 +185,7 @@ pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Offers a message to a reader over a channel, until a time.
+/// Offers a message to a reader over a channel; the offer ends at `until`.
 pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, channel: Channel) -> Result<(), StoreError> {
     sql::execute(tx.conn(), OFFER, &[&id, &reader, &until, &channel])?;
     Ok(())

@@ -54,10 +54,9 @@ const LOCAL_FILE_SYSTEMS: &[FsType] = &[
     FsType(0xCA45_1A4E),
 ];
 
-/// Whether there is no store at this path. A WAL without its store is damage, not absence: SQLite would apply it to a new
-/// file.
+/// Whether there is no store at this path. A WAL without its store is reported as damage: SQLite would apply it to a new file.
 ///
-/// Links are refused: a cloned repository may contain one with any target.
+/// Fails also for a symbolic link: a cloned repository may contain one with any target.
 pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
     let link = |path: &Path| StoreError::Foreign { path: path.to_path_buf(), why: "it is a symbolic link".into() };
     if let Some(dir) = path.parent().filter(|dir| is_state_dir(dir))
@@ -360,9 +359,9 @@ fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Decides, before a connection is closed, whether closing writes the WAL back. That costs a millisecond, so a writer does it
-/// only when the WAL is large. A reader leaves an existing WAL as it was while others write, and writes an idle one back: a
-/// program that changes every file of a tree destroys a WAL, but not the records in the store's file.
+/// Decides, before a connection is closed, whether closing it writes the WAL back. That costs a millisecond, so a writer does it
+/// only when the WAL is large. A reader leaves a WAL that was there before as long as others write to it, and writes an idle one
+/// back: a program that changes every file of a tree destroys a WAL, but not the records in the store's file.
 pub(super) fn prepare_close(conn: &Connection, path: &Path, wal_was_there: bool) {
     let wrote = conn.total_changes() > 0;
     let keep_log = if wrote {

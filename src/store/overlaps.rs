@@ -171,7 +171,7 @@ pub fn snapshots(tx: &ReadTx<'_>) -> Result<Vec<LaneSnapshot>, StoreError> {
     sql::rows(tx.conn(), SNAPSHOTS, &[], read_snapshot)
 }
 
-/// The sizes of the lanes' changes, by lane.
+/// The size of each lane's changes, by lane.
 pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
     sql::rows(tx.conn(), DIFFSTATS, &[], |row| {
         Ok(LaneDiffstat {

@@ -137,8 +137,8 @@ pub fn newest_of_held(tx: &ReadTx<'_>) -> Result<BTreeMap<TaskId, WrittenCheckpo
     Ok(newest_by_task(tx, NEWEST_OF_HELD)?.into_iter().collect())
 }
 
-/// As [`newest_written_by`], for every session that has claimed a task, and every live session that was launched for one, at
-/// once.
+/// As [`newest_written_by`], but at once for every session that has claimed a task, and for every live session that was launched
+/// for a task.
 pub fn newest_of_sessions(tx: &ReadTx<'_>) -> Result<BTreeMap<(TaskId, SessionId), WrittenCheckpoint>, StoreError> {
     let mut found = BTreeMap::new();
     for query in [NEWEST_OF_HOLDERS, NEWEST_OF_LAUNCHED] {

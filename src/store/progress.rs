@@ -219,7 +219,7 @@ pub fn known(dir: &Path) -> Progress {
     known
 }
 
-/// The events that the store lacks; `None` when it is complete.
+/// The records that are missing from the store; `None` when none are known to be missing.
 pub(super) fn missing(conn: Connection<'_>, dir: &Path) -> Result<Option<Loss>, StoreError> {
     let (file, found) = ProgressFile::of(conn, dir)?;
     Ok(file.read().and_then(|known| loss(&known, &found)))

@@ -116,7 +116,7 @@ pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, Stor
     Ok(sql::first(tx.conn(), ONE, &[&session], read)?.unwrap_or_default())
 }
 
-/// The live sessions about which a hook or their runtime has reported.
+/// The live sessions about which a hook or a runtime has reported.
 pub fn reporting(tx: &ReadTx<'_>) -> Result<BTreeSet<SessionId>, StoreError> {
     let found = sql::rows(tx.conn(), REPORTING, &[], |row| row.get::<SessionId>(0))?;
     Ok(found.into_iter().collect())

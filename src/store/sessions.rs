@@ -94,7 +94,7 @@ pub fn failed_with_process(tx: &ReadTx<'_>, boot_id: &str) -> Result<Vec<Session
     sql::rows(tx.conn(), FAILED_WITH_PROCESS, &[&boot_id], read)
 }
 
-/// The live session to which its provider gave the id `external`.
+/// The live session to which the provider gave the id `external`; `None` when there is none.
 pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider, &external], read)
 }
@@ -121,7 +121,7 @@ pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, S
     sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host.name, &at.backend, &at.socket, &at.pane, &at.name, &at.host.id], read)
 }
 
-/// The session of a session run, final or not.
+/// The session that has this session run, whether or not the session is final.
 pub fn by_run_id(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_RUN_ID, &[&run_id], read)
 }

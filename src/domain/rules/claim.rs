@@ -127,8 +127,9 @@ pub fn takeover(
     }
 }
 
-/// Checks that a task's role and lane fit those of the claimer. A task without them fits every claimer; a claimer without a role
-/// may claim only tasks without one, a claimer without a lane may claim from every lane.
+/// Checks that a task's role and lane fit those of the claimer. A task without a role or lane fits every claimer. A claimer
+/// without a role may claim only tasks without one, unless `any_role` is set; a claimer without a lane, or with `any_lane` set,
+/// may claim from every lane.
 /// Fails with `role_mismatch`, `lane_mismatch`.
 pub fn check_role_and_lane(
     task: &Task,
@@ -150,7 +151,7 @@ pub fn check_role_and_lane(
     Ok(())
 }
 
-/// Checks that a lane with `held` claimed tasks may take one more.
+/// Checks that a lane in which `held` tasks are claimed may have one more.
 /// Fails with `lane_paused`, `lane_closed`, `lane_full`.
 pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     match lane.status {

@@ -85,8 +85,8 @@ impl Urgency {
     }
 }
 
-/// Whether a message may be delivered by this channel to a session with this activity. Typing has a rule of its own,
-/// [`typing_policy`]. For hooks and for readers of an inbox the request itself shows what the session does.
+/// Whether a message may be delivered by this channel to a session with this activity. For typing, [`typing_policy`] decides. A
+/// request by a hook or by the reader of an inbox shows by itself that the session can take a message.
 pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activity) -> bool {
     match channel {
         // In the middle of a turn.
@@ -184,7 +184,7 @@ pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitRea
     }
 }
 
-/// The place of a message, from 1, in the order in which its session reads the unsettled messages.
+/// The position, from 1, at which a session with these unsettled messages reads the message `id`.
 pub fn queue_position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
     let before = |message: &&Message| (message.priority.rank(), message.id) < (priority.rank(), id);
     unsettled.iter().filter(before).count() + 1

@@ -29,13 +29,13 @@ pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&La
     Ok(())
 }
 
-/// Whether accepting the handoff moves the claim to `actor`, who acts in `role`. `first_epoch` is the epoch of the first claim
-/// in the unbroken chain of continuations that ends with the task's claim. Lanes and dependencies are judged by the rules of
-/// `claim`.
+/// The takeover by which accepting the handoff moves the claim to `actor`, who acts in `role`. `first_epoch` is the epoch of the
+/// first claim in the unbroken chain of continuations that ends with the task's claim. Lanes and dependencies are judged by the
+/// rules of `claim`.
 ///
 /// # Errors
-/// `stale_claim` when the handoff or the actor names an older epoch, `wrong_state` for a closed task, `already_yours`, and
-/// `already_claimed` when the actor made the handoff and another claimant has the task.
+/// `stale_claim` when the handoff or the actor names an older epoch, `wrong_state` for a closed task, `already_yours` when the
+/// actor has the claim in this role, and `already_claimed` when the actor made the handoff and another claimant has the task.
 pub fn claim_takeover(
     handoff: &Handoff,
     task: &Task,

@@ -45,7 +45,7 @@ impl PairSearch {
         }
     }
 
-    /// Records the answer to the question of [`Self::next_step`].
+    /// Records the answer to the question of [`Self::next_step`]: whether the checks pass. After the result it has no effect.
     pub const fn answered(&mut self, passes: bool) {
         match self.next_step() {
             PairStep::Work { below } if passes => self.passes = Some(below),

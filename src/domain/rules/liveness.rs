@@ -133,7 +133,7 @@ fn format_duration(span: Duration) -> String {
     }
 }
 
-/// Whether this verdict makes a starting or running session stale.
+/// Whether this verdict makes the session stale. Only a starting or running session can become stale.
 pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
 }

@@ -75,11 +75,11 @@ pub struct SinkWish {
     pub quiet_until: Option<Timestamp>,
 }
 
-/// Plans the next notifications. `present` are the keys of all items on the board; each of `wishes` is what one sink wants of
-/// them. In a quiet window only urgent items are sent.
+/// Plans the next notifications. `present` are the keys of all items on the board. Each of `wishes` lists the items that one sink
+/// is to send. In a quiet window only urgent items are sent.
 ///
-/// After a failure the whole sink waits for the next attempt, so that a service that does not answer is not called again for
-/// each item.
+/// After a failure the whole sink waits for the next attempt, so that a service that does not answer is not called again for each
+/// item.
 pub fn plan(present: &BTreeSet<String>, receipts: &[Receipt], wishes: &[SinkWish], now: Timestamp) -> Plan {
     let mut plan =
         Plan { has_gone: receipts.iter().any(|receipt| !present.contains(&receipt.item)), ..Plan::default() };

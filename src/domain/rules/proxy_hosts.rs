@@ -171,7 +171,7 @@ impl OpenHost {
         }
     }
 
-    /// Whether this entry is for exactly this name or address, at any port.
+    /// Whether this entry names exactly this host or address, whatever its port is. An entry with `*.` never does.
     pub fn is_named(&self, host: &str) -> bool {
         match &self.host.host {
             Host::Name(name) => !self.is_below && name == host,

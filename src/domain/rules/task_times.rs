@@ -53,7 +53,7 @@ impl TaskNumbers {
         self.done.len()
     }
 
-    /// The medians; `None` if no task was done.
+    /// The medians of the times of the tasks that were done; `None` if no task was done.
     pub fn medians(&self) -> Option<TaskMedians> {
         let median = |place: usize| {
             let mut values: Vec<i64> = self.done.iter().filter_map(|times| times.get(place).copied()).collect();

@@ -47,7 +47,8 @@ pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || open(address), is_busy)
 }
 
-/// As [`connect`], for a caller that sends [`FACTS`] with its first exchange and lets [`check_facts`] check the server.
+/// As [`connect`], but does not check the server. The caller must send [`FACTS`] in its first exchange and pass the answer to
+/// [`check_facts`].
 pub(super) fn connect_unchecked(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || log_in(address), is_busy)
 }

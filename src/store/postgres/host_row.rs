@@ -77,7 +77,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// This host, with the root of the checkout that writes; `None` for a host without an id.
+    /// Describes this host, with the root of the checkout that writes; `None` for a host without an id.
     pub fn now(root: &str) -> Option<Self> {
         let own = host::identity_to_record();
         Some(Self {

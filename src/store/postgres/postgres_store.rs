@@ -74,7 +74,7 @@ impl PostgresStore {
         })
     }
 
-    /// Creates the store of a project, or brings it up to date.
+    /// Creates the store of a project, or migrates it to the newest schema.
     pub fn migrate(address: &StoreAddress) -> Result<(), StoreError> {
         schema::migrate(&connect::statements(address)?, address)
     }

@@ -19,7 +19,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V19__answered_messages", include_str!("../../../migrations/postgres/V19__answered_messages.sql")),
 ];
 
-/// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.
+/// Creates a project's schema, or migrates it to the newest version. Any number of processes may do so at once.
 pub(super) fn migrate(connection: &PostgresConnection, address: &StoreAddress) -> Result<(), StoreError> {
     let schema = &address.schema;
     // By the schema's name: projects of one database do not wait for each other. The lock ends with the connection, too.

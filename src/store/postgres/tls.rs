@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::{StoreAddress, TlsMode};
 use crate::store::{StoreError, sql::reason};
 
-/// The encryption of the connections to an address; `None` when they are not encrypted.
+/// Makes the TLS connector for connections to an address; `None` when they are not encrypted.
 pub(super) fn connector(address: &StoreAddress) -> Result<Option<MakeRustlsConnect>, StoreError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

@@ -60,7 +60,7 @@ pub(super) fn bind<'a>(values: &'a [&dyn ToValue]) -> Vec<Bound<'a>> {
     values.iter().map(|value| Bound(value.to_value(), value.value_type())).collect()
 }
 
-/// The parameters of a statement in the form that the client takes.
+/// The parameters of a statement with their types, as the client expects them.
 pub(super) fn typed<'a>(bound: &'a [Bound<'a>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     let type_of = |kind| match kind {
         ValueType::Integer => Type::INT8,

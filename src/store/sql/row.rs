@@ -35,7 +35,7 @@ impl Row<'_> {
         })
     }
 
-    /// The value of a column, whatever its type.
+    /// The value of a column, of any type.
     pub fn value(&self, column: usize) -> Result<Value<'_>, StoreError> {
         match self {
             Self::Sqlite(row) => sqlite_value(row, column),

@@ -163,7 +163,7 @@ const HELD_BY: &str = "SELECT id, lane FROM tasks INDEXED BY tasks_held WHERE cl
 const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
      WHERE claimant = $1 AND claimant IS NOT NULL AND lease_until IS NOT NULL AND ($3 IS NULL OR id = $3)";
 
-/// The claimed tasks with an expired lease, in claim order.
+/// The claimed tasks whose lease has expired, by priority, age and id.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
     sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now], row::read)
 }

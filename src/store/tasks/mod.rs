@@ -91,7 +91,7 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
     Ok(0)
 }
 
-/// Ids that differ from an unknown one only in case and hyphens, as `T-1` from `t1`; at most three.
+/// Up to three ids that differ from an unknown one only in case and hyphens: `T-1` for `t1`.
 pub fn ids_spelled_alike(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), SPELLED_ALIKE, &[&id], |row| row.get(0))
 }
