@@ -78,8 +78,9 @@ pub static KEYS: [Key; COUNT] = {
     all
 };
 
-/// The index in [`KEYS`] of the key that a dotted path such as `notify.per_sink.phone.command` names. A part of the path that the
-/// user chose, and the element of a list, match the placeholders in the table. Returns `None` when there is no such key.
+/// The index in [`KEYS`] of the key that a dotted path names, such as `notify.per_sink.phone.command`. A name that the user made
+/// up (`phone`) matches the `*` in the table; a list of tables is written with `[]`, as in `review_routes[].domain`. Returns
+/// `None` when there is no such key.
 pub fn place_of(path: &str) -> Option<usize> {
     let (section, name) = path.rsplit_once('.')?;
     // Every command asks for each key of its files: most are told apart by the length of their name.

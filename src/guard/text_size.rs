@@ -5,10 +5,11 @@ pub(super) fn count_unclosed_parentheses(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'(').count().saturating_sub(text.bytes().filter(|byte| *byte == b')').count())
 }
 
-/// How deep the parentheses of a text are nested. They are counted twice, with and without those in quotes; the result is the
-/// larger depth.
+/// The largest depth to which the parentheses of a text may be nested: the larger of two counts. One counts every parenthesis.
+/// The other ignores closing parentheses in quotes, and at the end of a quotation forgets those that were opened in it. So
+/// several groups side by side in quotes count as nested.
 ///
-/// The parser tries to read each parenthesis in several ways. When the text behind it does not parse, each further one doubles
+/// The parser tries to read each parenthesis in several ways. When the text after it does not parse, each further level doubles
 /// the parser's time.
 pub(super) fn parenthesis_depth(text: &str) -> usize {
     let (mut deepest, mut all, mut unquoted, mut quote) = (0, 0_usize, 0_usize, None);
@@ -24,7 +25,7 @@ pub(super) fn parenthesis_depth(text: &str) -> usize {
             }
             (b')', Some(_)) => all = all.saturating_sub(1),
             (b'\'' | b'"', None) => quote = Some((byte, unquoted)),
-            // A bracket that is opened in quotes adds no depth behind them.
+            // A parenthesis that is opened in quotes adds no depth after the closing quote.
             (byte, Some((open, before))) if byte == open => {
                 unquoted = before;
                 quote = None;

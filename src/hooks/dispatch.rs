@@ -16,7 +16,7 @@ use super::{
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
-    prompts, server_decision,
+    prompt_delivery, server_decision,
 };
 use crate::{
     actions::agents::{
@@ -92,13 +92,13 @@ fn logging_env() -> Env {
 
 /// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could
 /// not be printed as JSON, 1 for a failure that denies nothing. For the wake hook, the exit code is that of
-/// `prompts::run_wake_hook`.
+/// `prompt_delivery::run_wake_hook`.
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.wake_hook.is_some() && call.event == WAKE_EVENT {
-        return prompts::run_wake_hook(call, env);
+        return prompt_delivery::run_wake_hook(call, env);
     }
-    if call.event == prompts::DELIVER_EVENT {
-        return prompts::run_delivery(call.provider, env);
+    if call.event == prompt_delivery::DELIVER_EVENT {
+        return prompt_delivery::run_delivery(call.provider, env);
     }
     let is_tool = Cell::new(is_tool_event(call.event));
     let exit_plan = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
@@ -171,7 +171,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     // The reply is written. A delivery that could not be confirmed is offered again.
     let _ = hook::confirm_written(&app, &outcome);
     if matches!(event, HookEvent::Interrupted) {
-        prompts::start_delivery(&app, call.provider);
+        prompt_delivery::start_delivery(&app, call.provider);
     }
     Ok(())
 }

@@ -25,9 +25,9 @@ const SIGN_PAUSE: Duration = Duration::from_millis(10);
 /// The number of digits of a digest in a file name.
 const DIGEST_DIGITS: usize = 16;
 
-/// Whether this hook must do nothing, because the same hook of the launch acts. For the hook of the launch itself, creates
-/// the file by which the other hook notices it, and returns false. When it is uncertain whether a hook of the launch runs,
-/// returns false, and both hooks act.
+/// Whether this hook must do nothing, because the launch brought its own copy of it. The provider runs both copies for each
+/// event. The launch's copy creates a file for the conversation and gets `false`; the installed copy gets `true` when it finds
+/// that file. When it is uncertain whether the launch's copy runs, both get `false`, and both act.
 pub(super) fn is_silent(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> bool {
     let Some(settings) = env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from) else { return false };
     let Some(sign) = sign_path(call, env, project, payload) else { return false };

@@ -27,7 +27,7 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock if it is free; `None` when another process has it.
+    /// Takes the lock without waiting, and creates the file if it is missing. `None` when the lock is held, even by this process.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {

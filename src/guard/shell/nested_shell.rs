@@ -187,8 +187,8 @@ impl ShellAnalysis {
         }
     }
 
-    /// Notes a file that a shell or an interpreter runs. Its content is not read; a text that also writes this file is
-    /// unresolved.
+    /// Notes a file that a shell or an interpreter runs. Its content is not read. If the text also writes the file, the end of the
+    /// analysis marks the text as unresolved, because it cannot be known what would run.
     pub(super) fn note_run_file(&mut self, arg: &Arg) {
         if arg.may_be_option() && arg.text().is_none() {
             self.note_unresolved("the file that is run is an expansion");
@@ -212,7 +212,8 @@ impl ShellAnalysis {
         self.files.runs_unknown = true;
     }
 
-    /// Notes a file that the text writes. A text that also runs this file is unresolved.
+    /// Notes that the text writes this file. If the text also runs the file, the end of the analysis marks the text as unresolved,
+    /// because it cannot be known what would run.
     pub(super) fn note_written_file(&mut self, arg: &Arg) {
         if self.is_tentative || arg.text() == Some("/dev/null") {
             return;

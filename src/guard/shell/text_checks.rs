@@ -23,11 +23,16 @@ pub(in crate::guard) fn has_unsupported_chars(text: &str) -> bool {
     unsupported_chars(text).is_some()
 }
 
-/// Whether `git` is the usual program in the whole text: the text defines no function or alias, and does not change `PATH`.
+/// Whether the output of `git` can be trusted in the whole text. It cannot when the text has a sign that `git` may be another
+/// program (a function `git`, the words `function` or `alias`, `PATH=`, `hash`), or that `git symbolic-ref` changes it.
 pub(super) fn trusts_git(text: &str) -> bool {
-    !["git()", "git ()", "git  (", "function", "alias", "symbolic-ref", "PATH=", "hash "]
-        .iter()
-        .any(|sign| text.contains(sign))
+    // Between the name of a function and its parenthesis a shell takes any blanks and continued lines.
+    let is_blank = |character: char| character.is_whitespace() || character == '\\';
+    let defines_git = text.match_indices("git").any(|(at, name)| {
+        text.get(at + name.len()..).is_some_and(|rest| rest.trim_start_matches(is_blank).starts_with('('))
+    });
+    let signs = ["function", "alias", "symbolic-ref", "PATH=", "hash "];
+    !defines_git && !signs.iter().any(|sign| text.contains(sign))
 }
 
 /// Whether `$HOME` and `$PWD` have their usual values in the whole text, so that each is one path without blanks.
@@ -101,4 +106,19 @@ pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_of_a_text_that_defines_it_is_not_trusted() {
+        for text in
+            ["git() { :; }", "git   () { :; }", "git\t( ) { :; }", "git \\\n() { :; }", "alias git=x", "PATH=. git x"]
+        {
+            assert!(!trusts_git(text), "{text:?}");
+        }
+        assert!(trusts_git("cd \"$(git rev-parse --show-toplevel)\" && (ls; git status)"));
+    }
 }

@@ -69,8 +69,9 @@ pub struct Refreshed {
     pub problem: Option<String>,
 }
 
-/// Takes snapshots of lanes and judges the changed ones, within `limit`. Work that is left over is done by the next call. When
-/// the time is over, git fails or another process is looking, the result has the recorded state, and its `problem` says why.
+/// Takes snapshots of the lanes in `scope` and judges whether the changed ones overlap with others or with their base, within
+/// `limit`. With [`Scope::Snapshots`] it judges nothing. The next call does what is left over. When the time runs out, git fails
+/// or another process is doing the same, the result is what the store holds, and its `problem` says why.
 pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed> {
     let deadline = Instant::now() + limit;
     let dir = app.project.state.join(DIR);

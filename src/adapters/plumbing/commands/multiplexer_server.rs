@@ -88,7 +88,8 @@ fn stale_sockets(server: &ServerAddress) -> Vec<PathBuf> {
 /// Runs a command until it ends, in a terminal that no person sees.
 ///
 /// # Errors
-/// When the command cannot be started, takes too long or fails; the message then has the text on the terminal's screen.
+/// When the command cannot be started, takes too long or fails. In the last two cases the message ends with the text that the
+/// command printed, if any.
 pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     let first = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let path = env.var_os(vars::PATH);
