@@ -15,7 +15,7 @@ const MAX_CHANGES: usize = 32;
 const MAX_CHANGE_BYTES: usize = 64 << 10;
 /// The most output of a command that is kept, in bytes: its beginning.
 const MAX_OUTPUT_BYTES: usize = 8 << 10;
-/// Stands in the place of a change that is too long to be kept.
+/// The text that replaces a change that is too long to be kept.
 const CUT: &str = "…";
 /// The longest title, in characters.
 const MAX_TITLE_CHARS: usize = 2_000;

@@ -83,7 +83,7 @@ fn has_line_prefix(screen: &str, prefix: &str) -> bool {
     screen.lines().any(|line| trim_blanks(line).starts_with(&prefix))
 }
 
-/// Removes the blanks around a text; a no-break space is a blank, too.
+/// Removes the blanks around a text, no-break spaces included.
 fn trim_blanks(text: &str) -> String {
     text.replace('\u{a0}', " ").trim().to_owned()
 }

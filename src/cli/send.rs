@@ -131,5 +131,5 @@ pub(super) fn awaited_receipt(
 fn with_receipt(app: &App, awaited: &AwaitedReceipt, sent: Answer) -> Result<Answer> {
     let Some(id) = sent.ids.first().and_then(|id| id.parse().ok()) else { return Ok(sent) };
     let answer = prompt::wait_receipt(app, awaited, id)?;
-    Ok(sent.notes.into_iter().fold(answer, Answer::note))
+    Ok(answer.with_notes(sent.notes))
 }

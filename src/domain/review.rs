@@ -21,7 +21,7 @@ pub struct Review {
     /// The verdict; `None` while the review is only requested.
     pub verdict: Option<Verdict>,
     pub commit: Option<String>,
-    /// The requested reviewer, or the one who gave the verdict.
+    /// The person or session that is asked for the verdict or has given it.
     pub reviewer: Option<String>,
     /// The actor that recorded it: a session's id or `user@host`.
     pub actor: String,

@@ -25,6 +25,13 @@ impl Answer {
         Ok(Self { document, line: line.into(), ids: vec![id.to_string()], notes: Vec::new() })
     }
 
+    /// Adds notes for the person in the order in which they come.
+    #[must_use]
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());

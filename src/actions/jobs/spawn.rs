@@ -156,7 +156,7 @@ pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
                 Ok(()) => answer?,
                 Err(error) => answer?.note(format!("warning: {error:#}")),
             };
-            Ok(scheduler::stuck_queue_note(app, &draft)?.into_iter().fold(answer, Answer::note))
+            Ok(answer.with_notes(scheduler::stuck_queue_note(app, &draft)?))
         }
     }
 }
@@ -357,7 +357,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
             *taken = Some(Job { status: JobStatus::Starting, ..job.clone() });
         }
         let answer = answer(taken.as_ref().unwrap_or(&job))?;
-        Ok(reader_note(&job, request).into_iter().fold(answer, Answer::note))
+        Ok(answer.with_notes(reader_note(&job, request)))
     };
     if request.session.is_none() {
         return app.mutate(write);

@@ -183,7 +183,7 @@ impl Base {
 
     /// Moves the base with its checkout to a commit. Git inherits `lock`, so that a git process which outlives this one keeps
     /// it. Nothing has moved when the call fails. Fails with `base_moved` when another command moved the base;
-    /// `checkout_changed` when a file is in the way.
+    /// `checkout_changed` when the move would overwrite a changed or untracked file of the checkout.
     pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
         let git = project_git(app)?;
         let moved = match &self.checkout {

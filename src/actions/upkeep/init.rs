@@ -221,7 +221,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     if is_new {
         notes.push("then add a task: fairway task add 'Fix the total'".to_owned());
     }
-    Ok(notes.into_iter().fold(Answer::new(&document, root.display(), line)?, Answer::note))
+    Ok(Answer::new(&document, root.display(), line)?.with_notes(notes))
 }
 
 /// The text of the configuration file that [`init`] writes when there is none.

@@ -86,7 +86,7 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
             plural::count(document.released.len(), "claim"),
             plural::count(document.jobs.len(), "job")
         );
-        Ok(notes.into_iter().fold(Answer::new(&document, &shown, line)?, Answer::note))
+        Ok(Answer::new(&document, &shown, line)?.with_notes(notes))
     })?;
     queue_waiter::wake(app);
     scheduler::schedule(app)?;

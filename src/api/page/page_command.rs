@@ -29,7 +29,7 @@ use crate::{
     domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };
 
-/// Stands in a command for the text that the person writes.
+/// The placeholder in a shown command for the text that the person writes.
 const TEXT: &str = "TEXT";
 /// The source that `fairway prompt` records, too.
 const PROMPT_SOURCE: &str = "nudge";

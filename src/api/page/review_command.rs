@@ -118,7 +118,7 @@ impl ReviewCommand {
                 let say = |line: &str| said.borrow_mut().push(line.to_owned());
                 let may_push = |remote: &str, branch: &str| guard::refuse_denied_push(app, remote, branch);
                 let (answer, _) = land::land(app, &request, &say, &may_push)?;
-                Ok(said.into_inner().into_iter().fold(answer, Answer::note))
+                Ok(answer.with_notes(said.into_inner()))
             }
         }
     }

@@ -148,7 +148,7 @@ impl TaskCommand {
                 };
                 let mut notes = Vec::new();
                 let answer = start::start(app, id.as_str(), &request, &mut notes)?;
-                Ok(notes.into_iter().fold(answer, Answer::note))
+                Ok(answer.with_notes(notes))
             }
         }
     }

@@ -10,7 +10,7 @@ use clap::{
 use super::topics::{self, GROUPS, PLUMBING};
 use crate::hooks::Provider;
 
-/// Stands in examples for a provider's name, which only the code of the hooks knows.
+/// The placeholder in examples for a provider's name, which only the code of the hooks knows.
 const PROVIDER: &str = "{provider}";
 /// Where the global options are listed.
 const GLOBAL_OPTIONS: &str = "Global options: fairway help options";

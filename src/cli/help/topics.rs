@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 /// The last group: commands that scripts and programs call.
 pub const PLUMBING: &str = "Plumbing";
 
-/// The groups of `fairway --help` and their commands. Each visible command stands in exactly one.
+/// The groups of `fairway --help` and their commands. Each visible command belongs to exactly one group.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),

@@ -96,14 +96,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let request = SandboxRequest {
-            lane: self.lane,
-            class: self.opened.class,
-            network: self.opened.network.network,
-            provider: self.opened.provider,
-            env: self.env,
-            argv: self.words,
-        };
+        let request = self.opened.request(self.lane, self.env, self.words);
         Ok(exit_code(ctx, &run::run(&ctx.app()?, &request)?))
     }
 }
@@ -197,14 +190,7 @@ pub struct ExplainArgs {
 
 impl ExplainArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let request = SandboxRequest {
-            lane: self.lane,
-            class: self.opened.class,
-            network: self.opened.network.network,
-            provider: self.opened.provider,
-            env: Vec::new(),
-            argv: Vec::new(),
-        };
+        let request = self.opened.request(self.lane, Vec::new(), Vec::new());
         let view = view::view(&ctx.app()?, &request)?;
         ctx.show(&view, || view.paths.iter().map(|one| one.path.clone()).collect(), || text(&view))
     }
@@ -266,6 +252,12 @@ pub struct Opened {
     /// Agent whose state in your home is open
     #[arg(long, value_name = "NAME", value_parser = values::label)]
     pub provider: Option<Label>,
+}
+
+impl Opened {
+    fn request(self, lane: Option<LaneName>, env: Vec<String>, argv: Vec<OsString>) -> SandboxRequest {
+        SandboxRequest { lane, class: self.class, network: self.network.network, provider: self.provider, env, argv }
+    }
 }
 
 /// Run a program whose commits are not kept

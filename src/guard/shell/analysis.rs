@@ -34,7 +34,7 @@ const MAX_SUBSTITUTION_ENDS: usize = 200;
 pub(in crate::guard) struct FoundCommand {
     /// Its words.
     pub argv: Rc<[Arg]>,
-    /// Whether the text runs it; `false` when it only stands in a word that may be run.
+    /// Whether the text runs it; `false` when it is only part of a word that another program may run.
     pub is_sure: bool,
     /// Whether it may run its later words as a command.
     pub runs_words: bool,

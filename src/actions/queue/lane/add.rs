@@ -46,7 +46,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
             insert(tx, &here(Lane { created_at: tx.now(), ..lane }), Some(&plan.commit))
         })
     })?;
-    Ok(note.into_iter().fold(answer, Answer::note))
+    Ok(answer.with_notes(note))
 }
 
 /// The lane that [`add_with_worktree`] would add. Creates nothing.
@@ -128,5 +128,5 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
         _ => String::new(),
     };
     let answer = edit::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))?;
-    Ok(edit::missing_worktree(lane).into_iter().fold(answer, Answer::note))
+    Ok(answer.with_notes(edit::missing_worktree(lane)))
 }

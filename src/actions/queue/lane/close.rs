@@ -47,7 +47,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     let removed = remove(app, &lane)?;
     app.mutate(|tx| {
         let line = format!("closed lane {name}, removed its worktree{}", removed.branch_text());
-        Ok(removed.note.iter().cloned().fold(edit::answer(tx, name, line)?, Answer::note))
+        Ok(edit::answer(tx, name, line)?.with_notes(removed.note.clone()))
     })
 }
 

@@ -55,7 +55,7 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         tx.record(&Event::new(EventKind::LaneEdited).lane(Some(name)).with("fields", changed))?;
         let answer = answer(tx, name, line)?;
         let missing = fields.worktree.is_some().then(|| missing_worktree(&lane)).flatten();
-        Ok(left_behind(app, tx, &before, &lane)?.into_iter().chain(missing).fold(answer, Answer::note))
+        Ok(answer.with_notes(left_behind(app, tx, &before, &lane)?.into_iter().chain(missing)))
     })
 }
 

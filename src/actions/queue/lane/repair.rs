@@ -99,7 +99,7 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
         files::write_atomic(&record.join("HEAD"), text.as_bytes(), 0o644).map_err(errors::internal)?;
     }
     let note = kept.map(|kept| format!("the repository that was in its place is {}", kept.display()));
-    Ok(note.into_iter().fold(recorded_connection(app, lane, dir)?, Answer::note))
+    Ok(recorded_connection(app, lane, dir)?.with_notes(note))
 }
 
 /// Renames the `.git` entry, unless it leads to this record already. Returns the new path.

@@ -110,5 +110,5 @@ fn delete(app: &App, tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -
     }
     let history = has_history.then(|| "its history stays in the event log".to_owned());
     let notes = removed.and_then(|removed| removed.note.clone()).into_iter().chain(history);
-    Ok(notes.fold(answer, Answer::note))
+    Ok(answer.with_notes(notes))
 }

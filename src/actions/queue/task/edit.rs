@@ -46,7 +46,7 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
                 .with("title", changed.contains(&"title").then(|| edited.fields.title.clone())),
         )?;
         let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", changed.join(", ")))?;
-        Ok(note.into_iter().fold(answer, Answer::note))
+        Ok(answer.with_notes(note))
     })
 }
 

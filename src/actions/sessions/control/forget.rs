@@ -35,7 +35,7 @@ pub fn forget(app: &App, id: &SessionId, why: Option<&str>, force: Option<&Force
         let unread = message_state::unread_of(tx, id)?;
         let given_up = give_up(app, tx, &session, why, force.is_some())?;
         let answer = Answer::new(&SessionView::from(&given_up), id, format!("gave up {id}"))?;
-        let answer = message_state::undelivered_note(&unread).into_iter().fold(answer, Answer::note);
+        let answer = answer.with_notes(message_state::undelivered_note(&unread));
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");
             answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))

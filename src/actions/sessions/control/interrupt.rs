@@ -13,8 +13,8 @@ use crate::{
     wire::SessionView,
 };
 
-/// Interrupts the work of a session's program: with the keys that its provider's profile names, otherwise in the way of its
-/// backend, as Ctrl-C would. The program may ignore that. Without `force`, an idle session is left alone if it is structured or
+/// Interrupts the work of a session's program. Types the keys that its provider's profile names; without any, the backend
+/// interrupts the program, as Ctrl-C would. The program may ignore that. Without `force`, an idle session is left alone if it is structured or
 /// has such keys, and the call is refused while the program asks whether a directory or hooks are trusted.
 ///
 /// # Errors

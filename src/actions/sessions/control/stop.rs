@@ -97,7 +97,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
                 expired.push(*prompt);
             }
         }
-        let answer = message_state::undelivered_note(&expired).into_iter().fold(answer, Answer::note);
+        let answer = answer.with_notes(message_state::undelivered_note(&expired));
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");
             answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))

@@ -155,11 +155,11 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     text_limits::check_body("prompt", prompt)
 }
 
-/// Prepares the program to get the first prompt in the way that `delivery` names: as an argument, on its stdin, or typed after
+/// Prepares the program to get the first prompt by `delivery`: as an argument, on its stdin, or typed after
 /// the start. Without a prompt the program stays as it is.
 ///
 /// # Errors
-/// `invalid_value` when the prompt is too long for that way; `usage` when the command has no place for it.
+/// `invalid_value` when the prompt is too long for that delivery; `usage` when the command has no place for it.
 pub(crate) fn with_prompt(
     program: Program,
     delivery: PromptDelivery,

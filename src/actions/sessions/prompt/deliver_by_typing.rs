@@ -164,7 +164,7 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
 pub fn deliver_sent(app: &App, session: &SessionId, sent: Answer) -> Answer {
     let note = try_deliver(app, session).or_else(|| waiting_note(app, &sent).unwrap_or_default());
     let unanswered = open_question_note(app, session, &sent).unwrap_or_default();
-    note.into_iter().chain(unanswered).fold(sent, Answer::note)
+    sent.with_notes(note.into_iter().chain(unanswered))
 }
 
 /// A note about a question by checkpoint that a message leaves open, because only an answer that names the question settles it.

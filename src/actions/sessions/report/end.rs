@@ -52,7 +52,7 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
         let finished = finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
         let ended = answer(&finished, format!("{id} has {}{code}", status_verb(status)))?;
-        Ok(message_state::undelivered_note(&unread).into_iter().fold(ended, Answer::note))
+        Ok(ended.with_notes(message_state::undelivered_note(&unread)))
     })
 }
 

@@ -59,7 +59,7 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
         let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
         let fix = failure.hint.filter(|hint| !hint.starts_with("fairway doctor"));
-        findings.push(fix.into_iter().fold(finding, Finding::with_fix));
+        findings.push(Finding { fix, ..finding });
     }
     findings.push(Finding::new(
         "same_user",

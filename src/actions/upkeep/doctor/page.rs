@@ -32,7 +32,7 @@ pub(super) fn find(app: &App) -> Vec<Finding> {
         let failure = errors::classify(&error);
         let message = format!("{}; no device is admitted until then", failure.message);
         let finding = Finding::new(failure.code, Severity::Error, message);
-        failure.hint.into_iter().fold(finding, Finding::with_fix)
+        Finding { fix: failure.hint, ..finding }
     });
     devices.into_iter().chain(certificate(app)).collect()
 }

@@ -60,7 +60,7 @@ pub(super) fn dead_claimants(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             let (session, alive, can) = (&one.session, &one.alive, one.can_relaunch);
             let ways_on = claimants::ways_on(&held.task, held.status, session, alive, can, &mut processes);
             let fix = ways_on.into_iter().next_back().map(|way| way.command);
-            found.push(fix.into_iter().fold(finding, Finding::with_fix));
+            found.push(Finding { fix, ..finding });
         }
     }
     Ok(found)
@@ -80,7 +80,7 @@ pub(super) fn without_program(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         let finding = Finding::new("program_missing", Severity::Warning, message);
         let own = executable::current_executable().ok().and_then(|own| own.to_str().map(str::to_owned));
         let fix = own.map(|own| format!("sudo ln -s {} /usr/local/bin/fairway", shell_words::quote(&own)));
-        findings.push(fix.into_iter().fold(finding, Finding::with_fix));
+        findings.push(Finding { fix, ..finding });
     }
     Ok(findings)
 }
