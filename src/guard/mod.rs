@@ -18,7 +18,7 @@ pub use budget::MAX_STEPS;
 pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
 pub use own_program_lookup::finds_own_program;
 pub use own_tools::{OWN_TOOLS, aliases as own_tool_aliases, own_tool};
-pub use own_verbs::{OWN_VERBS, OwnVerb, is_sandbox_verb, own_verb_programs};
+pub use own_verbs::{AUTHORIZE_PUSH, OWN_VERBS, OwnVerb, is_sandbox_verb, own_verb_programs};
 pub use rules::{Action, DefaultAction, Effect, PushKind, RoleEntry, Rule, Rules};
 pub(crate) use shell::git_commands;
 pub use tool_names::{is_shell_tool, may_write};

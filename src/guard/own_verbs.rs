@@ -136,7 +136,8 @@ pub fn is_sandbox_verb(words: &[String]) -> bool {
         let end = words.iter().position(|word| word == "--");
         end.and_then(|end| words.get(..end)).is_some_and(|words| is_verb_of(&[SPAWN], words))
     };
-    is_hook(words)
+    words == AUTHORIZE_PUSH
+        || is_hook(words)
         || is_own_verb(words)
         || is_verb_of(LOOKS, words)
         || is_verb_of(JOBS, words)
@@ -144,14 +145,20 @@ pub fn is_sandbox_verb(words: &[String]) -> bool {
         || is_spawn()
 }
 
-/// Whether the words are a hook as a provider calls it.
+/// The call by which a git hook inside of a sandbox asks the guard about a push.
+pub const AUTHORIZE_PUSH: [&str; 3] = ["hook", "git", "authorize-push"];
+
+/// Whether the words are a hook as a provider calls it. A hook of git would run the repository's own hook outside of the sandbox.
 fn is_hook(words: &[String]) -> bool {
     let plain: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "--launch").collect();
     let [hook, provider, event] = plain[..] else { return false };
     let is_name =
         |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_');
     let is_plain = |word: &str| is_name(word) && word.starts_with(|letter: char| letter.is_ascii_alphanumeric());
-    hook == "hook" && !matches!(provider, "install" | "uninstall") && is_plain(provider) && is_plain(event)
+    hook == "hook"
+        && !matches!(provider, "install" | "uninstall" | "git" | "session-git")
+        && is_plain(provider)
+        && is_plain(event)
 }
 
 /// Whether the words behind the program are a verb of the list with flags of the list.
@@ -475,6 +482,7 @@ mod tests {
             "status --json",
             "hook acme PreToolUse",
             "hook acme wait --launch",
+            "hook git authorize-push",
             "evidence add T-1 --result pass --summary x",
             "inbox --ack",
             "lane show api",
@@ -490,6 +498,9 @@ mod tests {
         }
         for bad in [
             "",
+            "hook git post-checkout",
+            "hook git pre-push",
+            "hook session-git x",
             "evidence run T-1",
             "evidence run T-1 --session s2 -- sh",
             "evidence add T-1 -- sh",

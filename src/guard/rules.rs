@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::tool_names;
 use crate::domain::{Role, string_enum::string_enum};
 
@@ -35,7 +37,8 @@ impl Effect {
 }
 
 /// The effect of a push on a ref of the remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PushKind {
     /// It makes the ref, or adds commits to it.
     Update,

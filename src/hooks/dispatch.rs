@@ -54,6 +54,11 @@ const GIT: &str = "git";
 /// The word in place of the provider for the `git` of a launched session.
 const SESSION_GIT: &str = "session-git";
 
+/// Whether `hook NAME …` is what git runs in a launched session, in a sandbox as well: there it works on the sandbox's repository.
+pub fn is_of_git(name: &str) -> bool {
+    matches!(name, GIT | SESSION_GIT)
+}
+
 /// The event name of the wake hook.
 pub const WAKE_EVENT: &str = "wait";
 

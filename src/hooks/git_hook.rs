@@ -15,14 +15,15 @@ use nix::{
     sys::memfd::{MFdFlags, memfd_create},
     unistd::dup2_stdin,
 };
+use serde::{Deserialize, Serialize};
 
 use super::call::{self, catch_panic, message_with_hint, one_line};
 use crate::{
-    actions::agents::guard,
+    actions::{agents::guard, sessions::sandbox::calls_from_inside},
     config::{Project, project::git_dir},
     domain::RunId,
     env::{Env, git_hooks, vars},
-    guard::PushKind,
+    guard::{AUTHORIZE_PUSH, PushKind},
     os::{
         capture::{self, Call},
         exec, executable,
@@ -41,6 +42,9 @@ const MAX_STDIN_BYTES: u64 = 64 << 20;
 /// code, or with 0 when the repository has no such hook.
 pub(super) fn run(args: &[OsString], env: impl FnOnce() -> Env) -> u8 {
     let Some((name, args)) = args.split_first() else { return 2 };
+    if name == AUTHORIZE_PUSH[2] {
+        return answer_inside(&env());
+    }
     let asks_always = name == git_hooks::EVERY_PUSH;
     let name = if asks_always { OsStr::new(git_hooks::PRE_PUSH) } else { name };
     match catch_panic(|| handle(name, args, asks_always, &env())) {
@@ -60,8 +64,10 @@ fn handle(name: &OsStr, args: &[OsString], asks_always: bool, env: &Env) -> Resu
         let mut changes = changes(&updates, env)?;
         changes.retain(|(kind, _)| asks_always || *kind != PushKind::Update);
         if !changes.is_empty() {
-            let remote = args.first().map(|remote| remote.to_string_lossy()).unwrap_or_default();
-            ask(env, &remote, changes)?;
+            let remote = args.first().map(|remote| remote.to_string_lossy().into_owned()).unwrap_or_default();
+            let (kinds, refs) = changes.into_iter().unzip();
+            let push = Push { remote, kinds, refs };
+            if calls_from_inside::is_inside() { ask_outside(&push) } else { ask(env, &push) }?;
         }
         hand_on_stdin(&updates).map_err(|error| format!("cannot hand on the input: {error}"))?;
     }
@@ -131,8 +137,40 @@ fn run_git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) ->
     capture::capture(&call).ok()
 }
 
-fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), String> {
-    let (kinds, refs): (Vec<PushKind>, Vec<String>) = changes.into_iter().unzip();
+/// A push that the guard decides about.
+#[derive(Serialize, Deserialize)]
+struct Push {
+    remote: String,
+    kinds: Vec<PushKind>,
+    refs: Vec<String>,
+}
+
+/// Asks the process outside of the sandbox, which has the store and the rules.
+fn ask_outside(push: &Push) -> Result<(), String> {
+    let question = serde_json::to_string(push).map_err(|error| error.to_string())?;
+    let reply = calls_from_inside::call(AUTHORIZE_PUSH.map(str::to_owned).to_vec(), question)
+        .map_err(|error| format!("the process outside of the sandbox does not answer: {error}"))?;
+    if reply.exit == 0 { Ok(()) } else { Err(reply.stderr) }
+}
+
+/// Answers `ask_outside`: a denial is exit code 1, and its reason on stderr.
+fn answer_inside(env: &Env) -> u8 {
+    let answer = || {
+        let push: Push =
+            serde_json::from_slice(&read_updates()?).map_err(|error| format!("it cannot be read: {error}"))?;
+        ask(env, &push)
+    };
+    match catch_panic(answer) {
+        Ok(()) => 0,
+        Err(why) => {
+            let _ = io::stderr().write_all(one_line(&why).as_bytes());
+            1
+        }
+    }
+}
+
+fn ask(env: &Env, push: &Push) -> Result<(), String> {
+    let Push { remote, kinds, refs } = push;
     let is_forced = kinds.iter().any(|kind| *kind != PushKind::Update);
     let what = if is_forced { "overwrites or deletes" } else { "changes" };
     let what = format!("it {what} {} of {remote}", refs.join(", "));
@@ -140,7 +178,7 @@ fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), 
     let run = run.ok_or_else(|| format!("{what}, and the environment names no session"))?;
     let project = Project::discover(env, None).map_err(|error| message_with_hint(&error.into()))?;
     let app = call::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
-    let decision = guard::authorize_push(&app, &run, remote, &kinds, &refs);
+    let decision = guard::authorize_push(&app, &run, remote, kinds, refs);
     if decision.allowed {
         return Ok(());
     }

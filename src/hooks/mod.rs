@@ -17,7 +17,7 @@ mod server_decision;
 pub mod transcripts;
 
 pub use call::HookCall;
-pub use dispatch::{CANARY, fast_path, run_hook};
+pub use dispatch::{CANARY, fast_path, is_of_git, run_hook};
 pub use launch::LAUNCH_HOOKS;
 pub use launch_entry::BY_LAUNCH;
 pub use prompt_delivery::run_wake_hook;

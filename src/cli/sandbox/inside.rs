@@ -3,16 +3,9 @@
 use std::{
     ffi::OsString,
     io::{self, IsTerminal, Read, Write},
-    net::Shutdown,
-    path::Path,
 };
 
-use crate::{
-    actions::sessions::sandbox::calls_from_inside::INSIDE,
-    cli::exit::Exit,
-    os::socket,
-    wire::{SandboxCall, SandboxReply},
-};
+use crate::{actions::sessions::sandbox::calls_from_inside, cli::exit::Exit, hooks, wire::SandboxReply};
 
 /// Commands that need no store.
 const LOCAL: &[&str] = &["--help", "--version", "-V", "-h", "completions", "guide", "help", "man", "sandbox"];
@@ -24,17 +17,17 @@ const HOOK: &str = "hook";
 /// Inside a sandbox, passes the command line to the process outside, which runs it for the session, prints the reply, and
 /// returns the exit code. Returns `None` outside a sandbox, and for a command that needs no store and therefore runs inside.
 pub fn call_outside(words: impl Iterator<Item = OsString>) -> Option<Exit> {
-    let path = Path::new(INSIDE);
-    if !path.exists() {
+    if !calls_from_inside::is_inside() {
         return None;
     }
     let words: Vec<OsString> = words.collect();
-    let first = words.first().and_then(|word| word.to_str());
-    if first.is_none_or(|first| LOCAL.contains(&first)) {
+    let word = |at: usize| words.get(at).and_then(|word: &OsString| word.to_str());
+    let first = word(0);
+    let is_hook = first == Some(HOOK);
+    if first.is_none_or(|first| LOCAL.contains(&first)) || (is_hook && word(1).is_some_and(hooks::is_of_git)) {
         return None;
     }
-    let is_hook = first == Some(HOOK);
-    match call(path, &words, is_hook) {
+    match call(&words, is_hook) {
         Ok(reply) => {
             let _ = io::stderr().write_all(reply.stderr.as_bytes());
             let _ = io::stdout().write_all(reply.stdout.as_bytes());
@@ -48,7 +41,7 @@ pub fn call_outside(words: impl Iterator<Item = OsString>) -> Option<Exit> {
     }
 }
 
-fn call(path: &Path, words: &[OsString], is_hook: bool) -> io::Result<SandboxReply> {
+fn call(words: &[OsString], is_hook: bool) -> io::Result<SandboxReply> {
     let utf8 = |word: &OsString| word.to_str().map(str::to_owned);
     let args: Option<Vec<String>> = words.iter().map(utf8).collect();
     let args = args.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a word is not valid UTF-8"))?;
@@ -56,11 +49,5 @@ fn call(path: &Path, words: &[OsString], is_hook: bool) -> io::Result<SandboxRep
     if is_hook && !io::stdin().is_terminal() {
         io::stdin().lock().read_to_string(&mut stdin)?;
     }
-    let directory = std::env::current_dir().unwrap_or_default();
-    let mut stream = socket::connect_at(path)?;
-    stream.write_all(&serde_json::to_vec(&SandboxCall { args, directory, stdin })?)?;
-    stream.shutdown(Shutdown::Write)?;
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
+    calls_from_inside::call(args, stdin)
 }

@@ -1,12 +1,11 @@
-//! The real command lines in sandboxes, with their default settings, in terminals and without one: each claims a task in its lane,
-//! builds, commits, adds evidence and submits, and its work is landed.
+//! The real command lines in sandboxes, with their default settings, in terminals and without one, in a project that `setup` made:
+//! each claims a task in its lane, builds, commits, adds evidence and submits, and its work is landed.
 
-use std::{env, process::Command, time::Duration};
+use std::{env, fs, process::Command, time::Duration};
 
 use fairway::os::poll_until::poll_until;
 use serde_json::json;
 
-use super::RULES;
 use crate::{
     common::{
         agent_programs::Agent,
@@ -86,10 +85,14 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
     }
     // The models are the only host that they reach.
     let models_at = models.address().trim_start_matches("http://");
+    world.run(["setup", "--yes"]).exits(0);
+    let of_setup = fs::read_to_string(root.join(".fairway.toml")).unwrap();
+    assert!(of_setup.contains("effect = \"force-push\""), "{of_setup}");
     world.configure(&format!(
-        "{RULES}[sandbox]\nclass = \"namespace\"\nnetwork = \"proxy\"\nhosts = [\"{models_at}\"]\n{sections}"
+        "{of_setup}[sandbox]\nclass = \"namespace\"\nnetwork = \"proxy\"\nhosts = [\"{models_at}\"]\n{sections}"
     ));
-    world.git(&root, &["commit", "--quiet", "--all", "--message=settings"]);
+    world.git(&root, &["add", "--all"]);
+    world.git(&root, &["commit", "--quiet", "--message=settings"]);
     world.run(["trust"]).exits(0);
     let mut sockets = Vec::new();
     for one in &INMATES {

@@ -364,6 +364,33 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
     assert!(!plan(&["--sandbox", "off"]).contains("sandbox"));
 }
 
+/// `setup` writes rules about pushes, for which a launched session has a `git` of its own: it works on the sandbox's repository.
+#[test]
+fn git_in_a_sandbox_works_under_the_rules_that_setup_writes() {
+    let Some(world) = world() else { return };
+    world.real_time();
+    let root = world.root();
+    world.run(["setup", "--yes"]).exits(0);
+    let script = "git status --short; echo \"status $?\"; git commit --quiet --allow-empty --message=inside; echo \"commit $?\"; \
+                  git init --quiet --bare /tmp/r.git; git push --quiet /tmp/r.git HEAD:refs/heads/x; echo \"push $?\"; \
+                  git commit --quiet --amend --allow-empty --message=anew; \
+                  git push --force /tmp/r.git HEAD:refs/heads/x; echo \"forced $?\"; \
+                  git push --no-verify --force /tmp/r.git HEAD:refs/heads/x; echo \"unverified $?\"";
+    let words = ["session", "launch", "--id", "s1", "--role", "dev", "--lane", "api", "--sandbox", "namespace"];
+    world.run([&words[..], &["--backend", "shell", "--", "sh", "-c", script]].concat()).exits(0);
+    while world.json(["session", "show", "s1"])["status"] != "ended" {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let said = fs::read_to_string(root.join(".fairway/transcripts/s1.log")).unwrap();
+    for line in ["status 0", "commit 0", "push 0", "forced 1", "unverified 1"] {
+        assert!(said.lines().any(|said| said.trim_end() == line), "{line}: {said}");
+    }
+    let denied = "git pre-push: the push is denied: no-force-push: a force push is for people \
+                  (it overwrites or deletes refs/heads/x of /tmp/r.git)";
+    assert_eq!(said.matches(denied).count(), 2, "{said}");
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "anew\n");
+}
+
 /// A sandbox of the class `command` is what the program of the configuration makes of it.
 #[test]
 fn class_command_is_the_program_that_the_configuration_names() {

@@ -1,5 +1,5 @@
-//! Answers to the programs in a sandbox. The process outside runs some verbs of Fairway for them, outside of the sandbox and as
-//! their session.
+//! Calls of the programs in a sandbox, and their answers. The process outside runs some verbs of Fairway for them, outside of the
+//! sandbox and as their session.
 
 use std::{
     collections::BTreeMap,
@@ -28,6 +28,22 @@ use crate::{
 pub const SOCKET: &str = "socket";
 /// The socket's path inside the sandbox.
 pub const INSIDE: &str = "/run/fairway.sock";
+
+/// Whether this process is in a sandbox.
+pub fn is_inside() -> bool {
+    Path::new(INSIDE).exists()
+}
+
+/// Has the process outside run `fairway ARGS…` with this standard input, and waits for its end.
+pub fn call(args: Vec<String>, stdin: String) -> io::Result<SandboxReply> {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let mut stream = socket::connect_at(Path::new(INSIDE))?;
+    stream.write_all(&serde_json::to_vec(&SandboxCall { args, directory, stdin })?)?;
+    stream.shutdown(Shutdown::Write)?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
 /// The largest request, in bytes.
 const MAX_REQUEST_BYTES: u64 = 16 << 20;
 /// The time limit of a verb, which may have to wait for something.

@@ -34,7 +34,7 @@ use crate::{
         rules::sandbox_command::{self, PrefixFacts, SandboxFacts, Shown},
         sandbox::{SandboxClass, SandboxNetwork},
     },
-    env::vars,
+    env::{git_hooks, vars},
     os::{
         exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, signals, syscall_filter::SyscallFilter,
     },
@@ -228,6 +228,7 @@ pub fn of_worktree(
     closed.extend(app.project.protected_dirs());
     let store = &app.project.store;
     let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", store.display()));
+    let launch_hooks = app.env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from);
     let around = Surroundings {
         home: app.env.home.clone(),
         runtime_dir: runtime_dir(app),
@@ -239,7 +240,8 @@ pub fn of_worktree(
         program: executable::current_executable().map_err(errors::internal)?,
         worktree: worktree.to_path_buf(),
         repository,
-        readable: app.env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from).into_iter().collect(),
+        // Scripts that call Fairway: the hooks of the launch and those of git.
+        readable: launch_hooks.into_iter().chain(git_hooks::base(&app.env)).collect(),
     };
     Ok(around.openings())
 }
