@@ -41,7 +41,12 @@ impl ProviderHooks for KnownHooks {
         }
         let events: Map<String, Value> =
             entries.into_iter().map(|entry| (entry.event.to_owned(), group(entry.hooks))).collect();
-        Some(HookSettings::File(format!("{:#}\n", serde_json::json!({ "hooks": events }))))
+        let mut settings = serde_json::json!({ "hooks": events });
+        if let Some(switch) = &provider.hooks_switch {
+            // They come before the files of the project and the user, one of which may turn hooks off, now or later.
+            settings[switch.key] = false.into();
+        }
+        Some(HookSettings::File(format!("{settings:#}\n")))
     }
 
     fn are_installed(&self, place: HookPlace<'_>, fairway: &Path) -> bool {

@@ -57,6 +57,13 @@ pub struct WakeHook {
     pub(super) entry: fn(&Path, u64) -> Value,
 }
 
+/// A setting that turns all hooks off when it is true. Of the files that are merged, the first one that has it decides.
+pub struct HooksSwitch {
+    pub(super) key: &'static str,
+    /// The administrator's settings file, which comes before all others.
+    pub(super) managed_file: &'static str,
+}
+
 /// Fills in the models of the part of a transcript that was read from an offset on.
 pub(super) type FillModels = fn(&mut TranscriptSlice, &Path, u64) -> io::Result<()>;
 
@@ -97,6 +104,8 @@ pub struct ProviderSpec {
     /// The settings entry by which a program handles an event, with its time limit in seconds.
     pub(super) hook_entry: fn(&Path, &str, u64) -> Value,
     pub(super) wake_hook: Option<WakeHook>,
+    /// The setting that turns all hooks off, where the provider merges it from several files.
+    pub(super) hooks_switch: Option<HooksSwitch>,
     /// Checks that the provider loads these settings and runs their hooks; the text is the name of Fairway's hooks. The error is
     /// a predicate of the file.
     pub(super) check_settings: fn(&Value, &str) -> Result<(), String>,

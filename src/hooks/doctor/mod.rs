@@ -84,7 +84,7 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         }
         let plugin = plugin::enabled(checked, context.env, context.root.or(Some(&context.env.cwd)));
         if let Some(plugin) = &plugin {
-            findings.push(check_plugin(checked, plugin, any, context.env));
+            findings.push(check_plugin(context, checked, plugin, any));
         }
         let any = any || plugin.is_some();
         if let Some(proven) = context.proven_versions.get(checked.label()).filter(|_| any || provider.is_some()) {
@@ -108,7 +108,8 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
 
 /// A finding about the enabled plugin: an error when the settings bring the same hooks, because then each event runs two, and
 /// when this program, which its hooks call, is not in PATH.
-fn check_plugin(provider: Provider, plugin: &EnabledPlugin, has_entries: bool, env: &Env) -> Finding {
+fn check_plugin(context: &DoctorContext<'_>, provider: Provider, plugin: &EnabledPlugin, has_entries: bool) -> Finding {
+    let env = context.env;
     let (label, id) = (provider.label(), &plugin.id);
     if has_entries {
         let message = format!("the hooks of {label} run twice: the plugin {id} and the settings bring them");
@@ -121,7 +122,19 @@ fn check_plugin(provider: Provider, plugin: &EnabledPlugin, has_entries: bool, e
             format!("the hooks of the plugin {id} call {PROGRAM}, which is not in PATH: every tool call is denied");
         return Finding::new("stale_path", Severity::Error, message);
     }
+    if let Some(off) = switched_off(context, provider, &format!("the hooks of the plugin {id}")) {
+        return off;
+    }
     Finding::new("plugin", Severity::Note, format!("the plugin {id} brings the hooks of {label}"))
+}
+
+/// An error when a settings file turns off all hooks of the provider. Another file may have them, and be right by itself.
+fn switched_off(context: &DoctorContext<'_>, provider: Provider, hooks: &str) -> Option<Finding> {
+    let key = provider.hooks_switch.as_ref()?.key;
+    let file = install::switched_off(provider, context.env, context.root.unwrap_or(&context.env.cwd))?;
+    let (label, file) = (provider.label(), file.display());
+    let message = format!("{label} does not run {hooks}: {file} sets {key}");
+    Some(Finding::new("not_blocking", Severity::Error, message).with_fix(format!("remove {key} from {file}")))
 }
 
 /// Warns of lanes in whose worktree an agent runs without hooks or guard.
@@ -239,6 +252,10 @@ fn check_canary(
         let quoted = quote_output(if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr });
         findings.push(match (provider.would_block)(&outcome, fails_closed) {
             Ok(()) if is_canary_denial(&outcome) => {
+                if let Some(off) = switched_off(context, provider, &hook) {
+                    findings.push(off);
+                    continue;
+                }
                 let message = format!("{hook} denied the test call; {label} would have blocked it");
                 Finding::new("blocking", Severity::Note, message)
             }

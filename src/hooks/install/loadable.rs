@@ -1,13 +1,15 @@
 //! Checks whether a provider would load a settings file. Hooks of a file that it does not load are never run, mostly without a
 //! message.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use super::{
     json_edit::{self, BOM},
-    settings_file::Target,
+    settings_file::{SettingsFile, Target},
 };
-use crate::hooks::Provider;
+use crate::{env::Env, hooks::Provider};
 
 /// The name of Fairway's hooks, where a provider has names for hooks.
 const HOOK_NAME: &str = "fairway";
@@ -36,6 +38,21 @@ pub fn check_loadable(provider: Provider, text: &str) -> Result<(), String> {
         }
     };
     (provider.check_settings)(&value, HOOK_NAME)
+}
+
+/// The settings file that turns off all hooks of the provider in this directory, whichever file has them.
+pub fn switched_off(provider: Provider, env: &Env, directory: &Path) -> Option<PathBuf> {
+    let switch = provider.hooks_switch.as_ref()?;
+    let targets = [Target::Local(directory.to_owned()), Target::Project(directory.to_owned()), Target::User];
+    let files = targets.iter().filter_map(|target| target.path(provider, env).ok());
+    let is_off = |file: &Path| {
+        let text = SettingsFile::read(file).ok()?.text?;
+        let value: Value = serde_json::from_str(text.strip_prefix(BOM).unwrap_or(&text)).ok()?;
+        value[switch.key].as_bool()
+    };
+    let decides = |file: PathBuf| Some((is_off(&file)?, file));
+    let (is_off, file) = [switch.managed_file.into()].into_iter().chain(files).find_map(decides)?;
+    is_off.then_some(file)
 }
 
 /// The steps that the user must take after `hook install`: the provider's conditions for running the hooks, where else the hooks

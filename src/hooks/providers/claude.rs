@@ -16,7 +16,7 @@ use crate::{
     hooks::{
         CANARY,
         payload::Payload,
-        provider::{EventSpec, HookOutput, Provider, ProviderSpec, WakeHook, describe_end, is_tool_event},
+        provider::{EventSpec, HookOutput, HooksSwitch, Provider, ProviderSpec, WakeHook, describe_end, is_tool_event},
         transcripts::lines::{non_empty_text, parse_if_contains, timestamp, token_count},
     },
     os::exit_reason::ExitReason,
@@ -56,8 +56,9 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     reply,
     hook_entry,
     wake_hook: Some(WakeHook { events: &["SessionStart", "Stop"], entry: wake_hook }),
+    hooks_switch: Some(HooksSwitch { key: HOOKS_OFF, managed_file: "/etc/claude-code/managed-settings.json" }),
     check_settings: |value, _| {
-        if value["disableAllHooks"] == true { Err("sets disableAllHooks".into()) } else { Ok(()) }
+        if value[HOOKS_OFF] == true { Err(format!("sets {HOOKS_OFF}")) } else { Ok(()) }
     },
     settings_have_comments: false,
     settings_have_byte_order_mark: true,
@@ -77,6 +78,9 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     parse_line: |read, _, line| parse_line(read, line),
     fill_missing_models: None,
 });
+
+/// The setting that turns all hooks off.
+const HOOKS_OFF: &str = "disableAllHooks";
 
 /// Notifications that do not mean the agent waits for a person.
 const IGNORED_NOTIFICATIONS: &[&str] =

@@ -61,6 +61,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
     reply: claude::shared_reply,
     hook_entry,
     wake_hook: None,
+    hooks_switch: None,
     check_settings: |value, _| {
         let is_known = |key: &str| matches!(key, "hooks" | "description");
         match value.as_object().and_then(|all| all.keys().find(|key| !is_known(key))) {

@@ -54,6 +54,7 @@ pub(super) const PROVIDER: Provider = Provider::new(&ProviderSpec {
         })
     },
     wake_hook: None,
+    hooks_switch: None,
     check_settings: |value, own_hook| {
         for section in ["hooksConfig", "hooks"] {
             let section = &value[section];

@@ -132,6 +132,7 @@ mod tests {
             reply: |_, _| None,
             hook_entry: |_, event, seconds| serde_json::json!({ "run": event, "seconds": seconds }),
             wake_hook: None,
+            hooks_switch: None,
             check_settings: |_, _| Ok(()),
             settings_have_comments: false,
             settings_have_byte_order_mark: false,

@@ -299,6 +299,22 @@ fn claude_code_event_counts_once_when_the_hooks_are_installed_as_well() {
     lane.stop(&session);
 }
 
+/// The settings of a launch come before those of the user and of the lane.
+#[test]
+fn claude_code_is_guarded_where_other_settings_files_turn_hooks_off() {
+    let Some(lane) = Lane::of(Agent::Claude) else { return };
+    for (dir, file) in [(lane.world.dir().join("home"), "settings.json"), (lane.worktree(), "settings.local.json")] {
+        fs::create_dir_all(dir.join(".claude")).unwrap();
+        fs::write(dir.join(".claude").join(file), "{\"disableAllHooks\": true}").unwrap();
+    }
+    let prompt = "RUN[[touch denied]] then RUN[[touch allowed]]";
+    let session = lane.launch(&["--lane", "l", "--prompt", prompt], &lane.agent.unattended_args());
+    eventually("it works", || lane.has("allowed").then_some(()));
+    assert_eq!(lane.denied_by(), ["no-canary"]);
+    assert!(!lane.has("denied"));
+    lane.stop(&session);
+}
+
 /// An agent that the session's agent starts has its environment, but not the launch's hooks: the installed ones act in it.
 #[test]
 fn agent_started_inside_a_launched_session_is_guarded_by_the_installed_hooks() {

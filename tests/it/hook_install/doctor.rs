@@ -135,6 +135,23 @@ fn unrunnable_hooks_are_found() {
 }
 
 #[test]
+fn another_settings_file_that_turns_hooks_off_is_named() {
+    let world = TestProject::new();
+    installed(&world, "claude", DENIES);
+    judged(&world, "claude", "blocking", "");
+    let user = world.dir().join("home/.claude/settings.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    fs::write(&user, "{\"disableAllHooks\": true}").unwrap();
+    judged(&world, "claude", "not_blocking", "home/.claude/settings.json sets disableAllHooks");
+    let local = world.root().join(".claude/settings.local.json");
+    fs::write(&local, "{\"disableAllHooks\": false}").unwrap();
+    judged(&world, "claude", "blocking", "");
+    fs::remove_file(&user).unwrap();
+    fs::write(&local, "{\"disableAllHooks\": true}").unwrap();
+    judged(&world, "claude", "not_blocking", "settings.local.json sets disableAllHooks");
+}
+
+#[test]
 fn hooks_that_the_vendor_skips_in_silence_are_found() {
     let mut world = TestProject::new();
     let bin = world.dir().join("bin");
