@@ -112,9 +112,8 @@ impl Args {
         }
         let findings = check_hooks(ctx, &plan)?;
         let is_broken = findings.iter().any(|one| HOOK_FAILURES.contains(&one.code));
-        let of_person =
-            findings.iter().filter(|one| one.severity == Severity::Error && !HOOK_FAILURES.contains(&one.code));
-        view.left.extend(of_person.map(|one| match &one.fix {
+        let errors = findings.iter().filter(|one| one.severity == Severity::Error);
+        view.left.extend(errors.map(|one| match &one.fix {
             Some(fix) => format!("{} ({fix})", one.message),
             None => one.message.clone(),
         }));

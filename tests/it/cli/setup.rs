@@ -170,6 +170,21 @@ fn setup_never_touches_what_a_person_changed() {
     assert!(!left.contains("[guard]") && left.ends_with("\n[tasks]\nprefix = \"SHOP\"\n"), "{left}");
 }
 
+/// The hook answers rightly, and Claude Code would not run it.
+#[test]
+fn setup_names_the_settings_file_that_turns_the_hooks_off() {
+    let world = world();
+    let user = world.dir().join("home/.claude/settings.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    fs::write(&user, "{\"disableAllHooks\": true}").unwrap();
+    let done = world.run(["setup", "--yes", "--provider", "claude"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let left = done.stdout.lines().find(|line| line.starts_with("left for you: claude does not run the hook in"));
+    let left = left.unwrap_or_else(|| panic!("{done:?}"));
+    assert!(left.contains("home/.claude/settings.json sets disableAllHooks (remove disableAllHooks from"), "{left}");
+    assert!(!done.stdout.contains("would have blocked it"), "{done:?}");
+}
+
 #[test]
 fn existing_project_keeps_its_rules_and_its_committed_settings() {
     let world = world();
