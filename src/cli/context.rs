@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::BTreeSet,
     fs,
     io::{self, Read},
     path::Path,
@@ -14,7 +15,11 @@ use sha2::{Digest, Sha256};
 
 use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
-    actions::{self, Answer, App, IdempotencyKey, core::trust, sessions::hand_started},
+    actions::{
+        self, Answer, App, IdempotencyKey,
+        core::{app::Mailed, trust},
+        sessions::{hand_started, prompt},
+    },
     config::Project,
     domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
@@ -34,13 +39,15 @@ pub struct Context {
     asked: Option<Canonical>,
     read: RefCell<Sha256>,
     has_noted_trust: Cell<bool>,
+    mailed: RefCell<Vec<Mailed>>,
 }
 
 impl Context {
     /// `asked` is the canonical form of the command line. Its digest becomes a part of the fingerprint that is stored with an
     /// idempotency key. With `None`, the value of `--request-id` is ignored.
     pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: Option<Canonical>) -> Self {
-        Self { env, globals, out, asked, read: RefCell::new(Sha256::new()), has_noted_trust: Cell::new(false) }
+        let (read, mailed) = (RefCell::new(Sha256::new()), RefCell::default());
+        Self { env, globals, out, asked, read, has_noted_trust: Cell::new(false), mailed }
     }
 
     /// Opens the project for the actor that [`Self::actor`] determines. When that is no session, but an environment variable
@@ -97,7 +104,22 @@ impl Context {
                 fingerprint: actions::core::fingerprint::of_command(&asked.path, &os::digest::hex(&digest.finalize())),
             })
         };
-        Ok(App::for_caller(Rc::clone(&self.env), project, actor, request)?)
+        let app = App::for_caller(Rc::clone(&self.env), project, actor, request)?;
+        self.mailed.borrow_mut().push(Rc::clone(&app.mailed));
+        Ok(app)
+    }
+
+    /// Delivers the messages that the command has queued for sessions, and prints why one waits. A failure leaves them queued.
+    pub fn deliver_mailed(&self) {
+        let mailed: BTreeSet<SessionId> = self.mailed.take().iter().flat_map(|mailed| mailed.take()).collect();
+        if mailed.is_empty() {
+            return;
+        }
+        let Ok(app) = self.app() else { return };
+        app.mailed.replace(mailed);
+        for note in prompt::deliver_mailed(&app) {
+            self.out.note(&crate::render::escape_controls(&note));
+        }
     }
 
     /// Determines the actor from the global flags, and from the environment variables where no flag is given. When

@@ -53,6 +53,7 @@ pub fn main(env: Env) -> Exit {
         None if Project::discover(&ctx.env, ctx.globals.root.as_deref()).is_ok() => status::Args::default().run(&ctx),
         None => return print_error(&error::missing_command(), &out),
     };
+    ctx.deliver_mailed();
     match result {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,

@@ -65,6 +65,13 @@ pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000)
 /// The sources of messages that people write. A message with another source, or from a session, is a program's text.
 pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
+/// The source of messages about reviews, and that of messages about landings.
+pub const REVIEW_SOURCE: &str = "review";
+pub const LAND_SOURCE: &str = "land";
+
+/// The metadata key of the person's own words in a message: where they begin and end, in bytes. The rest is Fairway's.
+pub const WORDS: &str = "words";
+
 /// The metadata key of the sender's name as the caller gave it.
 pub const SAYS_FROM: &str = "says_from";
 
@@ -157,6 +164,11 @@ impl Message {
         let metadata = self.metadata.as_deref().filter(|text| text.contains(GOES_NOW));
         let metadata = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
         metadata.is_some_and(|metadata| metadata.get(GOES_NOW) == Some(&true.into()))
+    }
+
+    /// Whether the message tells what a person or a landing has decided about the recipient's work.
+    pub fn is_decision(&self) -> bool {
+        [REVIEW_SOURCE, LAND_SOURCE].contains(&self.source.as_str())
     }
 
     pub fn is_expired(&self, now: Timestamp) -> bool {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     domain::{
         LaneName, Role, RoutingKey, SessionId,
-        message::{Channel, Message, MessageStatus, NEVER_EXPIRES, Recipient},
+        message::{Channel, LAND_SOURCE, Message, MessageStatus, NEVER_EXPIRES, REVIEW_SOURCE, Recipient},
     },
     env::Timestamp,
 };
@@ -37,6 +37,9 @@ const TO_LANE: &str =
     select!("INDEXED BY messages_lane WHERE settled_at IS NULL AND to_lane IS NOT NULL AND to_lane = $1 ORDER BY id");
 const TO_ROLE: &str =
     select!("INDEXED BY messages_role WHERE settled_at IS NULL AND to_role IS NOT NULL AND to_role = $1 ORDER BY id");
+const OPEN_DECISIONS: &str = select!(
+    "INDEXED BY messages_session WHERE settled_at IS NULL AND to_session IS NOT NULL AND source IN ($1, $2) ORDER BY id"
+);
 const EXPIRED: &str = select!(
     "INDEXED BY messages_expiring WHERE settled_at IS NULL AND expires_at IS NOT NULL AND expires_at <= $1 \
      ORDER BY expires_at"
@@ -48,8 +51,7 @@ const ACKNOWLEDGED_BY_DEDUP_KEY: &str = select!(
     "INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 AND to_session = $2 AND status = 'acknowledged' \
      ORDER BY id DESC LIMIT 1"
 );
-const BY_DEDUP_KEY: &str =
-    "SELECT id FROM messages INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 LIMIT 1";
+const BY_DEDUP_KEY: &str = select!("INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 ORDER BY id");
 /// Used only for unregistered sessions.
 const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
@@ -115,6 +117,11 @@ pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreEr
     sql::rows(tx.conn(), query, &[&name], read)
 }
 
+/// The open messages to sessions that tell what was decided, oldest first.
+pub fn open_decisions(tx: &ReadTx<'_>) -> Result<Vec<Message>, StoreError> {
+    sql::rows(tx.conn(), OPEN_DECISIONS, &[&REVIEW_SOURCE, &LAND_SOURCE], read)
+}
+
 /// The messages that were typed into a session and are not acknowledged yet.
 pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, StoreError> {
     sql::rows(tx.conn(), TYPED_TO, &[&session, &NEVER_EXPIRES], read)
@@ -130,10 +137,9 @@ pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>,
     sql::first(tx.conn(), NEXT_EXPIRY, &[&now], |row| row.get::<Timestamp>(0))
 }
 
-/// Whether there is a message with this deduplication key, open or not. Messages that are no longer open are deleted after a
-/// week.
-pub fn has_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), BY_DEDUP_KEY, &[&key], |_| Ok(()))?.is_some())
+/// The messages with this deduplication key, open or not. Messages that are no longer open are deleted after a week.
+pub fn with_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<Vec<Message>, StoreError> {
+    sql::rows(tx.conn(), BY_DEDUP_KEY, &[&key], read)
 }
 
 /// Whether there is a message to this session key, open or not.

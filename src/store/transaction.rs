@@ -1,6 +1,6 @@
 //! Transactions: a read snapshot and a write with its events.
 
-use std::{cell::RefCell, ops::Deref};
+use std::{cell::RefCell, collections::BTreeSet, ops::Deref};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::{
     sql::{self, Connection, Statement, json_of, json_rows},
 };
 use crate::{
-    domain::{Event, EventKind, LaneName, TaskId, event::EventValue},
+    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
     env::Timestamp,
 };
 
@@ -80,16 +80,28 @@ pub struct WriteTx<'a> {
     actor: &'a str,
     /// The newest event and the task ids that this transaction gave out.
     progress: RefCell<Progress>,
+    mailed: RefCell<BTreeSet<SessionId>>,
 }
 
 impl<'a> WriteTx<'a> {
     pub(super) fn new(conn: impl Into<Connection<'a>>, now: Timestamp, actor: &'a str) -> Self {
-        Self { read: ReadTx::from_connection(conn), now, actor, progress: RefCell::default() }
+        Self {
+            read: ReadTx::from_connection(conn),
+            now,
+            actor,
+            progress: RefCell::default(),
+            mailed: RefCell::default(),
+        }
     }
 
     /// The newest event and the task ids that this transaction gave out.
     pub(super) fn into_progress(self) -> Progress {
         self.progress.into_inner()
+    }
+
+    /// The registered sessions for which this transaction has queued messages.
+    pub fn mailed(&self) -> BTreeSet<SessionId> {
+        self.mailed.borrow().clone()
     }
 
     /// The time of this transaction, which all of its records get.
@@ -144,6 +156,9 @@ impl<'a> WriteTx<'a> {
         progress.event = seq;
         if let (EventKind::TaskAdded | EventKind::TaskImported, Some(task)) = (event.kind, &event.task) {
             progress.add_task(task);
+        }
+        if let (EventKind::MessageQueued, Some(session)) = (event.kind, &event.session) {
+            self.mailed.borrow_mut().insert(session.clone());
         }
     }
 }

@@ -257,8 +257,7 @@ impl StoreSink {
     fn prompt_text(&self, batch: &DeliveryBatch) -> Result<String> {
         let [id] = batch.ids.as_slice() else { return Ok(batch.text.clone()) };
         let message = self.app.read(|tx| Ok(messages::find(tx, *id)?))?;
-        let is_plain =
-            |message: &Message| batch.announced.is_empty() && mail::is_by_person(&MessageView::from(message));
+        let is_plain = |message: &Message| batch.announced.is_empty() && mail::is_by_hand(&MessageView::from(message));
         Ok(message.filter(is_plain).map_or_else(|| batch.text.clone(), |message| message.content))
     }
 

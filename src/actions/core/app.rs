@@ -1,6 +1,10 @@
 //! The context of a use case: environment, project, settings, store and actor.
 
-use std::{cell::OnceCell, rc::Rc};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeSet,
+    rc::Rc,
+};
 
 use anyhow::Result;
 
@@ -12,11 +16,14 @@ use super::{
 };
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
-    domain::Actor,
+    domain::{Actor, SessionId},
     env::Env,
     os::{digest, files, host, notify::ChangeWaiter},
     store::{ReadTx, Store, StoreError, WriteTx, integrity, tasks},
 };
+
+/// The sessions for which a command has queued messages that are not delivered yet.
+pub type Mailed = Rc<RefCell<BTreeSet<SessionId>>>;
 
 type Change<'c> = Box<dyn FnOnce(&WriteTx<'_>) -> Result<Answer> + 'c>;
 
@@ -34,6 +41,7 @@ pub struct App {
     pub idempotency_key: Option<IdempotencyKey>,
     /// Which landings of other hosts this host's repository has.
     pub landed_here: Rc<LandedCommits>,
+    pub mailed: Mailed,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
     after_write: Rc<AfterWrite>,
@@ -59,6 +67,7 @@ impl App {
             actor,
             idempotency_key: request,
             landed_here: Rc::default(),
+            mailed: Rc::default(),
             writer,
             reader,
         }
@@ -103,6 +112,7 @@ impl App {
             actor,
             idempotency_key: request,
             landed_here: Rc::clone(&self.landed_here),
+            mailed: Rc::clone(&self.mailed),
             writer: Rc::clone(&self.writer),
             reader: Rc::clone(&self.reader),
             after_write: Rc::clone(&self.after_write),
@@ -125,6 +135,7 @@ impl App {
         Self {
             project,
             landed_here: Rc::default(),
+            mailed: Rc::default(),
             writer,
             reader,
             after_write,
@@ -286,7 +297,10 @@ impl App {
     /// Runs `change` in one transaction, without a heartbeat, and stores no answer under the `--request-id`: for one step of a
     /// command that also has effects outside of the store. On an error nothing is written.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
-        let done = self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)?;
+        let (done, mailed) = self
+            .store_for_writing()?
+            .write(self.env.now(), &self.actor.name, |tx| change(tx).map(|done| (done, tx.mailed())))?;
+        self.mailed.borrow_mut().extend(mailed);
         self.after_write.wrote(self.env.now());
         Ok(done)
     }

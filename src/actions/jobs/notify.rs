@@ -88,7 +88,7 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingN
             let tail = output_tail(app, output, job);
             let write = |tx: &ReadTx<'_>| {
                 Ok(notification_format::format_pending(job, pending, is_supervised, &tail, |key| {
-                    messages::has_dedup_key(tx, key)
+                    messages::with_dedup_key(tx, key).map(|known| !known.is_empty())
                 })?)
             };
             let formatted = app.read(write)?;

@@ -58,6 +58,7 @@ impl LockedLand<'_> {
                     sent_back::tell_pair(tx, unit, *landing, &failed, other)
                 }
             })?;
+            self.deliver_mailed();
             let Some(outcome) = outcomes.iter_mut().find(|one| one.view.id == Some(*landing)) else { continue };
             if failed.fails_with != FailsWith::Unknown {
                 let error = Refusal::LandCheckFailed { failed: Box::new(failed) }.into();

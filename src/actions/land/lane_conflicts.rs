@@ -18,14 +18,14 @@ use crate::{
         App,
         core::other_host,
         land::overlap::{self, Scope},
-        mail::send::send_system,
+        mail::send::send_to_workers,
     },
     config::OverlapAction,
     domain::{
         LaneName,
         landing::Landing,
         lane::{Lane, LaneStatus},
-        message::{Priority, Recipient},
+        message::{LAND_SOURCE, Priority},
         overlap::LaneSnapshot,
     },
     os::git::MergeOutcome,
@@ -37,9 +37,6 @@ use crate::{
 const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// The source of messages about landings.
-pub(super) const SOURCE: &str = "land";
 
 /// A move of a base by a landing.
 #[derive(Debug, Clone)]
@@ -84,8 +81,8 @@ struct Work {
 }
 
 /// Finds the open lanes whose work conflicts with their base because of one of these moves of a base, and leaves a message for
-/// each lane.
-pub(super) fn tell_all(app: &App, moves: &[Move]) -> Result<Vec<Collision>> {
+/// each lane that does not know it: the lanes in `told` were sent back for their conflict.
+pub(super) fn tell_all(app: &App, moves: &[Move], told: &[&str]) -> Result<Vec<Collision>> {
     let moves: Vec<&Move> = moves.iter().filter(|one| one.old != one.new).collect();
     let bases: BTreeSet<&str> = moves.iter().map(|one| one.base.as_str()).collect();
     if bases.is_empty() {
@@ -106,7 +103,7 @@ pub(super) fn tell_all(app: &App, moves: &[Move]) -> Result<Vec<Collision>> {
         collisions.extend(find(app, &moves, &works)?);
     }
     app.transaction(|tx| {
-        for collision in &collisions {
+        for collision in collisions.iter().filter(|one| !told.contains(&one.lane.as_str())) {
             if let Some(after) = moves.iter().find(|one| one.landing == collision.landing) {
                 collision.tell(tx, after)?;
             }
@@ -203,8 +200,7 @@ impl Collision {
         );
         let metadata = json!({ "level": "rebase", "landing": landing, "files": files, "command": command });
         let key = format!("landing {landing} {lane}");
-        send_system(tx, &Recipient::Lane(lane.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
-        Ok(())
+        send_to_workers(tx, [], Some(lane), (LAND_SOURCE, Priority::Normal), &text, &metadata, &key)
     }
 
     pub(super) fn view(&self) -> LandToldView {

@@ -14,7 +14,7 @@ use super::{
     upstream::{Pushed, Upstreams},
 };
 use crate::{
-    actions::{App, core::errors, queue::lane::remove_landed::remove_landed},
+    actions::{App, core::errors, queue::lane::remove_landed::remove_landed, sessions::prompt},
     domain::{
         Refusal, TaskId,
         landing::{FailedLandCheck, FailsWith},
@@ -360,7 +360,13 @@ impl LockedLand<'_> {
         let failure = errors::classify(&error);
         let hint = failure.hint.unwrap_or_default();
         finish::sent_back(self.app, unit, landing, (&failure.message, &hint), since)?;
+        self.deliver_mailed();
         error.downcast::<Refusal>()
+    }
+
+    /// Delivers the messages about what was decided: the next units may take long.
+    pub(super) fn deliver_mailed(&self) {
+        prompt::deliver_mailed(self.app).iter().for_each(|note| (self.say)(note));
     }
 
     /// Removes the lane's worktree and branch after its work has landed. A failure does not fail the landing: it becomes a

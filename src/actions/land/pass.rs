@@ -105,12 +105,16 @@ impl<'a> Pass<'a> {
                 BatchStep::Done => break,
             }
         }
-        for collision in lane_conflicts::tell_all(self.land.app, &self.moves)? {
+        let conflicts =
+            self.outcomes.iter().filter(|one| one.view.error.as_ref().is_some_and(|why| why.code == "land_conflict"));
+        let told: Vec<&str> = conflicts.filter_map(|one| one.view.lane.as_deref()).collect();
+        for collision in lane_conflicts::tell_all(self.land.app, &self.moves, &told)? {
             let told = self.outcomes.iter_mut().find(|one| one.view.id == Some(collision.landing));
             if let Some(outcome) = told {
                 outcome.view.told.push(collision.view());
             }
         }
+        self.land.deliver_mailed();
         let not_tried = self.queue.waiting().filter_map(|place| self.units.get(place).cloned()).collect();
         Ok(Passed { outcomes: self.outcomes, is_stopped, not_tried })
     }

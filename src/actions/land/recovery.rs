@@ -55,7 +55,7 @@ pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<
         }
     }
     let moves: Vec<Move> = completed.iter().map(|done| Move::of(&done.unit, &done.landing)).collect();
-    for collision in lane_conflicts::tell_all(app, &moves)? {
+    for collision in lane_conflicts::tell_all(app, &moves, &[])? {
         if let Some(done) = completed.iter_mut().find(|done| done.landing.id == collision.landing) {
             done.told.push(collision);
         }

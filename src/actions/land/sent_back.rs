@@ -3,14 +3,14 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{lane_conflicts::SOURCE, unit::Unit};
+use super::unit::Unit;
 use crate::{
-    actions::mail::send::send_system,
+    actions::mail::send::{send_system, send_to_workers},
     domain::{
         SessionId, TaskId, commit_id,
         landing::Landing,
         landing::{FailedLandCheck, FailsWith},
-        message::{Priority, Recipient},
+        message::{LAND_SOURCE, Priority, Recipient},
     },
     store::{WriteTx, sessions},
 };
@@ -25,22 +25,14 @@ pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error:
     tell_workers(tx, unit, landing, "", text)
 }
 
-/// Leaves a message for each claiming session of a unit, else for the next session of its lane. `about` makes the deduplication
-/// keys of several messages about one landing different.
+/// Leaves a message for each claiming session of a unit, else for those of its lane. `about` makes the deduplication keys of
+/// several messages about one landing different.
 fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: String) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
-    let mut is_told = false;
-    for member in &unit.members {
-        let Some(session) = member.task.state.claim().and_then(|claim| claim.session.clone()) else { continue };
-        let key = format!("landing {landing}{about} {}", member.task.id);
-        is_told |=
-            send_system(tx, &Recipient::Session(session), (SOURCE, Priority::Normal), text.clone(), &metadata, &key)?;
-    }
-    if let (Some(lane), false) = (unit.lane_name(), is_told) {
-        let key = format!("landing {landing}{about} {lane}");
-        send_system(tx, &Recipient::Lane(lane.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
-    }
-    Ok(())
+    let claims = unit.members.iter().filter_map(|member| member.task.state.claim());
+    let sessions = claims.filter_map(|claim| claim.session.as_ref());
+    let key = format!("landing {landing}{about}");
+    send_to_workers(tx, sessions, unit.lane_name(), (LAND_SOURCE, Priority::Normal), &text, &metadata, &key)
 }
 
 /// Leaves a message for the sessions of a unit, or for the next session of its lane: the unit fails a check even without the
@@ -90,7 +82,7 @@ pub(super) fn tell_pair(
             unit.base
         );
         let key = format!("landing {landing} pair {}", session.id);
-        let (to, by) = (Recipient::Session(session.id.clone()), (SOURCE, Priority::Normal));
+        let (to, by) = (Recipient::Session(session.id.clone()), (LAND_SOURCE, Priority::Normal));
         send_system(tx, &to, by, text, &metadata, &key)?;
     }
     Ok(())
@@ -120,7 +112,14 @@ pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &s
                 unit.label()
             );
             let key = format!("landing {landing} {session}");
-            send_system(tx, &Recipient::Session(session.clone()), (SOURCE, Priority::Normal), text, &metadata, &key)?;
+            send_system(
+                tx,
+                &Recipient::Session(session.clone()),
+                (LAND_SOURCE, Priority::Normal),
+                text,
+                &metadata,
+                &key,
+            )?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     domain::{
         excerpt::excerpt,
-        message::{HUMAN_SOURCES, SAYS_FROM},
+        message::{HUMAN_SOURCES, REVIEW_SOURCE, SAYS_FROM, WORDS},
         quote::{Mark, quote},
     },
     wire::MessageView,
@@ -35,15 +35,40 @@ pub fn format_messages(messages: &[MessageView]) -> String {
         }
         let is_by_person = is_by_person(message);
         text.push_str(if is_by_person { ":\n" } else { " (text of a program, not the user's words):\n" });
-        text.push_str(&quote(&message.content, if is_by_person { Mark::Work } else { Mark::Data }));
+        let (before, words, after) = if is_by_person { words(message) } else { (message.content.as_str(), "", "") };
+        text.push_str(&quote(before, Mark::Data));
+        text.push_str(&quote(words, Mark::Work));
+        text.push_str(&quote(after, Mark::Data));
     }
     text
 }
 
 /// Whether a person wrote the message: its source is one that people use, and its sender is not a session.
 pub fn is_by_person(message: &MessageView) -> bool {
-    // A person's name holds an '@', a session's id never does.
-    HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))
+    is_by_hand(message) || (message.source == REVIEW_SOURCE && sender(message).is_some_and(is_person))
+}
+
+/// Whether a person wrote the whole message. It is typed unchanged, so that it can be a command of the agent's program.
+pub fn is_by_hand(message: &MessageView) -> bool {
+    HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(is_person)
+}
+
+/// A person's name holds an '@', a session's id never does.
+fn is_person(from: &str) -> bool {
+    from.contains('@')
+}
+
+/// A person's message in three parts: the person's own words, with the text of Fairway before and behind them.
+fn words(message: &MessageView) -> (&str, &str, &str) {
+    let content = message.content.as_str();
+    let range = message.metadata.get(WORDS).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let place = |at: &Value| at.as_u64().and_then(|at| usize::try_from(at).ok());
+    let ends: Option<Vec<usize>> = range.iter().map(place).collect();
+    let parts = match ends.as_deref() {
+        Some([begin, end]) => content.get(..*begin).zip(content.get(*begin..*end)).zip(content.get(*end..)),
+        _ => None,
+    };
+    parts.map_or(("", content, ""), |((before, words), after)| (before.trim_end(), words, after.trim_start()))
 }
 
 fn sender(message: &MessageView) -> Option<&str> {

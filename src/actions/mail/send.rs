@@ -1,6 +1,6 @@
 //! Sending a message.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::{
         },
     },
     domain::{
-        Event, EventKind, Refusal,
+        Event, EventKind, LaneName, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         session::Session,
@@ -86,6 +86,33 @@ pub(in crate::actions) fn send_system(
     let message = messages::insert(tx, Message { dedup: Some(key.to_owned()), expires_at, ..message })?;
     tx.record(&queued_event(tx, &message)?)?;
     Ok(true)
+}
+
+/// Queues a message like [`send_system`] for each of these sessions that has not ended, once, or, when there are none, for each
+/// live session of the lane, or, when there are none either, for the next one that reads the lane's messages.
+pub(in crate::actions) fn send_to_workers<'a>(
+    tx: &WriteTx<'_>,
+    sessions: impl IntoIterator<Item = &'a SessionId>,
+    lane: Option<&LaneName>,
+    by: (&str, Priority),
+    content: &str,
+    metadata: &Value,
+    key: &str,
+) -> Result<()> {
+    let tell = |to: &Recipient| send_system(tx, to, by, content.to_owned(), metadata, key);
+    let claiming: BTreeSet<&SessionId> = sessions.into_iter().collect();
+    let mut is_told = false;
+    for session in claiming {
+        is_told |= tell(&Recipient::Session(session.clone()))?;
+    }
+    let Some(lane) = lane.filter(|_| !is_told) else { return Ok(()) };
+    for session in sessions::live(tx)?.into_iter().filter(|one| one.lane.as_ref() == Some(lane)) {
+        is_told |= tell(&Recipient::Session(session.id))?;
+    }
+    if !is_told {
+        tell(&Recipient::Lane(lane.clone()))?;
+    }
+    Ok(())
 }
 
 fn new_message(

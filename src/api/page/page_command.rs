@@ -41,6 +41,8 @@ pub(super) enum PageCommand {
     AllowAlways(i64),
     Answer(QuestionId),
     Prompt(SessionId),
+    /// Types the messages that wait into the session's terminal.
+    TypeQueued(SessionId),
     Stop(SessionId),
     Relaunch(SessionId),
     Reconcile,
@@ -69,6 +71,7 @@ impl PageCommand {
             ["approvals", "answer", id, "allow", "--always"] => Some(Self::AllowAlways(number(id)?)),
             ["answer", item, TEXT] => QuestionId::parse(item).ok().map(Self::Answer),
             ["prompt", id, TEXT] => session(id).map(Self::Prompt),
+            ["session", "nudge", id, "--queued"] => session(id).map(Self::TypeQueued),
             ["session", "stop", id] => session(id).map(Self::Stop),
             ["session", "relaunch", id] => session(id).map(Self::Relaunch),
             ["session", "reconcile"] => Some(Self::Reconcile),
@@ -133,11 +136,17 @@ impl PageCommand {
         shell_words::join(line)
     }
 
-    /// Runs the command with the texts that the person wrote into the form.
+    /// Runs the command with the texts that the person wrote into the form, and delivers the messages that it has queued.
     ///
     /// # Errors
     /// Those of the command on the command line; `usage` when a text is missing.
     pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
+        let answer = self.answer(app, form, hooks);
+        let notes = prompt::deliver_mailed(app);
+        Ok(answer?.with_notes(notes))
+    }
+
+    fn answer(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
         let text = form.written("text");
         let needed = || form.needed("text", self.text_label().unwrap_or("Text"));
         let force = || needed().map(|reason| ForceReason { reason });
@@ -157,6 +166,7 @@ impl PageCommand {
                 };
                 Ok(prompt::deliver_sent(app, to, prompt::send(app, &prompt)?))
             }
+            Self::TypeQueued(id) => prompt::type_queued(app, id, false),
             Self::Stop(id) => stop::stop(app, id),
             Self::Relaunch(id) => {
                 let request = RelaunchRequest {
@@ -205,6 +215,7 @@ mod tests {
             ("fairway approvals answer 3 allow --always", PageCommand::AllowAlways(3)),
             ("fairway answer question:s-1:3 TEXT", PageCommand::Answer(QuestionId::activity(session(), 3))),
             ("fairway prompt s-1 TEXT", PageCommand::Prompt(session())),
+            ("fairway session nudge s-1 --queued", PageCommand::TypeQueued(session())),
             ("fairway session stop s-1", PageCommand::Stop(session())),
             ("fairway session relaunch s-1", PageCommand::Relaunch(session())),
             ("fairway session reconcile", PageCommand::Reconcile),

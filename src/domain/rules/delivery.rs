@@ -67,15 +67,22 @@ pub struct Urgency {
     pub priority: Priority,
     /// Whether it is delivered although the session's state is unknown.
     pub now: bool,
+    /// Whether it is a decision, which goes into a running turn as an urgent message does. No turn is interrupted for it.
+    pub decision: bool,
 }
 
 impl Urgency {
     pub fn of(message: &Message) -> Self {
-        Self { priority: message.priority, now: message.goes_now() }
+        Self { priority: message.priority, now: message.goes_now(), decision: message.is_decision() }
     }
 
     const fn is_urgent(self) -> bool {
         matches!(self.priority, Priority::Urgent)
+    }
+
+    /// Whether it goes into the middle of a turn, where something carries it there.
+    const fn goes_into_turn(self) -> bool {
+        self.decision || self.is_urgent()
     }
 
     /// Whether a message is delivered while the session's state is unknown. A normal message is not: such a session gets no
@@ -90,10 +97,11 @@ impl Urgency {
 pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activity) -> bool {
     match channel {
         // In the middle of a turn.
-        Channel::Tool => urgency.is_urgent(),
+        Channel::Tool => urgency.goes_into_turn(),
         Channel::Stream => match activity {
             Activity::Idle => true,
             Activity::Unknown => urgency.goes_into_unknown(),
+            Activity::Busy => urgency.goes_into_turn(),
             _ => urgency.is_urgent(),
         },
         // A session that is woken in the middle of a turn may not notice it.
@@ -160,7 +168,7 @@ pub fn typing_policy(urgency: Urgency, activity: Activity, access: TurnAccess) -
     match activity {
         Activity::Idle => TypingPolicy::Type,
         // Not a normal one: agents end the answer that they are giving, and put a running command into the background.
-        Activity::Busy if urgency.is_urgent() && access == TurnAccess::Steering => TypingPolicy::Type,
+        Activity::Busy if urgency.goes_into_turn() && access == TurnAccess::Steering => TypingPolicy::Type,
         // A question is on the screen, and typing would answer it.
         Activity::RequiresAction | Activity::Stopping => TypingPolicy::Wait,
         Activity::Unknown | Activity::Busy if urgency.is_urgent() && access == TurnAccess::None => {
@@ -334,8 +342,9 @@ mod tests {
     #[test]
     fn prompt_is_not_typed_over_a_question_and_only_an_urgent_one_interrupts() {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
-        let typing_policy =
-            |priority, activity, access| typing_policy(Urgency { priority, now: false }, activity, access);
+        let typing_policy = |priority, activity, access| {
+            typing_policy(Urgency { priority, now: false, decision: false }, activity, access)
+        };
         for access in [TurnAccess::None, TurnAccess::Hooks, TurnAccess::Steering] {
             for priority in Priority::ALL {
                 assert_eq!(typing_policy(*priority, Idle, access), TypingPolicy::Type);

@@ -188,7 +188,8 @@ fn colliding_lanes_are_told_sent_back_and_land_after_a_rebase() {
         .unwrap()
         .query_row("SELECT group_concat(content) FROM messages WHERE to_lane = 'two'", [], |row| row.get(0))
         .unwrap();
-    assert!(messages.contains("conflicts with it in shared.txt") && messages.contains("was sent back"), "{messages}");
+    // Its conflict is told once.
+    assert!(!messages.contains("conflicts with it in shared.txt") && messages.contains("was sent back"), "{messages}");
 
     // Neither the commit nor the base has changed: `--queue` ends.
     world.run(["task", "submit", &two]).exits(0);
@@ -584,4 +585,30 @@ fn task_lands_after_the_one_it_depends_on_at_the_same_commit_of_another_base() {
     assert_eq!(order, [&json!(first), &json!(second)]);
     world.run(["land", "--all"]).exits(0);
     assert_eq!([&first, second].map(|task| status(&world, task)), ["done", "done"]);
+}
+
+/// The session that has claimed several tasks of a lane gets one message about its landing, and so does a lane's session that
+/// conflicts.
+#[test]
+fn session_of_several_tasks_is_told_once_that_its_lane_was_sent_back() {
+    let world = project(NO_GATES);
+    for lane in ["one", "two", "three"] {
+        world.run(["lane", "add", lane, "--create-worktree"]).exits(0);
+        commit(&world, lane, &[("shared.txt", &format!("1\n{lane}\n3\n4\n5\n"))]);
+        world.run(["session", "upsert", "--id", lane, "--role", "dev", "--lane", lane, "--activity", "idle"]).exits(0);
+    }
+    for task in ["T-1", "T-2"] {
+        world.run(["task", "add", task, task, "--lane", "two"]).exits(0);
+        world.run(["--session", "two", "claim", task]).exits(0);
+        world.run(["--session", "two", "task", "submit", task]).exits(0);
+    }
+    world.run(["land", "lane:one"]).exits(0);
+    world.run(["land", "lane:two"]).exits(5);
+    let told = |to: &str| {
+        let sent = world.json(["outbox", "--to-session", to]);
+        sent.as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let sent_back: Vec<String> = told("two").into_iter().filter(|text| text.contains("was sent back")).collect();
+    assert_eq!(sent_back.len(), 1, "{:?}", told("two"));
+    assert!(told("three").iter().any(|text| text.contains("your lane three conflicts with it")), "{:?}", told("three"));
 }

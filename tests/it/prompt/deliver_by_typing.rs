@@ -16,11 +16,11 @@ use super::{app_at, column, id, set_activity, set_hooked, status};
 use crate::common::{TestProject, test_project::CommandOutput};
 
 /// A session that keeps each line it reads in a file, and how often it was interrupted in another.
-struct Typist(TestProject);
+pub(super) struct Typist(pub(super) TestProject);
 
 impl Typist {
     /// A session that is idle.
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let typist = Self::of_unknown_state();
         typist.0.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
         typist
@@ -41,12 +41,12 @@ impl Typist {
         self.0.run(["prompt", "s1"].iter().chain(words)).exits(0)
     }
 
-    fn got(&self) -> String {
+    pub(super) fn got(&self) -> String {
         fs::read_to_string(self.0.dir().join("got")).unwrap_or_default()
     }
 
     #[track_caller]
-    fn gets(&self, text: &str) {
+    pub(super) fn gets(&self, text: &str) {
         let got = || (self.got() == text).then_some(());
         poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), got)
             .unwrap_or_else(|| panic!("never: {text:?}; it got {:?}", self.got()));

@@ -1,5 +1,6 @@
 //! Prompts and their receipts: who brings them, what counts as proof, and that none is lost and none doubled.
 
+mod decisions;
 mod deliver_by_typing;
 mod deliver_inline;
 mod listener;

@@ -1,13 +1,14 @@
 //! Structured sessions: an agent that speaks the Agent Client Protocol, from the launch to its end.
 
 mod day;
+mod decisions;
 mod frames;
 mod launch;
 mod misbehaviour;
 mod new_agent;
 mod permissions;
 mod proof;
-mod real_agents;
+pub(crate) mod real_agents;
 mod switch;
 mod turns;
 

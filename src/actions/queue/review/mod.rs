@@ -9,13 +9,13 @@ use super::{gates, task::transition, task_worktree};
 use crate::{
     actions::{
         Answer, App,
-        core::{ForceReason, lookup},
-        mail::send::send_system,
+        core::{ForceReason, lookup, message_state},
+        mail::{inbox::acting_person, send::send_to_workers},
     },
     domain::{
-        Event, EventKind, Refusal, TaskId,
+        Actor, Event, EventKind, Refusal, TaskId,
         id::Label,
-        message::{Priority, Recipient},
+        message::{MessageStatus, Priority, REVIEW_SOURCE, WORDS},
         review::{Review, ReviewComment, Verdict},
         rules::fencing::TaskWrite,
         task::Task,
@@ -23,7 +23,7 @@ use crate::{
     },
     env::Timestamp,
     os::git::Git,
-    store::{ReadTx, WriteTx, claims, review_comments, reviews},
+    store::{ReadTx, WriteTx, claims, messages, review_comments, reviews},
     wire::ReviewView,
 };
 
@@ -128,6 +128,7 @@ pub struct NewReview {
 pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     let reviewer = new.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
     let notes = new.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
+    let by = Author::of(app)?;
     let directory = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
     // The commit of another host's worktree is named, and may be known here.
     let git = Git::new(app.env.vars(), directory.here().unwrap_or(&app.env.cwd));
@@ -171,11 +172,11 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
             review_comments::set_told(tx, comment.id, review.id)?;
         }
         if new.verdict != Verdict::Approve {
-            send_back(app, tx, &task, &review, &comments)?;
+            send_back(&by, tx, &task, &review, &comments)?;
             return Ok(answer);
         }
         if !comments.is_empty() {
-            tell_author(app, tx, &task, &review, &comments)?;
+            tell_author(&by, tx, &task, &review, &comments)?;
         }
         Ok(if claims::latest_epoch(tx, id, &app.actor.name)?.is_some() {
             answer.note(format!("an approval by {}, who has claimed {id} before, may not count", app.actor.name))
@@ -194,45 +195,112 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     Ok(answer)
 }
 
-const SOURCE: &str = "review";
-
 /// Sends a task back to its author with the review's notes and the reviewer's new comments.
-fn send_back(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, comments: &[ReviewComment]) -> Result<()> {
+fn send_back(
+    by: &Author<'_>,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    review: &Review,
+    comments: &[ReviewComment],
+) -> Result<()> {
     transition::send_back(tx, task, &format!("review {} refuses it", review.id))?;
-    tell_author(app, tx, task, review, comments)
+    tell_author(by, tx, task, review, comments)
 }
 
-/// Sends a message to the claiming session, or else to the next session of the task's lane. A verdict and its comments are one
-/// message.
-fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, comments: &[ReviewComment]) -> Result<()> {
-    let claim = task.state.claim();
-    if claim.is_some_and(|claim| app.actor.is_named(&claim.claimant)) {
-        return Ok(());
+/// The actor of a review as the author of a message: the words of a person at work outside of every session are a person's.
+struct Author<'a> {
+    actor: &'a Actor,
+    /// Absent for a program inside a session that does not act under the session's id.
+    from: Option<&'a str>,
+}
+
+impl<'a> Author<'a> {
+    fn of(app: &'a App) -> Result<Self> {
+        let is_known = app.actor.session.is_some() || acting_person(app)?.is_some();
+        Ok(Self { actor: &app.actor, from: is_known.then_some(app.actor.name.as_str()) })
     }
-    let what = match review.verdict {
+
+    /// Leaves a message about a review for the claiming session, or else for those of the task's lane: what the author has done,
+    /// then the author's own words, then what Fairway adds.
+    fn tell(
+        &self,
+        tx: &WriteTx<'_>,
+        task: &Task,
+        (review, key): (&Review, &str),
+        done: &str,
+        words: &str,
+        more: &str,
+    ) -> Result<()> {
+        let claim = task.state.claim();
+        if claim.is_some_and(|claim| self.actor.is_named(&claim.claimant)) {
+            return Ok(());
+        }
+        let reviewer = review.reviewer.as_deref().unwrap_or(&review.actor);
+        let fact = format!("{}: {reviewer} {done} in the domain '{}' (review {})", task.id, review.domain, review.id);
+        let gap = match words {
+            "" => "",
+            _ if words.starts_with('\n') => "\n",
+            _ => ": ",
+        };
+        let (begin, words) = (fact.len() + gap.len(), words.trim_start_matches('\n'));
+        let end = begin + words.len();
+        let mut metadata = json!({ "from": self.from, "review": review.id, "tasks": [task.id.as_str()] });
+        if !words.is_empty() {
+            metadata[WORDS] = json!([begin, end]);
+        }
+        let text = format!("{fact}{gap}{words}{more}");
+        let (session, by) = (claim.and_then(|claim| claim.session.as_ref()), (REVIEW_SOURCE, Priority::Normal));
+        send_to_workers(tx, session, task.fields.lane.as_ref(), by, &text, &metadata, key)
+    }
+}
+
+/// The deduplication key of the message about a verdict.
+fn verdict_key(review: &Review) -> String {
+    format!("review {}", review.id)
+}
+
+/// Tells the author of the work about a verdict. The verdict and its comments are one message.
+fn tell_author(
+    by: &Author<'_>,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    review: &Review,
+    comments: &[ReviewComment],
+) -> Result<()> {
+    let done = match review.verdict {
         Some(Verdict::Approve) => "approves it",
         Some(Verdict::Reject) => "rejects it",
         _ => "asks for changes",
     };
-    let reviewer = review.reviewer.as_deref().unwrap_or(&review.actor);
-    let notes = review.notes.as_deref().map(|notes| format!(": {notes}")).unwrap_or_default();
-    let mut text =
-        format!("{}: {reviewer} {what} in the domain '{}' (review {}){notes}", task.id, review.domain, review.id);
+    let mut words = review.notes.clone().unwrap_or_default();
     for ReviewComment { id, place, content, .. } in comments {
-        let _ = write!(text, "\n{}:{} (comment {id}): {content}", place.path, place.line);
+        let _ = write!(words, "\n{}:{} (comment {id}): {content}", place.path, place.line);
     }
-    if !comments.is_empty() {
-        let _ = write!(text, "\nto answer a comment, change its line: fairway review comments {}", task.id);
+    let more = match comments {
+        [] => String::new(),
+        _ => format!("\nto answer a comment, change its line: fairway review comments {}", task.id),
+    };
+    by.tell(tx, task, (review, &verdict_key(review)), done, &words, &more)
+}
+
+/// Takes a verdict back: its unread messages are withdrawn, and an author who has read one is told.
+fn untell(by: &Author<'_>, tx: &WriteTx<'_>, task: &Task, review: &Review, reason: Option<&str>) -> Result<()> {
+    let mut is_read = false;
+    let sent = messages::with_dedup_key(tx, &verdict_key(review))?;
+    for told in sent.iter().filter(|told| told.created_at >= review.created_at) {
+        if told.status == MessageStatus::Queued {
+            messages::resolve(tx, told.id, MessageStatus::Withdrawn, None)?;
+            tx.record(&message_state::event(EventKind::MessageWithdrawn, told).with("reason", reason))?;
+        }
+        is_read |= matches!(told.status, MessageStatus::Offered | MessageStatus::Acknowledged);
     }
-    let metadata = json!({ "review": review.id, "tasks": [task.id.as_str()] });
-    let key = format!("review {}", review.id);
-    let tell = |to: &Recipient| send_system(tx, to, (SOURCE, Priority::Normal), text.clone(), &metadata, &key);
-    let session = claim.and_then(|claim| claim.session.clone());
-    let is_told = session.map(|session| tell(&Recipient::Session(session))).transpose()?.unwrap_or(false);
-    if let (Some(lane), false) = (&task.fields.lane, is_told) {
-        tell(&Recipient::Lane(lane.clone()))?;
+    if !is_read {
+        return Ok(());
     }
-    Ok(())
+    let done = format!("takes back '{}'", review.verdict.map_or("", Verdict::as_str));
+    let key = format!("{} taken back", verdict_key(review));
+    let by_whom = Review { reviewer: Some(by.actor.name.clone()), ..review.clone() };
+    by.tell(tx, task, (&by_whom, &key), &done, reason.unwrap_or_default(), "")
 }
 
 /// Removes a request, or a verdict that asks for changes or rejects; its events stay. Only the actor who made it may do so,
@@ -242,6 +310,7 @@ fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review, commen
 /// `already_answered` for an approval, `not_creator`.
 pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer> {
     let reason = force.map(|force| text_limits::check_line("reason", &force.reason)).transpose()?;
+    let by = Author::of(app)?;
     app.mutate(|tx| {
         let Some(review) = reviews::find(tx, id)? else {
             return Err(Refusal::not_found("review", id.to_string()).into());
@@ -257,6 +326,9 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
             return Err(Refusal::NotCreator { noun: "review", id, by, you }.into());
         }
         reviews::delete(tx, id)?;
+        if review.verdict.is_some() {
+            untell(&by, tx, &task, &review, reason.as_deref())?;
+        }
         tx.record(&event(EventKind::ReviewWithdrawn, &task, &review).with("reason", reason.as_deref()))?;
         let line = format!("withdrew review {id} of {} in the domain '{}'", task.id, review.domain);
         Answer::new(&ReviewView::withdrawn(&review), id, line)

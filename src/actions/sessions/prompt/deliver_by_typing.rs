@@ -142,6 +142,7 @@ enum TypingScope {
 /// Delivers the queued messages of a session. Before that, it looks at the screen of a busy session, which may be idle by now.
 /// Returns a note when the delivery failed.
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
+    app.mailed.borrow_mut().remove(session);
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
     // Without an answer, the session counts as it was reported.
     let _ = waits.and_then(|waits| if waits { idle_screen::look(app, session).map(Some) } else { Ok(None) });
@@ -156,6 +157,29 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
             format!("messages for {session} stay queued: its host, {host}, delivers them")
         }
         _ => format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message),
+    })
+}
+
+/// Delivers the messages that were queued through `app` and are not delivered yet: the one way of what people and
+/// landings decide, of notices and of answers. Returns notes: why a delivery failed, or why a message waits.
+pub fn deliver_mailed(app: &App) -> Vec<String> {
+    let mailed = app.mailed.borrow().clone();
+    let others = mailed.iter().filter(|session| app.actor.session.as_ref() != Some(session));
+    others
+        .filter_map(|session| try_deliver(app, session).or_else(|| mail_waits(app, session).unwrap_or_default()))
+        .collect()
+}
+
+/// A note that says why the newest message to a session waits.
+fn mail_waits(app: &App, session: &SessionId) -> Result<Option<String>> {
+    app.read(|tx| {
+        let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
+        let Some(message) = open.last().filter(|message| message.status == MessageStatus::Queued) else {
+            return Ok(None);
+        };
+        // Without a terminal nothing helps.
+        let wait = outbox::find(tx, message, app.env.now())?.filter(|wait| wait.hint.is_some());
+        Ok(wait.map(|wait| format!("message {} waits: {}", message.id, wait.sentence())))
     })
 }
 
@@ -285,7 +309,7 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp, scope: TypingS
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
     let version = hooked.then_some(session.version);
-    let is_plain = |message: &Message| mail::is_by_person(&MessageView::from(message));
+    let is_plain = |message: &Message| mail::is_by_hand(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == TypingPolicy::InterruptThenType;
     let batch = if is_plain(first) {
