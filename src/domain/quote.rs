@@ -49,6 +49,16 @@ pub fn quote(text: &str, mark: Mark) -> String {
     quoted
 }
 
+/// Like [`quote`], for at most `max_chars` characters of a text.
+pub fn quote_up_to(text: &str, max_chars: usize, mark: Mark) -> String {
+    let text = &reveal_hidden(text);
+    let mut kept: String = text.trim_end().chars().take(max_chars).collect();
+    if text.trim_end().chars().nth(max_chars).is_some() {
+        kept.push('…');
+    }
+    quote(&kept, mark)
+}
+
 const fn is_line_end(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::{
     claimant_over::{self, ClaimantOver},
     context_sections::{Mode, Section, SectionKind},
+    decisions,
 };
 use crate::actions::{
     App,
@@ -22,8 +23,7 @@ use crate::{
         handoff::{Handoff, HandoffStatus},
         message::{Message, Priority, Recipient},
         plural,
-        quote::reveal_hidden,
-        quote::{LEGEND, Mark, quote},
+        quote::{LEGEND, Mark, quote_up_to},
         rules::gate::{Gate, GateReport},
         sandbox::{SandboxClass, SandboxNetwork},
         secrets,
@@ -57,6 +57,8 @@ pub struct Subject {
     lane: Option<LaneName>,
     /// The task that the caller asks about.
     task: Option<TaskId>,
+    /// Whether the messages that wait for it come along with the context, so that the context need not repeat them.
+    gets_mail: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -76,6 +78,7 @@ impl Subject {
                 role: Some(session.role.clone()),
                 lane: session.lane.clone(),
                 task: None,
+                gets_mail: true,
                 session: Some(session.clone()),
             },
             None => Self {
@@ -85,6 +88,7 @@ impl Subject {
                 role: app.actor.role.clone(),
                 lane: app.actor.lane.clone(),
                 task: None,
+                gets_mail: false,
             },
         }
     }
@@ -110,7 +114,7 @@ pub fn compose_for_actor(app: &App, task: Option<&TaskId>, mode: Mode) -> Result
         }
         Ok(app.actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten())
     })?;
-    let subject = Subject { task: task.cloned(), ..Subject::for_session(app, session.as_ref()) };
+    let subject = Subject { task: task.cloned(), gets_mail: false, ..Subject::for_session(app, session.as_ref()) };
     compose(app, &subject, mode)
 }
 
@@ -123,13 +127,22 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
         let facts = gates::collect_facts(app, &task.id, required_gates, None, None, &[]).ok()?;
         app.read(|tx| gates::evaluate(app, tx, &lookup::task(tx, &task.id)?, required_gates, &facts)).ok()
     });
-    let comments = match focus.as_ref().filter(|task| subject.has_claimed(task)) {
+    let comments = match &focus {
         Some(task) => comments_text(&task.id, &comments::list(app, &task.id, false)?, mode),
         None => String::new(),
     };
     app.read(|tx| {
         let over = focus.as_ref().map(|task| over_claimant(tx, subject, task, now)).transpose()?.flatten();
         let budget = Budget::of(mode);
+        // For the author, and for who could go on with the work.
+        let is_reader = |task: &&Task| subject.has_claimed(task) || task.state.claim().is_none() || over.is_some();
+        let decided = match focus.as_ref().filter(is_reader) {
+            Some(task) => {
+                let mail = if subject.gets_mail { mail(tx, subject, now)? } else { Vec::new() };
+                decisions::text(tx, task, &mail, budget.notes)? + &comments
+            }
+            None => String::new(),
+        };
         let mut sections = vec![
             Section { kind: SectionKind::Role, content: role_section(app, tx, subject, budget.role)? },
             Section {
@@ -138,7 +151,7 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
                     let work =
                         work_section(tx, subject, focus.as_ref(), over.as_ref(), &claimed, report.as_ref(), mode)?;
                     let task = focus.as_ref().map(|task| task.id.to_string()).unwrap_or_default();
-                    fit_budget(comments + &work, budget.work, &format!("fairway task show {task}"))
+                    fit_budget(decided + &work, budget.work, &format!("fairway task show {task}"))
                 },
             },
         ];
@@ -159,6 +172,8 @@ struct Budget {
     role: usize,
     work: usize,
     body: usize,
+    /// Of the notes of each decision.
+    notes: usize,
     mail: usize,
     checkpoint: usize,
     directive: usize,
@@ -167,13 +182,27 @@ struct Budget {
 impl Budget {
     const fn of(mode: Mode) -> Self {
         match mode {
-            Mode::Full => {
-                Self { role: 700, work: 4_000, body: 2_000, mail: 1_100, checkpoint: 1_000, directive: 1_000 }
+            Mode::Full => Self {
+                role: 700,
+                work: 4_000,
+                body: 2_000,
+                notes: 1_200,
+                mail: 1_100,
+                checkpoint: 1_000,
+                directive: 1_000,
+            },
+            Mode::Resume => Self {
+                role: 700,
+                work: 3_000,
+                body: 1_000,
+                notes: 1_200,
+                mail: 1_100,
+                checkpoint: 2_000,
+                directive: 1_000,
+            },
+            Mode::Compact => {
+                Self { role: 250, work: 650, body: 0, notes: 200, mail: 300, checkpoint: 350, directive: 330 }
             }
-            Mode::Resume => {
-                Self { role: 700, work: 3_000, body: 1_000, mail: 1_100, checkpoint: 2_000, directive: 1_000 }
-            }
-            Mode::Compact => Self { role: 250, work: 650, body: 0, mail: 300, checkpoint: 350, directive: 330 },
         }
     }
 }
@@ -191,17 +220,8 @@ fn fit_budget(text: String, max_chars: usize, full_command: &str) -> String {
     kept + &note
 }
 
-fn quoted(text: &str, max_chars: usize, mark: Mark) -> String {
-    let text = &reveal_hidden(text);
-    let mut kept: String = text.trim_end().chars().take(max_chars).collect();
-    if text.trim_end().chars().nth(max_chars).is_some() {
-        kept.push('…');
-    }
-    quote(&kept, mark)
-}
-
 fn quoted_line(text: &str, max_chars: usize, mark: Mark) -> String {
-    quoted(&text.replace(['\n', '\t'], " "), max_chars, mark)
+    quote_up_to(&text.replace(['\n', '\t'], " "), max_chars, mark)
 }
 
 /// The task that the subject works on or should work on, and its other claimed tasks.
@@ -367,7 +387,7 @@ fn work_section(
             } else {
                 String::new()
             };
-            let _ = write!(text, "Description{note}:\n{}", quoted(&task.fields.body, budget.body, Mark::Work));
+            let _ = write!(text, "Description{note}:\n{}", quote_up_to(&task.fields.body, budget.body, Mark::Work));
         }
     }
     if !claimed.is_empty() {
@@ -390,7 +410,7 @@ fn comments_text(id: &TaskId, open: &[ReviewCommentView], mode: Mode) -> String 
     let shown = if mode == Mode::Compact { 0 } else { MAX_COMMENTS };
     for one in open.iter().take(shown) {
         let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, secrets::mask(&one.text));
-        text.push_str(&quoted_line(&line, MAX_LINE_CHARS, Mark::Data));
+        text.push_str(&quoted_line(&line, MAX_LINE_CHARS, Mark::of_author(&one.reviewer)));
     }
     text
 }
@@ -411,7 +431,7 @@ fn handed_over(tx: &ReadTx<'_>, subject: &Subject, task: &Task) -> Result<String
             quoted_line(&secrets::mask(&handoff.summary), MAX_LINE_CHARS, mark)
         );
         if let Some(payload) = &handoff.payload {
-            text.push_str(&quoted(&secrets::mask(payload), 2 * MAX_LINE_CHARS, mark));
+            text.push_str(&quote_up_to(&secrets::mask(payload), 2 * MAX_LINE_CHARS, mark));
         }
     }
     let lane = task.fields.lane.as_ref().filter(|lane| subject.lane.as_ref() != Some(lane));
@@ -440,8 +460,8 @@ fn describe_task_state(task: &Task, subject: &Subject, over: Option<&ClaimantOve
     }
 }
 
-/// Counts of undelivered messages, and open handoffs. The messages themselves come by their delivery channels.
-fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: usize) -> Result<String> {
+/// The messages that wait for the subject, its lane or its role.
+fn mail(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp) -> Result<Vec<Message>> {
     let session = subject.session.as_ref().map(|session| &session.id).or(subject.unregistered.as_ref());
     let addresses = session
         .cloned()
@@ -451,8 +471,15 @@ fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: u
         .chain(subject.role.clone().map(Recipient::Role));
     let mut waiting = Vec::new();
     for address in addresses {
-        waiting.extend(messages::open_for(tx, &address)?.into_iter().filter(|message| is_waiting(message, now)));
+        waiting.extend(messages::open_for(tx, &address)?.into_iter().filter(|message| !message.is_expired(now)));
     }
+    Ok(waiting)
+}
+
+/// Counts of undelivered messages, and open handoffs. The messages themselves come by their delivery channels.
+fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: usize) -> Result<String> {
+    let mut waiting = mail(tx, subject, now)?;
+    waiting.retain(|message| !message.is_offered(now));
     let mut text = String::new();
     if !waiting.is_empty() {
         let urgent = waiting.iter().filter(|message| message.priority != Priority::Normal).count();
@@ -484,11 +511,6 @@ fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: u
     Ok(fit_budget(text, max_chars, "fairway inbox, fairway handoff list --open"))
 }
 
-fn is_waiting(message: &Message, now: Timestamp) -> bool {
-    let is_offered = message.is_offered(now);
-    !is_offered && message.expires_at.is_none_or(|until| until > now)
-}
-
 /// The newest written checkpoints of a task, newest first.
 fn checkpoint_section(tx: &ReadTx<'_>, task: &Task, mode: Mode, now: Timestamp) -> Result<String> {
     let limit = if mode == Mode::Compact { 1 } else { 3 };
@@ -501,7 +523,7 @@ fn checkpoint_section(tx: &ReadTx<'_>, task: &Task, mode: Mode, now: Timestamp) 
         let ago = age::rough(now.since(checkpoint.created_at));
         let _ = writeln!(text, "{}: {}{by}, {ago} ago:", checkpoint.task, checkpoint.state);
         let room = if earlier == 0 { max_chars / 2 } else { max_chars / 8 };
-        text.push_str(&quoted(&secrets::mask(&checkpoint.summary), room, mark));
+        text.push_str(&quote_up_to(&secrets::mask(&checkpoint.summary), room, mark));
         if let Some(owner) = checkpoint.owner.as_ref().filter(|_| earlier == 0) {
             let _ = write!(text, "The next step is owned by:\n{}", quoted_line(owner, MAX_LINE_CHARS / 2, mark));
         }

@@ -103,7 +103,7 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         let mut text = format!("{}, {}\n{}", first.id, first.status, about(first));
         for one in comments.iter().take(MAX_WAITING) {
             let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, one.text);
-            text.push_str(&quote(&one_line(&line), Mark::Data));
+            text.push_str(&quote(&one_line(&line), Mark::of_author(&one.reviewer)));
         }
         if !comments.is_empty() {
             text.push_str("to answer a reviewer's comment, change its line, commit, and submit again\n");

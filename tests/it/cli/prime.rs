@@ -1,5 +1,6 @@
 //! `fairway prime`.
 
+use super::land::{NO_GATES, commit, project};
 use crate::common::{TestProject, fixtures};
 
 #[test]
@@ -171,4 +172,59 @@ fn hidden_characters_of_tasks_and_messages_are_shown_to_agents() {
         let text = world.run(verb).exits(0).stdout;
         assert!(text.contains(r"Fix\u{200b} it\u{e0041}\u{e0042}"), "{text}");
     }
+}
+
+/// The author and a successor read what was decided, with its reason, until the task is submitted again.
+#[test]
+fn context_has_what_was_decided_until_the_task_is_submitted_again() {
+    let world = project(NO_GATES);
+    for lane in ["one", "two"] {
+        world.run(["lane", "add", lane, "--create-worktree"]).exits(0);
+        commit(&world, lane, &[("shared.txt", &format!("1\n{lane}\n3\n4\n5\n"))]);
+    }
+    for session in ["author", "rosa", "heir"] {
+        fixtures::add_session(&world, session, "dev", (session != "rosa").then_some("two"));
+    }
+    world.run(["task", "add", "T-1", "One", "--lane", "one"]).exits(0);
+    world.run(["task", "add", "T-2", "Two", "--lane", "two"]).exits(0);
+    let author = |args: &[&str]| world.run([&["--session", "author"], args].concat()).exits(0).stdout;
+    author(&["claim", "T-2"]);
+    author(&["task", "submit", "T-2"]);
+    world.run(["review", "record", "T-2", "--verdict", "changes", "--notes", "write c\nnot b"]).exits(0);
+    world.run(["review", "comment", "T-2", "shared.txt:2", "why two?"]).exits(0);
+    let reject = ["review", "record", "T-2", "--verdict", "reject", "--domain", "data", "--notes", "| no"];
+    world.run([&["--session", "rosa"][..], &reject].concat()).exits(0);
+    let decided = [
+        "asks for changes in the domain 'general' (review 1):\n  | write c\n  | not b\n",
+        "rosa rejects it in the domain 'data' (review 2):\n  > | no\n",
+        "1 open comment;",
+        "  | shared.txt:2 (comment 1): why two?\n",
+    ];
+    let reads = |session: &str, parts: &[&str]| {
+        let context = world.run(["--session", session, "prime"]).exits(0).stdout;
+        for part in parts {
+            assert!(context.contains(part), "{session}: {part:?} in {context}");
+        }
+        context
+    };
+    reads("author", &decided);
+    let compact = author(&["prime", "--mode", "compact"]);
+    assert!(compact.contains("  | write c\n"), "{compact}");
+    author(&["release", "T-2"]);
+    reads("heir", &["You have no claimed task."]);
+    let task = world.run(["--session", "heir", "prime", "--task", "T-2"]).exits(0).stdout;
+    assert!(task.contains(decided[0]), "{task}");
+    world.run(["--session", "heir", "claim", "T-2"]).exits(0);
+    reads("heir", &decided);
+    // Submitted again, it is answered; what a landing then decides is new.
+    world.run(["--session", "heir", "task", "submit", "T-2"]).exits(0);
+    assert!(!reads("heir", &[]).contains("write c"));
+    world.run(["review", "record", "T-2", "--verdict", "approve", "--domain", "general"]).exits(0);
+    world.run(["--session", "rosa", "review", "record", "T-2", "--verdict", "approve", "--domain", "data"]).exits(0);
+    world.run(["land", "lane:one"]).exits(0);
+    world.run(["land", "T-2"]).exits(5);
+    let context = reads("heir", &["Landing 2 has sent it back:\n  > T-2 conflicts with main in shared.txt"]);
+    assert!(!context.contains("write c"), "{context}");
+    world.run(["--session", "heir", "task", "submit", "T-2"]).exits(0);
+    assert!(!reads("heir", &[]).contains("sent it back"));
 }
