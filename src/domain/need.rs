@@ -23,6 +23,8 @@ string_enum! {
         Stale => "stale",
         /// The lease of a claim has expired.
         Lease => "lease",
+        /// An agent has not read what was decided about its work.
+        Decision => "decision",
         /// A landing sent work back, and it was not submitted again; or a base fails its own check, so that no work lands.
         Landing => "landing",
         /// A base and its upstream have gone apart.

@@ -67,7 +67,7 @@ impl NeedView {
     /// failure.
     pub fn shape(&self) -> char {
         match self.kind {
-            "approval" | "guard" | "program" | "lease" | "prompt" | "runs_later" | "host" => '!',
+            "approval" | "guard" | "program" | "lease" | "decision" | "prompt" | "runs_later" | "host" => '!',
             "question" | "review" | "handoff" => '?',
             _ => '✗',
         }

@@ -61,6 +61,8 @@ use crate::{
 
 /// How long after its start an agent should have called its first hook.
 pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a decision may be on its way to an agent.
+pub(super) const DELIVERY_TIME: Duration = Duration::from_secs(10);
 const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long a failed job is shown.
 const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
@@ -100,6 +102,8 @@ pub(super) struct Facts {
     unread: Vec<Message>,
     /// Messages of people to dead sessions, and those that have just expired unread.
     pub undelivered: Vec<Message>,
+    /// Open messages to sessions that tell what was decided about their work.
+    pub decisions: Vec<Message>,
     /// Messages of people that expired lately.
     pub expired: Vec<ExpiredMessage>,
     /// When to look again at a screen that may show an interrupted turn.
@@ -194,7 +198,8 @@ impl Facts {
         let first_hooks = guarded.map(|one| one.session.started_at.plus(FIRST_HOOK_TIMEOUT));
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
         let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
-        let ends = expired.chain(failed).chain(self.costs.end());
+        let decisions = self.decisions.iter().map(|message| message.created_at.plus(DELIVERY_TIME));
+        let ends = expired.chain(failed).chain(decisions).chain(self.costs.end());
         let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
         leases
             .chain(first_hooks)
@@ -291,6 +296,7 @@ impl Facts {
     /// Reads the messages. With `is_new` also those to dead sessions, which seldom change.
     fn read_messages(&mut self, app: &App, tx: &ReadTx<'_>, is_new: bool) -> Result<()> {
         if is_new {
+            self.decisions = messages::open_decisions(tx)?;
             self.unread.clear();
             for one in self.sessions.iter().filter(|one| one.is_over()) {
                 self.unread.extend(messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?);

@@ -19,6 +19,7 @@ mod sessions;
 pub(in crate::actions) mod silent_hosts;
 mod task_counts;
 mod task_needs;
+mod unread_decisions;
 mod view;
 mod watched_processes;
 
