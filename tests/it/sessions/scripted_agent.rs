@@ -270,3 +270,24 @@ fn screen_that_shows_an_interruption_frees_a_session_with_an_open_tool_call() {
 fn screen_with_a_question_leaves_a_session_busy() {
     it_stays_busy("echo ' Do you want to proceed?'; echo ' ❯ 1. Yes'\nsleep 300");
 }
+
+/// As of a busy agent that takes the Enter behind a paste for a line break.
+#[test]
+fn text_that_no_hook_confirms_gets_another_enter_and_a_command_none() {
+    let body = "hook SessionStart\nwhile read -r line; do\n  printf '%s\\n' \"${line}\" >>\"${0%/*}/typed\"\n  \
+                case ${line} in '') hook UserPromptSubmit; hook Stop ;; *) ;; esac\ndone";
+    let Some(world) = scene(body) else { return };
+    world.run(launch_words(&world, &[])).exits(0);
+    eventually("it is idle", || (world.session("s")["activity"] == "idle").then_some(()));
+    let typed = || std::fs::read_to_string(world.dir().join("typed")).unwrap_or_default();
+    world.run(["prompt", "s", "the first word"]).exits(0);
+    let status =
+        |id: u32| world.rows(&format!("SELECT status FROM messages WHERE id = {id}")).remove(0)["status"].clone();
+    eventually("it is acknowledged", || (status(1) == "acknowledged").then_some(()));
+    assert_eq!(typed(), "the first word\n\n");
+    // Its dialog would take the Enter for an answer.
+    world.run(["prompt", "s", "/model"]).exits(0);
+    eventually("it is typed", || (typed() == "the first word\n\n/model\n").then_some(()));
+    assert_eq!(status(2), "offered");
+    end(&world);
+}

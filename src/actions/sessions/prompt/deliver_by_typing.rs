@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     deliver_inline::{BatchBuilder, without_first_prompt},
-    listener,
+    listener, lost_enter,
 };
 use crate::{
     actions::{
@@ -112,11 +112,16 @@ fn refuse_unsupported(error: anyhow::Error, session: &SessionId) -> anyhow::Erro
 /// number.
 fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<usize> {
     let mut typed = 0;
+    // Text that cannot be submitted stays unconfirmed, and the board says so.
+    let _ = lost_enter::press_again_if_unconfirmed(app, live);
     for _ in 0..MAX_READ {
         let until = app.env.now().plus(TYPING_OFFER_DURATION);
         let Some(batch) = app.transaction(|tx| offer_next(tx, &live.session.id, until, scope))? else { break };
         match batch.type_into(app, live, scope) {
-            Ok(()) => app.transaction(|tx| batch.record_typed(tx, live, until))?,
+            Ok(()) => {
+                app.transaction(|tx| batch.record_typed(tx, live, until))?;
+                let _ = lost_enter::press_again_if_unconfirmed(app, live);
+            }
             Err(error) => {
                 app.transaction(|tx| batch.withdraw_offer(tx, until))?;
                 return Err(error);

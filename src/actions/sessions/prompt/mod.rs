@@ -6,6 +6,7 @@ pub mod deliver_by_stream;
 mod deliver_by_typing;
 pub(crate) mod deliver_inline;
 pub mod listener;
+mod lost_enter;
 mod send;
 mod wait_receipt;
 
