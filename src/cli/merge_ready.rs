@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
 use crate::{
-    actions::queue::gates,
+    actions::queue::readiness,
     domain::{Refusal, TaskId, blocker::GateReport},
     env::vars,
     render::{AnnotationLevel, annotation, escape_line, markdown_code},
@@ -50,7 +50,7 @@ impl Args {
         if self.format == Format::Github && ctx.out.json {
             return Err(Refusal::Usage { why: "give --json or --format github, not both".into() }.into());
         }
-        let report = gates::merge_ready(&ctx.app()?, &self.id, self.base.as_deref())?;
+        let report = readiness::merge_ready(&ctx.app()?, &self.id, self.base.as_deref())?;
         let shown = match self.format {
             Format::Text => ctx.show(&report, || vec![report.task.to_string()], || text(&report)),
             Format::Github => {

@@ -23,6 +23,7 @@ pub mod job;
 pub mod job_output;
 pub mod landing;
 pub mod lane;
+pub mod lane_work;
 pub mod lifecycle;
 pub mod message;
 pub mod need;

@@ -126,7 +126,9 @@ pub struct Task {
     pub epoch: i64,
     /// How many of its dependencies are not done. The store derives and updates it.
     pub open_deps: i64,
+    /// The branch that was checked out when the work was handed in last.
     pub branch: Option<String>,
+    /// The commit at which the work was handed in last.
     pub commit: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -136,6 +138,15 @@ impl Task {
     /// Whether the task's state and dependencies allow a claim; other rules may still forbid it.
     pub const fn is_ready(&self) -> bool {
         matches!(self.state, TaskState::Todo) && self.open_deps == 0
+    }
+
+    /// The commit at which the work was handed in. `None` while the task is worked on: then its work is what is checked out.
+    pub fn fixed_commit(&self) -> Option<&str> {
+        self.commit.as_deref().filter(|_| !self.is_worked_on())
+    }
+
+    pub const fn is_worked_on(&self) -> bool {
+        matches!(self.state, TaskState::InProgress(_) | TaskState::Blocked(..))
     }
 
     fn wrong_state(&self, verb: &'static str) -> Refusal {

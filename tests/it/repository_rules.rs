@@ -122,7 +122,7 @@ fn every_code_is_documented() {
     let in_documents = of(&[
         ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
         ("src/domain/blocker.rs", &["=> (", "code:"]),
-        ("src/actions/land/readiness.rs", &["code:"]),
+        ("src/actions/queue/readiness.rs", &["code:"]),
         ("src/actions/queue/task/ready.rs", &["code:", "held("]),
         ("src/actions/upkeep/doctor/mod.rs", &["Finding::new(", "error("]),
         ("src/actions/upkeep/doctor/jobs.rs", &["Finding::new("]),

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::unit::project_git;
 use crate::{
-    actions::App,
+    actions::{App, queue::landing_unit::project_git},
     domain::Refusal,
     os::{
         git::{FastForward, Git, InterruptedCheckout, MoveState, Repository},

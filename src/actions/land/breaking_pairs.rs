@@ -8,10 +8,12 @@ use super::{
     locked_land::LockedLand,
     pass::Outcome,
     sent_back::{self, Suspect},
-    unit::{Unit, work_names},
 };
 use crate::{
-    actions::core::errors,
+    actions::{
+        core::errors,
+        queue::landing_unit::{Unit, work_names},
+    },
     domain::{
         LaneName, Refusal,
         landing::Landing,

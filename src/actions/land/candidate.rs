@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{base::Base, unit::Unit};
+use super::base::Base;
 use crate::{
-    actions::App,
+    actions::{App, queue::landing_unit::Unit},
     domain::{Refusal, landing::LandStyle},
     os::git::{CandidateMaker, Committer, Git, GitError, Integration, MergeRepository, SubmoduleRefs},
 };

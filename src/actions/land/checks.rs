@@ -12,7 +12,6 @@ use super::{
     check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure},
     check_worker::CheckJob,
     parallel_checks::{self, TreeResult},
-    unit::{Unit, project_git},
 };
 use crate::{
     actions::{
@@ -22,6 +21,7 @@ use crate::{
             work_sandbox::{self, Apart},
         },
         queue::evidence::{self, run::store_output},
+        queue::landing_unit::{Unit, project_git},
     },
     domain::{
         TaskId,

@@ -3,13 +3,20 @@
 use anyhow::Result;
 
 use super::{
-    base, candidate, checks, readiness, report,
+    base, candidate, checks, report,
     request::{LandRequest, answer, find},
     schedule,
-    unit::{Found, Unit, has_landed},
 };
 use crate::{
-    actions::{Answer, App, core::errors, queue::lane::checkout},
+    actions::{
+        Answer, App,
+        core::errors,
+        queue::lane::checkout,
+        queue::{
+            landing_unit::{Found, Unit, has_landed},
+            readiness,
+        },
+    },
     domain::{Refusal, plural},
     os::git::{CandidateMaker, Git, Integration, MergeRepository, Scratch},
     wire::{LandView, LandingView},
@@ -60,16 +67,15 @@ fn plan_one(
 ) -> Result<()> {
     readiness::check_worktree(app, unit)?;
     let (_, reports) = readiness::judge(app, unit, Vec::new())?;
-    if !reports.is_empty() {
-        return Err(readiness::refusal(unit, reports));
-    }
+    readiness::refuse_unready(unit, reports)?;
     candidate::check_identity(&maker.project)?;
     if !bases.iter().any(|base| base.name == unit.base) {
         bases.push(base::planned(app, &unit.base)?);
     }
     let Some(base) = bases.iter_mut().find(|base| base.name == unit.base) else { return Ok(()) };
     view.base_before = Some(base.commit.clone());
-    let is_known = unit.members.is_empty() && has_landed(app, &maker.project, unit, &base.commit)?;
+    let is_known =
+        unit.members.is_empty() && has_landed(app, &maker.project, (&unit.base, &base.commit), &unit.commit)?;
     if is_known || maker.project.is_ancestor(&unit.commit, &base.commit) == Some(true) {
         view.state = if unit.members.is_empty() { "unchanged" } else { "would_land" };
         view.tasks.extend(unit.task.iter().filter(|_| unit.members.is_empty()).map(ToString::to_string));

@@ -6,11 +6,11 @@ use super::{
     base::{Base, full_name},
     lane_conflicts::Collision,
     sent_back,
-    unit::{Unit, project_git},
 };
 use crate::{
     actions::{
         App,
+        queue::landing_unit::{Unit, project_git},
         queue::{
             review::seen_commits,
             task::transition::{self, Transition},

@@ -1,24 +1,18 @@
 //! Lanes that conflict with a base since work landed in it, judged with their uncommitted changes.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::BTreeSet, ffi::OsStr, path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{
-    candidate,
-    unit::{self, Unit, project_git},
-};
+use super::candidate;
 use crate::{
     actions::{
         App,
         core::other_host,
         land::overlap::{self, Scope},
         mail::send::send_to_workers,
+        queue::landing_unit::{self, Unit, project_git},
     },
     config::OverlapAction,
     domain::{
@@ -28,7 +22,7 @@ use crate::{
         message::{LAND_SOURCE, Priority},
         overlap::LaneSnapshot,
     },
-    os::git::MergeOutcome,
+    os::git::{ListedWorktree, MergeOutcome, Repository},
     store::{WriteTx, lanes},
     wire::LandToldView,
 };
@@ -94,11 +88,11 @@ pub(super) fn tell_all(app: &App, moves: &[Move], told: &[&str]) -> Result<Vec<C
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let (snapshots, tips) = (snapshots(app), project_git(app)?.branch_tips()?);
+    let (snapshots, listed) = (snapshots(app), Repository::of(project_git(app)?).worktrees()?);
     let mut collisions = Vec::new();
     for base in bases {
         let is_of = |lane: &&&Lane| lane.base.as_ref().unwrap_or(&app.settings.project.base_branch) == base;
-        let works = works(app, open.iter().filter(is_of).copied(), &snapshots, &tips);
+        let works = works(app, open.iter().filter(is_of).copied(), &snapshots, &listed);
         let moves: Vec<&Move> = moves.iter().filter(|one| one.base == base).copied().collect();
         collisions.extend(find(app, &moves, &works)?);
     }
@@ -113,20 +107,21 @@ pub(super) fn tell_all(app: &App, moves: &[Move], told: &[&str]) -> Result<Vec<C
     Ok(collisions)
 }
 
-/// The work of lanes: a snapshot of the worktree where there is one, else the tip of the branch.
+/// The work of lanes: a snapshot of the worktree where there is one, else the commit that is checked out there, or the tip of
+/// the branch.
 fn works<'a>(
     app: &App,
     lanes: impl Iterator<Item = &'a Lane>,
     snapshots: &[LaneSnapshot],
-    tips: &BTreeMap<String, String>,
+    listed: &[ListedWorktree],
 ) -> Vec<Work> {
     let work = |lane: &Lane| {
-        let branch = lane.branch.as_ref().and_then(|branch| tips.get(branch).cloned());
-        // A branch of the same name on this host is another one, or lags behind. A lane without a branch or worktree has no
-        // work.
-        let tip = match branch {
-            Some(tip) if other_host::refuse_lane(app, lane, &["land"]).is_ok() => tip,
-            _ => unit::tip(app, lane).ok()?,
+        // One call of git has listed all of them.
+        let is_own = |one: &&ListedWorktree| Some(one.path.as_os_str()) == lane.worktree.as_deref().map(OsStr::new);
+        let head = listed.iter().find(is_own).and_then(|one| one.head.clone());
+        let tip = match head {
+            Some(head) if !other_host::has_worktree(app, lane) => head,
+            _ => landing_unit::tip(app, lane).ok()?,
         };
         let snapshot = snapshots.iter().find(|one| one.lane == lane.name && one.tip.as_ref() == Some(&tip));
         let (lane, commit) = (lane.name.clone(), snapshot.and_then(|one| one.commit.clone()));

@@ -8,13 +8,21 @@ use super::{
     base::{self, Base},
     candidate,
     checks::{CheckRun, Checks},
-    finish, readiness,
+    finish,
     sent_back::Suspect,
-    unit::{self, Unit, has_landed, landed_since, work_names},
     upstream::{Pushed, Upstreams},
 };
 use crate::{
-    actions::{App, core::errors, queue::lane::remove_landed::remove_landed, sessions::prompt},
+    actions::{
+        App,
+        core::errors,
+        queue::lane::remove_landed::remove_landed,
+        queue::{
+            landing_unit::{self, Unit, has_landed, landed_since, work_names},
+            readiness,
+        },
+        sessions::prompt,
+    },
     domain::{
         Refusal, TaskId,
         landing::{FailedLandCheck, FailsWith},
@@ -98,16 +106,14 @@ impl LockedLand<'_> {
         view: &mut LandingView,
     ) -> Result<Stacked> {
         // Work that landed before it may have contained it, or changed its tasks.
-        let mut unit = unit::refreshed(self.app, unit)?;
+        let mut unit = landing_unit::refreshed(self.app, unit)?;
         let below: Vec<TaskId> =
             stack.iter().flat_map(|one| &one.unit.members).map(|one| one.task.id.clone()).collect();
         unit.members.retain(|member| !below.contains(&member.task.id));
         view.tasks = unit.task_ids();
         readiness::check_worktree(self.app, &unit)?;
         let (judged, reports) = readiness::judge(self.app, &unit, below)?;
-        if !reports.is_empty() {
-            return Err(readiness::refusal(&unit, reports));
-        }
+        readiness::refuse_unready(&unit, reports)?;
         let base = match base {
             Some(base) => base,
             None => base.insert(self.upstreams.bring(&unit.base)?),
@@ -119,7 +125,7 @@ impl LockedLand<'_> {
             self.already_there(&unit, base, view)?;
             return Ok(Stacked::Decided);
         }
-        if unit.members.is_empty() && has_landed(self.app, &self.git, &unit, &base.commit)? {
+        if unit.members.is_empty() && has_landed(self.app, &self.git, (&unit.base, &base.commit), &unit.commit)? {
             self.unchanged(&unit, base, view)?;
             return Ok(Stacked::Decided);
         }
@@ -203,11 +209,11 @@ impl LockedLand<'_> {
 
     /// Handles a unit without tasks that the base contains already: only its lane may have to be cleaned up.
     fn unchanged(&self, unit: &Unit, base: &Base, view: &mut LandingView) -> Result<()> {
-        view.pushed = self.push_base(unit, base)?;
         view.state = "unchanged";
         view.tasks = unit.task.iter().map(ToString::to_string).collect();
-        // A lane in which work has not begun is at a commit of its base too.
-        if has_landed(self.app, &self.git, unit, &base.commit)? {
+        // A lane in which work has not begun is at a commit of its base too: nothing is pushed for it.
+        if has_landed(self.app, &self.git, (&unit.base, &base.commit), &unit.commit)? {
+            view.pushed = self.push_base(unit, base)?;
             self.clean_up(unit, view);
         }
         Ok(())

@@ -15,7 +15,6 @@ pub mod overlap;
 mod parallel_checks;
 mod pass;
 mod pause;
-mod readiness;
 mod recovery;
 mod report;
 mod request;
@@ -24,7 +23,6 @@ mod schedule;
 mod sent_back;
 pub(in crate::actions) mod shared_base;
 mod show;
-mod unit;
 mod upstream;
 
 pub use check_worker::run_checks;

@@ -12,11 +12,10 @@ use super::{
     locked_land::{Candidate, LockedLand, NotMoved, Stacked},
     pause, report,
     schedule::Ordered,
-    unit::Unit,
     upstream,
 };
 use crate::{
-    actions::core::errors,
+    actions::{core::errors, queue::landing_unit::Unit},
     domain::{
         Refusal,
         landing::StoppedLanding,

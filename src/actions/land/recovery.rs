@@ -6,11 +6,14 @@ use super::{
     base::{self, full_name},
     finish::{self, Completed},
     lane_conflicts::{self, Move},
-    unit::{Member, Unit, project_git},
     upstream,
 };
 use crate::{
-    actions::{App, core::other_host},
+    actions::{
+        App,
+        core::other_host,
+        queue::landing_unit::{Member, Unit, project_git},
+    },
     domain::landing::{Landing, LandingState, REF_PREFIX},
     os::{git::Git, lock::FileLock},
     store::{landings, lanes, tasks},
@@ -123,7 +126,7 @@ fn complete(app: &App, mut landing: Landing) -> Result<Completed> {
         let mut members = Vec::new();
         for (id, _) in &landing.tasks {
             if let Some(task) = tasks::find(tx, id)? {
-                members.push(Member { task, commit: landing.commit.clone(), newer: None });
+                members.push(Member { task, commit: landing.commit.clone(), outdated: None });
             }
         }
         let task = members.first().map(|member| member.task.id.clone());

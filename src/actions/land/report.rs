@@ -6,13 +6,14 @@ use crate::{
     actions::{
         App,
         core::errors,
+        queue::landing_unit::Unit,
         queue::lane::checkout::{self, Presence},
     },
     domain::{commit_id, lane::LaneStatus},
     wire::{LandOrderView, LandQueueView, LandingView},
 };
 
-use super::{finish::Completed, unit::Unit};
+use super::finish::Completed;
 
 /// The view of a unit before its landing is tried.
 pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {

@@ -2,13 +2,12 @@
 
 use anyhow::Result;
 
-use super::{
-    report,
-    unit::{self, Found, Unit},
-    upstream::UpstreamUse,
-};
+use super::{report, upstream::UpstreamUse};
 use crate::{
-    actions::{Answer, App},
+    actions::{
+        Answer, App,
+        queue::landing_unit::{self, Found, Unit},
+    },
     wire::{LandView, LandingView},
 };
 
@@ -34,11 +33,11 @@ pub struct LandRequest {
 /// The units that the request names, or all that could land. Fails with `no_commit`.
 pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     if request.all || request.queue {
-        return unit::all(app);
+        return landing_unit::all(app);
     }
     let mut units: Vec<Unit> = Vec::new();
     for name in &request.names {
-        let unit = unit::of_name(app, name)?;
+        let unit = landing_unit::of_name(app, name)?;
         if !units.iter().any(|known| known.commit == unit.commit && known.base == unit.base) {
             units.push(unit);
         }

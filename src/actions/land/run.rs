@@ -13,13 +13,13 @@ use super::{
     pause, recovery, report,
     request::{LandRequest, answer, find},
     schedule,
-    unit::project_git,
     upstream::{MayPush, UpstreamUse, Upstreams},
 };
 use crate::{
     actions::{
         Answer, App,
         core::{inside_session, trust},
+        queue::landing_unit::project_git,
     },
     wire::{LandView, LandingView},
 };

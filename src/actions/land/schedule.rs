@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Result;
 
-use super::{
-    base::full_name,
-    unit::{Unit, project_git},
-};
+use super::base::full_name;
 use crate::{
-    actions::App,
+    actions::{
+        App,
+        queue::landing_unit::{Unit, project_git},
+    },
     domain::rules::landing_order::{LandingItem, contained_tips, landing_order},
     os::git::{MergeOutcome, MergeRepository},
 };

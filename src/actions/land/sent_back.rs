@@ -3,9 +3,11 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::unit::Unit;
 use crate::{
-    actions::mail::send::{send_system, send_to_workers},
+    actions::{
+        mail::send::{send_system, send_to_workers},
+        queue::landing_unit::Unit,
+    },
     domain::{
         SessionId, TaskId, commit_id,
         landing::Landing,

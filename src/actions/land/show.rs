@@ -6,10 +6,9 @@ use super::{
     lock, pause, report,
     request::{LandRequest, find},
     schedule,
-    unit::project_git,
 };
 use crate::{
-    actions::{Answer, App, core::other_host, queue::lane::checkout},
+    actions::{Answer, App, core::other_host, queue::landing_unit::project_git, queue::lane::checkout},
     domain::landing::Landing,
     env::Timestamp,
     store::{evidence, landings},

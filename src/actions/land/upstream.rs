@@ -9,10 +9,9 @@ use super::{
     base::{self, Base, Behind},
     finish,
     lane_conflicts::Move,
-    unit::Unit,
 };
 use crate::{
-    actions::App,
+    actions::{App, queue::landing_unit::Unit},
     domain::{Refusal, landing::LandingState, plural},
     os::{
         git::{Fetched, Git, Upstream},

@@ -11,6 +11,7 @@ use crate::{
         core::lookup,
         queue::{
             base_commit,
+            lane::{checkout, work},
             review::comments,
             task_worktree::{self, WorkDirectory},
         },
@@ -53,9 +54,9 @@ pub(crate) struct GitFacts {
     work: WorkFacts,
 }
 
-/// Collects the facts from git that the gates need, in the worktree of the task's work. `words` are the arguments of the
-/// running command, which a refusal shows for the other host. Fails with `no_worktree` when a gate needs git and no worktree
-/// is known; `lane_elsewhere` or `session_mismatch` when it is on another host; `lane_damaged`.
+/// Collects the facts from git that the gates need, about `commit`, else about the commit of the task's work. `words` are the
+/// arguments of the running command, which a refusal shows for the other host. Fails with `no_worktree` when a gate needs git
+/// and no worktree is known; `lane_elsewhere` or `session_mismatch` when it is on another host; `lane_damaged`.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -64,7 +65,7 @@ pub(crate) fn collect_facts(
     base: Option<&str>,
     words: &[&str],
 ) -> Result<GitFacts> {
-    let (task, dir, lane_base, needs_git, passed_at) = app.read(|tx| {
+    let (task, dir, lane, needs_git, passed_at) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
         let lane = lookup::lane_of(tx, &task)?;
@@ -73,12 +74,20 @@ pub(crate) fn collect_facts(
         if let (true, Some(refusal)) = (needs_git, dir.refusal(app, tx, words)?) {
             return Err(refusal.into());
         }
-        let passed_at = if gates.contains(&Gate::Evidence) { commits_of_evidence(tx, id)? } else { BTreeSet::new() };
-        Ok((task, dir, lane.and_then(|lane| lane.base), needs_git, passed_at))
+        let asks_evidence = gates.iter().any(|gate| matches!(gate, Gate::Evidence | Gate::Checks));
+        let passed_at = if asks_evidence { commits_of_evidence(tx, id)? } else { BTreeSet::new() };
+        Ok((task, dir, lane, needs_git, passed_at))
     })?;
     let can_land = base.is_none() && (task.fields.lane.is_some() || task.commit.is_some());
-    let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.project.base_branch.clone());
-    let Some(existing) = dir.here().filter(|dir| dir.is_dir()) else {
+    let own_base =
+        || lane.as_ref().map_or(&*app.settings.project.base_branch, |lane| checkout::base(app, lane)).to_owned();
+    let base = base.map_or_else(own_base, str::to_owned);
+    let work = if dir.here().is_some() { work::of_task(app, id, words)? } else { None };
+    // The branch of a lane has its work also where the worktree is gone.
+    let is_kept = lane.is_some() && work.as_ref().is_some_and(|work| work.commit().is_some());
+    let existing = dir.here().filter(|dir| dir.is_dir());
+    let place = existing.or_else(|| is_kept.then_some(app.project.root.as_path()));
+    let Some(place) = place else {
         if needs_git {
             let why = match dir.here() {
                 Some(dir) => format!("{} does not exist", dir.display()),
@@ -92,31 +101,47 @@ pub(crate) fn collect_facts(
         let given = commit.map(str::to_owned);
         return Ok(GitFacts { dir, given, head: None, evaluated_commit, open_comments, newest_comment, work });
     };
-    let git = Git::new(app.env.vars(), existing);
+    let git = Git::new(app.env.vars(), place);
     let given = task_worktree::resolve_commit(&git, commit);
     // Git is not started outside of a repository.
-    let is_in_git = worktree_top(existing).is_some();
-    let (head, branch) = if is_in_git { git.head_and_branch() } else { None }.unzip();
-    let judged = given.clone().or(task.commit).or_else(|| head.clone());
-    let clean = if gates.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
-    let based = match &judged {
-        Some(commit) if gates.contains(&Gate::BasedOn) => {
-            git.is_ancestor(&base_commit::revision(app, &git, &base), commit)
-        }
+    let is_in_git = worktree_top(place).is_some();
+    let head = work.as_ref().and_then(|work| work.commit()).map(str::to_owned);
+    let judged = commit_of(given.as_deref(), &task, head.as_deref());
+    let clean = match existing {
+        Some(_) if gates.contains(&Gate::CleanWorktree) => git.is_clean(),
+        Some(_) => None,
+        None => Some(true),
+    };
+    let tip = judged.as_ref().map(|_| base_commit::revision(app, &git, &base));
+    let based = match (&judged, &tip) {
+        (Some(commit), Some(tip)) if gates.contains(&Gate::BasedOn) => git.is_ancestor(tip, commit),
         _ => None,
     };
-    let contained = judged.as_deref().map(|commit| {
-        let is_contained = |of: &String| of == commit || is_in_git && is_on_one_line(&git, of, commit);
-        passed_at.into_iter().filter(is_contained).collect()
+    let contained = judged.as_deref().zip(tip.as_deref()).map(|(commit, tip)| {
+        let is_contained = |of: &&String| *of == commit || is_in_git && is_of_work(&git, of, commit, tip);
+        passed_at.iter().filter(is_contained).cloned().collect()
     });
-    let worktree = Some(existing.to_string_lossy().into_owned());
+    let files =
+        judged.as_deref().filter(|_| is_in_git && !passed_at.is_empty()).and_then(|commit| git.tree(commit).ok());
+    let has_files = |of: &String| files.is_some() && full(&git, of).and_then(|of| git.tree(&of).ok()) == files;
+    let same_files = passed_at.iter().filter(|of| has_files(of)).cloned().collect();
     let runs_later = match &judged {
         Some(commit) if gates.contains(&Gate::ReviewedExecutables) => runs_later(app, &git, &base, commit),
         _ => None,
     };
-    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, contained, can_land, runs_later };
+    let worktree = dir.here().map(|dir| dir.to_string_lossy().into_owned());
+    let branch = work.as_ref().and_then(|work| work.on()).map(str::to_owned);
+    let is_behind = task.fixed_commit().zip(head.as_deref()).is_some_and(|(fixed, head)| fixed != head);
+    let work =
+        WorkFacts { worktree, branch, clean, based, base, contained, same_files, can_land, is_behind, runs_later };
     let (open_comments, newest_comment) = open_comments(app, id, gates, Some(&git), judged.as_deref())?;
     Ok(GitFacts { dir, given, head, evaluated_commit: judged, open_comments, newest_comment, work })
+}
+
+/// The commit that everything about a task speaks of: the given one, else that at which it was handed in, else the one that is
+/// checked out.
+pub(crate) fn commit_of(given: Option<&str>, task: &Task, head: Option<&str>) -> Option<String> {
+    given.or(task.fixed_commit()).or(head).map(str::to_owned).or_else(|| task.commit.clone())
 }
 
 /// The paths that the work changed since it left the base and that a person's programs would run or read later, such as hooks
@@ -162,14 +187,18 @@ fn commits_of_evidence(tx: &ReadTx<'_>, id: &TaskId) -> Result<BTreeSet<String>,
     Ok(passed.filter_map(|record| record.commit.clone()).collect())
 }
 
-/// Whether one of two commits contains the other. A recorded abbreviation that git completes to a hash with other digits does
-/// not count.
-fn is_on_one_line(git: &Git<'_>, recorded: &str, commit: &str) -> bool {
-    let full = |name: &str| git.commit(name).filter(|full| full.starts_with(name));
-    match (full(recorded), full(commit)) {
-        (Some(recorded), Some(commit)) => matches!(git.count_apart(&recorded, &commit), Ok((0, _) | (_, 0))),
-        _ => false,
-    }
+/// Whether what passed at the commit `recorded` says something about the work at `commit`: one of the two contains the other,
+/// and the base at `base` does not have all of the first.
+fn is_of_work(git: &Git<'_>, recorded: &str, commit: &str, base: &str) -> bool {
+    let (Some(recorded), Some(commit)) = (full(git, recorded), full(git, commit)) else { return false };
+    let is_in_base = |one: &str| git.is_ancestor(one, base) == Some(true);
+    let is_on_one_line = matches!(git.count_apart(&recorded, &commit), Ok((0, _) | (_, 0)));
+    is_on_one_line && (!is_in_base(&recorded) || is_in_base(&commit))
+}
+
+/// The whole hash of a commit. A recorded abbreviation that git completes to a hash with other digits does not count.
+fn full(git: &Git<'_>, recorded: &str) -> Option<String> {
+    git.commit(recorded).filter(|full| full.starts_with(recorded))
 }
 
 /// Whether one of the gates cannot be evaluated for this task without asking git.
@@ -203,7 +232,7 @@ pub(crate) fn evaluate(
 ) -> Result<GateReport> {
     let same_dir = task_worktree::of_work(app, tx, task)? == git_facts.dir;
     let head = git_facts.head.clone().filter(|_| same_dir);
-    let commit = git_facts.given.clone().or_else(|| task.commit.clone()).or(head);
+    let commit = commit_of(git_facts.given.as_deref(), task, head.as_deref());
     let is_evaluated = same_dir && commit == git_facts.evaluated_commit;
     let work = WorkFacts {
         worktree: git_facts.work.worktree.clone().filter(|_| same_dir),
@@ -213,7 +242,9 @@ pub(crate) fn evaluate(
         base: git_facts.work.base.clone(),
         // What is known about another commit counts for nothing.
         contained: git_facts.work.contained.clone().map(|all| if is_evaluated { all } else { BTreeSet::new() }),
+        same_files: git_facts.work.same_files.iter().filter(|_| is_evaluated).cloned().collect(),
         can_land: git_facts.work.can_land,
+        is_behind: git_facts.work.is_behind && is_evaluated,
         runs_later: git_facts.work.runs_later.clone().filter(|_| is_evaluated),
     };
     let asks_reviews = gates.iter().any(|gate| matches!(gate, Gate::Reviews | Gate::ReviewedExecutables));
@@ -320,17 +351,6 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
     let is_request = |kind| kind == EventKind::ReviewRequested;
     let of_review = |event: &LoggedEvent| event.data.get("id").and_then(Value::as_i64) == Some(review.id);
     Ok(events::newest_matching(tx, &review.task, is_request, of_review)?.is_some())
-}
-
-/// Returns the blockers that keep a task from being merged into `base`, which is by default the base of its lane, else that of
-/// the project.
-///
-/// # Errors
-/// `not_found`, `lane_elsewhere`.
-pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
-    let gates = app.settings.merge_gates();
-    let git_facts = collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;
-    app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))
 }
 
 /// The blockers of `done` and of a merge that can be found in the store without git. Those that depend on a commit are left

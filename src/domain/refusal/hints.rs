@@ -147,6 +147,16 @@ pub(super) fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String
     format!("{purpose}: fairway {command} {task}{arguments}")
 }
 
+/// The ways on for a task of which nothing can land: to submit what its worktree has by now, or to finish it.
+pub(super) fn nothing_to_land(task: &TaskId, status: TaskStatus, has_work: bool, is_own: bool) -> String {
+    let force = if is_own { "" } else { " --force --reason TEXT" };
+    match status {
+        TaskStatus::Done => format!("look at it: fairway task show {task}"),
+        _ if has_work => format!("submit what is checked out by now: fairway task submit {task}{force}"),
+        _ => format!("if it needs no commit, finish it: fairway done {task}{force}"),
+    }
+}
+
 /// A git command that works in the directory `dir`, as a user types it.
 pub(super) fn git_in(dir: &str, command: &str) -> String {
     format!("git -C {} {command}", shell_words::quote(dir))

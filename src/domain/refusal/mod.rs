@@ -138,18 +138,7 @@ refusals! {
     #[code(Refused, "no_worktree")]
     #[hint("name a lane, or make one: fairway lane add NAME --create-worktree")]
     SandboxWithoutLane { directory: String },
-    /// The lane's worktree has another branch checked out, or none; `details.current_branch`.
-    #[error("the worktree of the lane {lane} has {} checked out{}", match .have {
-        Some(have) => format!("the branch {have}"),
-        None => "no branch".to_owned(),
-    }, match .wants {
-        Some(wants) => format!(", not {wants}"),
-        None => String::new(),
-    })]
-    #[code(Refused, "wrong_branch")]
-    #[hint("check the branch out: {} {}", git_in(dir, "switch"), wants.as_deref().unwrap_or("BRANCH"))]
-    #[details("lane": lane, "worktree": dir, "branch": wants, "current_branch": have)]
-    WrongBranch { lane: LaneName, wants: Option<String>, have: Option<String>, dir: String },
+    /// A sandbox needs a lane whose worktree is a linked one with a branch checked out.
     #[error("the lane {lane} cannot be worked on in a sandbox: {why}")]
     #[code(Refused, "wrong_branch")]
     #[hint("see its branch and its state: fairway lane show {lane}")]
@@ -316,6 +305,16 @@ refusals! {
         (_, None) => format!("look at it: fairway task show {task}"),
     })]
     NoTaskCommit { task: TaskId, status: TaskStatus, lane: Option<LaneName> },
+    /// The task has no commit that its base lacks; `details.base`, `details.commit`.
+    #[error("nothing to land in {task}: {}", match status {
+        TaskStatus::Review => "it was submitted without a commit".to_owned(),
+        TaskStatus::Done => "it was finished without a commit".to_owned(),
+        _ => format!("{base} has {} already", .commit.as_deref().map_or("all of it", commit_id::short)),
+    })]
+    #[code(Refused, "nothing_to_land")]
+    #[hint("{}", hints::nothing_to_land(task, *status, *has_work, *is_own))]
+    #[details("task_id": task, "base": base, "commit": commit)]
+    NothingToLand { task: TaskId, status: TaskStatus, base: String, commit: Option<String>, has_work: bool, is_own: bool },
     /// A rebase, merge, cherry-pick, revert or bisect is not finished; `details.operation`.
     #[error("{of} is in the middle of a {operation} in {dir}")]
     #[code(Refused, "operation_unfinished")]
@@ -737,6 +736,13 @@ refusals! {
         if *is_yours { "" } else { " --force --reason TEXT" })]
     #[details("task_id": task, "handoff_id": handoff)]
     AlreadyOffered { task: TaskId, handoff: i64, to: String, is_yours: bool },
+    /// A task is handed in from a lane that lacks its commits; `details.commit`.
+    #[error("{place} lacks the work of {task}, which is at {}", commit_id::short(.commit))]
+    #[code(Refused, "work_not_here")]
+    #[hint("bring it in: {}\nif other work is meant, name it: {SAME_COMMAND} --commit COMMIT",
+        git_in(dir, &format!("merge {}", commit_id::short(commit))))]
+    #[details("task_id": task, "commit": commit, "directory": dir)]
+    WorkNotHere { task: TaskId, commit: String, place: String, dir: String },
     /// `handoff accept --move` cannot bring the work into your lane; the message says why; `details.handoff_id`.
     #[error("cannot move the work of handoff {handoff}: {why}")]
     #[code(Refused, "work_not_moved")]

@@ -43,10 +43,14 @@ pub struct WorkFacts {
     /// Whether the base branch is an ancestor of the commit; `None` when it is unknown.
     pub based: Option<bool>,
     pub base: String,
-    /// The commits of evidence that the work contains, or that contain it; `None` when git was not asked.
+    /// The commits of evidence that belong to the work, or contain it; `None` when git was not asked.
     pub contained: Option<BTreeSet<String>>,
+    /// Commits of evidence whose files are those of the work.
+    pub same_files: BTreeSet<String>,
     /// Whether a landing would merge the work with this base: `fairway land` knows its commit, and takes the same base.
     pub can_land: bool,
+    /// Whether another commit is checked out than was submitted. A check that runs there judges that one.
+    pub is_behind: bool,
     /// The paths in the work that programs of a person would run or read later; `None` when they are unknown or git was not
     /// asked.
     pub runs_later: Option<Vec<String>>,
@@ -64,7 +68,7 @@ pub struct GateFacts<'a> {
     pub reviews: &'a [Review],
     /// The domains that must approve: the task's own and those its paths are routed to.
     pub domains: &'a [Label],
-    /// The other domains in which a review was requested: one must be given, and approve, at any commit.
+    /// The other domains in which a review was requested: one must be given, and approve.
     pub requested_domains: &'a [Label],
     /// Claimants of the task since it was last reopened; their approval does not count.
     pub claimants: &'a [String],
@@ -88,7 +92,7 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
             Gate::Reviews => {
                 let required = facts.domains.iter().map(|domain| (domain, true));
                 let all = required.chain(facts.requested_domains.iter().map(|domain| (domain, false)));
-                blockers.extend(all.filter_map(|(domain, at_commit)| review_blocker(domain, at_commit, facts)));
+                blockers.extend(all.filter_map(|(domain, is_required)| review_blocker(domain, is_required, facts)));
             }
             Gate::HandoffsAccepted => blockers.extend(facts.open_handoffs.iter().map(|id| Blocker {
                 code: "handoff_open",
@@ -144,16 +148,19 @@ fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
         (None, Some((pass, commit))) => Blocker {
             code: "evidence_outdated",
             message: format!(
-                "evidence {} of kind '{}' passed at commit {}, and the work{} does not contain that commit",
+                "evidence {} of kind '{}' passed at commit {}, which is no commit of the work{}",
                 pass.id,
                 pass.kind,
                 commit_id::short(commit),
                 facts.commit.map(|commit| format!(" at {}", commit_id::short(commit))).unwrap_or_default(),
             ),
-            fix: match &pass.check {
-                Some(check) => format!("fairway evidence run {task} --check {check}"),
-                None => format!("fairway evidence run {task} --kind {} -- COMMAND", pass.kind),
-            },
+            fix: or_submit(
+                facts,
+                match &pass.check {
+                    Some(check) => format!("fairway evidence run {task} --check {check}"),
+                    None => format!("fairway evidence run {task} --kind {} -- COMMAND", pass.kind),
+                },
+            ),
         },
         (None, None) => Blocker {
             code: "evidence_missing",
@@ -166,7 +173,18 @@ fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
 /// The commit of evidence that is not about this work: a rebase dropped it, or it is on another branch.
 fn outdated_commit<'a>(record: &'a Evidence, facts: &GateFacts<'_>) -> Option<&'a str> {
     let (contained, commit) = (facts.work.contained.as_ref()?, record.commit.as_deref()?);
-    (facts.commit != Some(commit) && !contained.contains(commit)).then_some(commit)
+    (!is_of_commit(Some(commit), facts) && !contained.contains(commit)).then_some(commit)
+}
+
+/// Whether evidence at `commit` was about the files of the work.
+fn is_of_commit(commit: Option<&str>, facts: &GateFacts<'_>) -> bool {
+    commit.is_some_and(|commit| facts.commit == Some(commit) || facts.work.same_files.contains(commit))
+}
+
+/// The command that clears a blocker about another commit. A check or review of the commit that is checked out would not, when
+/// another one was submitted.
+fn or_submit(facts: &GateFacts<'_>, fix: String) -> String {
+    if facts.work.is_behind { format!("fairway task submit {}", facts.task) } else { fix }
 }
 
 fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
@@ -176,7 +194,7 @@ fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
         record.observed && record.kind != LANDING_KIND && record.check.as_deref() == Some(name.as_str())
     };
     let newest = facts.evidence.iter().rev().find(is_run);
-    let fix = format!("fairway evidence run {} --check {name}", facts.task);
+    let fix = or_submit(facts, format!("fairway evidence run {} --check {name}", facts.task));
     let (code, message) = match newest {
         None => ("check_missing", format!("the check '{name}' has not been run")),
         Some(record) if record.command.as_deref() != Some(check.command.as_str()) => {
@@ -186,7 +204,7 @@ fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
             ("check_failing", format!("the check '{name}' fails (evidence {})", record.id))
         }
         // Without a commit on either side nothing shows that the check ran on this work.
-        Some(record) if record.commit.is_none() || record.commit.as_deref() != facts.commit => {
+        Some(record) if !is_of_commit(record.commit.as_deref(), facts) => {
             ("check_outdated", format!("the check '{name}' passed, but not at the current commit"))
         }
         Some(_) => return None,
@@ -222,8 +240,8 @@ fn refusal_blocker(review: &Review, facts: &GateFacts<'_>) -> Blocker {
     Blocker { code: "review_negative", message, fix }
 }
 
-/// The blocker of a domain. An approval counts for the present commit only where `at_commit` says so.
-fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Option<Blocker> {
+/// The blocker of a domain. An approval counts for its commit. One that names none counts only where none is required.
+fn review_blocker(domain: &Label, is_required: bool, facts: &GateFacts<'_>) -> Option<Blocker> {
     let mut of_domain = facts.reviews.iter().rev().filter(|review| review.domain == *domain);
     let requested = of_domain.clone().find(|review| review.verdict.is_none());
     let newest = of_domain.find(|review| review.verdict.is_some());
@@ -246,10 +264,10 @@ fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Opt
             "review_own",
             format!("review {} in the domain '{domain}' is by {}, who has claimed the task", review.id, review.actor),
         ),
-        Some(review) if at_commit && (review.commit.is_none() || review.commit.as_deref() != facts.commit) => (
-            "review_lapsed",
-            format!("the approval in the domain '{domain}' is for another commit (review {})", review.id),
-        ),
+        Some(review) if review.commit.as_deref() != facts.commit && (is_required || review.commit.is_some()) => {
+            let message = format!("the approval in the domain '{domain}' is for another commit (review {})", review.id);
+            return Some(Blocker { code: "review_lapsed", message, fix: or_submit(facts, fix) });
+        }
         Some(review) => match requested.filter(|requested| requested.id > review.id) {
             Some(again) => (
                 "review_requested",
@@ -441,6 +459,7 @@ mod tests {
                 contained: Some(BTreeSet::new()),
                 can_land: true,
                 runs_later: Some(Vec::new()),
+                ..WorkFacts::default()
             },
         }
     }
@@ -582,9 +601,12 @@ mod tests {
 
         let mut requested_and_given = given();
         requested_and_given.requested = vec![label("style")];
-        let at_another_commit = Review { commit: None, ..review(2, Some(Verdict::Approve), "reviewer") };
-        requested_and_given.reviews.push(Review { domain: label("style"), ..at_another_commit });
+        let without_commit = Review { commit: None, ..review(2, Some(Verdict::Approve), "reviewer") };
+        requested_and_given.reviews.push(Review { domain: label("style"), ..without_commit.clone() });
         assert_eq!(codes(&requested_and_given, &[Gate::Reviews]), [""; 0]);
+        let at_another_commit = Review { id: 3, commit: Some("2222222".into()), ..without_commit };
+        requested_and_given.reviews.push(Review { domain: label("style"), ..at_another_commit });
+        assert_eq!(codes(&requested_and_given, &[Gate::Reviews]), ["review_lapsed"]);
 
         let mut approved_again = given();
         approved_again.reviews =

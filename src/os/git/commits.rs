@@ -24,9 +24,9 @@ impl Git<'_> {
     /// The full id of HEAD's commit and the branch that is checked out, which is `None` for a detached HEAD. `None` for both
     /// without a commit, and when git fails.
     pub fn head_and_branch(&self) -> Option<(String, Option<String>)> {
-        let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--abbrev-ref", "HEAD"])?;
-        let (commit, branch) = answer.trim_end().split_once('\n').filter(|_| success)?;
-        Some((commit.to_owned(), Some(branch.to_owned()).filter(|branch| branch != "HEAD")))
+        let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
+        let (commit, name) = answer.trim_end().split_once('\n').filter(|_| success)?;
+        Some((commit.to_owned(), name.strip_prefix("refs/heads/").map(str::to_owned)))
     }
 
     /// The branch that is checked out; `None` for a detached HEAD, and when git fails.

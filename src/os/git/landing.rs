@@ -1,7 +1,6 @@
 //! Landing: the commit that a base would get, made without a worktree, and the move of the base to it.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -242,7 +241,7 @@ impl Git<'_> {
         Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    fn tree(&self, commit: &str) -> Result<String, GitError> {
+    pub fn tree(&self, commit: &str) -> Result<String, GitError> {
         self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)
     }
 
@@ -305,14 +304,6 @@ impl Git<'_> {
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(refname)", prefix];
         Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())
-    }
-
-    /// The commit of each local branch, by the branch's name.
-    pub fn branch_tips(&self) -> Result<BTreeMap<String, String>, GitError> {
-        let args = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads"];
-        let text = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
-        let branch = |line: &str| line.split_once(' ').map(|(commit, name)| (name.to_owned(), commit.to_owned()));
-        Ok(text.lines().filter_map(branch).collect())
     }
 
     /// The commits that a tip has and no base has, each with its parents.

@@ -21,6 +21,8 @@ pub struct ListedWorktree {
     pub path: PathBuf,
     /// The branch that is checked out; `None` for a detached HEAD.
     pub branch: Option<String>,
+    /// The commit that is checked out; `None` before the first one.
+    pub head: Option<String>,
     /// The reason of its lock; empty for a lock without a reason, `None` without a lock.
     pub locked: Option<String>,
 }
@@ -160,6 +162,8 @@ impl<'a> Repository<'a> {
             }
             let Some(last) = listed.last_mut() else { continue };
             match key {
+                // Only zeros where there is no commit yet.
+                "HEAD" => last.head = Some(value.to_owned()).filter(|commit| commit.contains(|digit| digit != '0')),
                 "branch" => last.branch = Some(value.trim_start_matches("refs/heads/").to_owned()),
                 "locked" => last.locked = Some(value.to_owned()),
                 _ => {}

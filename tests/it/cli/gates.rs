@@ -125,7 +125,9 @@ fn merge_ready_wants_everything_at_one_commit() {
     let text = fs::read_to_string(&config).unwrap().replace("base_branch = \"master\"", "base_branch = \"main\"");
     let route = "[[review_routes]]\npaths = [\"migrations/**\"]\ndomain = \"data\"\n";
     fs::write(&config, format!("{text}\n{route}")).unwrap();
-    let commit = fixtures::init_repository(&world);
+    fixtures::init_repository(&world);
+    fixtures::git(&world, &world.root(), &["switch", "--quiet", "--create", "work"]);
+    let commit = fixtures::commit(&world, "begun");
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --path migrations/V2.sql --check unit=true",
         "fairway --session s1 claim T-1",
@@ -143,7 +145,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     claimed T-1: one
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
-      judged: [world]/project (branch main, commit [commit], base main)
+      judged: [world]/project (branch work, commit [commit], base main)
       evidence_missing: no passing evidence since the last claim
           fairway evidence run T-1 -- COMMAND
       check_missing: the check 'unit' has not been run
@@ -157,7 +159,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     1
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
-      judged: [world]/project (branch main, commit [commit], base main)
+      judged: [world]/project (branch work, commit [commit], base main)
       review_own: review 1 in the domain 'data' is by s1, who has claimed the task
           fairway review request T-1 --domain data
     [exit 5]
@@ -165,10 +167,10 @@ fn merge_ready_wants_everything_at_one_commit() {
     2
     $ fairway merge-ready T-1
     T-1 is ready to be merged
-      judged: [world]/project (branch main, commit [commit], base main)
+      judged: [world]/project (branch work, commit [commit], base main)
     $ fairway merge-ready T-1 --base no-such-branch
     T-1 is not ready to be merged:
-      judged: [world]/project (branch main, commit [commit], base no-such-branch)
+      judged: [world]/project (branch work, commit [commit], base no-such-branch)
       not_based: cannot determine whether the work contains 'no-such-branch'
           git -C [world]/project rev-parse --verify no-such-branch
     [exit 5]
@@ -182,7 +184,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     fs::write(world.root().join("dirt"), "").unwrap();
     let report = world.run(["merge-ready", "T-1", "--base", "ahead", "--json"]).exits(5).json();
     let codes: Vec<_> = report["blockers"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
-    assert_eq!(codes, ["check_outdated", "review_lapsed", "worktree_dirty", "not_based"]);
+    assert_eq!(codes, ["evidence_outdated", "check_outdated", "review_lapsed", "worktree_dirty", "not_based"]);
 }
 
 #[test]
@@ -239,7 +241,7 @@ fn lane_with_work() -> (TestProject, PathBuf) {
     let world = TestProject::with_git();
     fs::write(
         world.root().join(".fairway.toml"),
-        "[project]\nbase_branch = \"main\"\n[gates.merge]\nrequire = [\"clean_worktree\", \"based_on\"]\n",
+        "[project]\nbase_branch = \"main\"\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = [\"clean_worktree\", \"based_on\"]\n",
     )
     .unwrap();
     world.git(&world.root(), &["commit", "--quiet", "--all", "--message=gates"]);
@@ -261,8 +263,8 @@ fn merge_ready_judges_the_lane_and_not_the_main_checkout() {
     // Unsaved work in the lane, and none in the main checkout.
     fs::write(lane.join("new.py"), "print()").unwrap();
     let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
-    assert_eq!(blockers(&report), ["worktree_dirty"]);
-    assert_eq!(report["blockers"][0]["fix"], format!("git -C {} status", lane.display()));
+    assert_eq!(blockers(&report), ["nothing_to_land", "worktree_dirty"]);
+    assert_eq!(report["blockers"][1]["fix"], format!("git -C {} status", lane.display()));
     assert_eq!(report["judged"]["worktree"], lane.to_str().unwrap());
     assert_eq!((&report["judged"]["branch"], &report["judged"]["base"]), (&"lane/a".into(), &"main".into()));
     // Clean and committed in the lane, and an unrelated edit in the main checkout.
@@ -276,10 +278,8 @@ fn merge_ready_judges_the_lane_and_not_the_main_checkout() {
     // The base has gone on.
     world.git(&world.root(), &["add", "."]);
     world.git(&world.root(), &["commit", "--quiet", "--message=base"]);
-    let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
-    assert_eq!(blockers(&report), ["not_based"]);
     // A landing would merge both; it takes no other base.
-    assert_eq!(report["blockers"][0]["fix"], "fairway land T-1");
+    world.run(["merge-ready", "T-1"]).exits(0);
     let given = world.run(["merge-ready", "T-1", "--base", "main", "--json"]).exits(5).json();
     assert_eq!(given["blockers"][0]["fix"], format!("git -C {} merge main", lane.display()));
     // A person who takes over, and a task that is done, are judged there too.
@@ -301,7 +301,7 @@ fn commit_in(world: &TestProject, lane: &Path, name: &str) -> String {
 #[test]
 fn evidence_at_a_commit_that_a_rebase_dropped_is_outdated_for_every_reader() {
     let (world, lane) = lane_with_work();
-    let gates = "[project]\nbase_branch = \"main\"\n[gates.merge]\nrequire = [\"evidence\"]\n";
+    let gates = "[project]\nbase_branch = \"main\"\n[gates.done]\nrequire = [\"evidence\"]\n[gates.merge]\nrequire = [\"evidence\"]\n";
     fs::write(world.root().join(".fairway.toml"), gates).unwrap();
     world.git(&world.root(), &["commit", "--quiet", "--all", "--message=gates"]);
     for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
@@ -324,7 +324,7 @@ fn evidence_at_a_commit_that_a_rebase_dropped_is_outdated_for_every_reader() {
     assert_eq!(report["blockers"][0]["fix"], "fairway evidence run T-1 --kind lint -- COMMAND");
     let head = world.git(&lane, &["rev-parse", "--short=12", "HEAD"]);
     let message = format!(
-        "evidence 2 of kind 'lint' passed at commit {}, and the work at {} does not contain that commit",
+        "evidence 2 of kind 'lint' passed at commit {}, which is no commit of the work at {}",
         &with_more[..12],
         head.trim()
     );
@@ -347,6 +347,7 @@ fn evidence_at_a_commit_that_a_rebase_dropped_is_outdated_for_every_reader() {
 #[test]
 fn evidence_at_an_unknown_commit_is_outdated() {
     let (world, lane) = lane_with_work();
+    fs::write(world.root().join(".fairway.toml"), "[project]\nbase_branch = \"main\"\n").unwrap();
     commit_in(&world, &lane, "work");
     for hash in ["0123456789abcdef", "abcdef1"] {
         world.run(["evidence", "add", "T-1", "--result", "pass", "--commit", hash]).exits(0);
@@ -370,7 +371,7 @@ fn claim_without_a_lane_is_judged_where_it_was_made() {
     fs::write(other.join("new.py"), "print()").unwrap();
     let report = world.run(["merge-ready", "T-2", "--json"]).exits(5).json();
     let judged = (blockers(&report), report["judged"]["worktree"].as_str());
-    assert_eq!(judged, (vec!["worktree_dirty"], other.to_str()));
+    assert_eq!(judged, (vec!["nothing_to_land", "worktree_dirty"], other.to_str()));
     // A session without a lane has a worktree of its own.
     let upsert = ["session", "upsert", "--id", "s2", "--role", "r", "--worktree", other.to_str().unwrap()];
     world.run(upsert).exits(0);

@@ -315,13 +315,14 @@ fn lane_that_has_lost_something_says_so_and_loses_nothing_more() {
     world.git(&lane_dir(&world, "c"), &["checkout", "--quiet", "--detach"]);
     world.git(&root, &["branch", "--quiet", "-D", "lane/c"]);
     let landed = world.json(["land", "c"]);
-    assert_eq!(note(&landed), "the worktree of the lane c stays: its branch lane/c is gone");
+    assert_eq!((state(&landed), note(&landed)), ("landed", String::new()));
+    assert!(!lane_dir(&world, "c").exists());
     lane(&world, "d", |dir| fs::write(dir.join("d.txt"), "d\n").unwrap());
+    let known = head(&world, &lane_dir(&world, "d"));
     world.git(&root, &["update-ref", "-d", "refs/heads/lane/d"]);
     refused(&world, "d", "no_commit");
     let task = world.json(["task", "add", "Work on d", "--lane", "d"])["id"].as_str().unwrap().to_owned();
     world.run(["claim", &task]).exits(0);
-    let known = head(&world, &root);
     world.run(["task", "submit", &task, "--commit", &known]).exits(0);
     assert_eq!(refused(&world, &task, "no_commit").1, format!("make it again: git branch lane/d {known}"));
     // Its worktree deleted by hand.

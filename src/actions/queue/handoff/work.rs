@@ -134,7 +134,7 @@ pub(super) fn lock(app: &App, own: &Lane, task: &Task) -> Result<Vec<FileLock>> 
 }
 
 /// Works out how the commits of the work come into the lane `own`; `None` when the work is in that lane already, or there is
-/// none. Fails with `unsaved_work`, `work_not_moved`, `wrong_branch`, `in_use`, and the refusals of a worktree that is
+/// none. Fails with `unsaved_work`, `work_not_moved`, `operation_unfinished`, `in_use`, and the refusals of a worktree that is
 /// damaged, missing or on another host.
 pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Option<LaneUpdate>> {
     let id = handoff.id.to_string();

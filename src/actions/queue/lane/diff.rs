@@ -142,10 +142,7 @@ pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -
 fn at_event(app: &App, git: &Git<'_>, lane: &Lane, seq: i64) -> Result<String> {
     let at = app.read(|tx| Ok(events::time(tx, seq)?))?;
     let at = at.ok_or_else(|| Refusal::not_found("event", seq.to_string()))?;
-    let branch = match &lane.branch {
-        Some(branch) => Some(branch.clone()),
-        None => git.current_branch()?,
-    };
+    let branch = git.current_branch()?;
     let reference = branch.as_ref().map_or_else(|| "HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
     let before = |begins| -> anyhow::Error {
         let lane: LaneName = lane.name.clone();

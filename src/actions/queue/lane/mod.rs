@@ -15,6 +15,7 @@ pub mod rm;
 pub mod status;
 pub mod sync;
 pub(crate) mod sync_intent;
+pub(in crate::actions) mod work;
 pub(crate) mod worktree;
 
 pub use self::edit::LanePatch;

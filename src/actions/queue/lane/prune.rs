@@ -92,7 +92,8 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool) -> Result<Outcome> {
     if let Some(hold) = close::check_removable(app, lane)? {
         return Ok(Outcome::Kept(kept(lane, hold.code, hold.why, hold.command)));
     }
-    let branch = if dry_run { removal::branch_to_delete(app, lane)?.branch } else { close::remove(app, lane)?.branch };
+    let branch =
+        if dry_run { removal::branches_to_delete(app, lane)?.branch } else { close::remove(app, lane)?.branch };
     let (branch, commit) = branch.unzip();
     Ok(Outcome::Removed(PrunedLaneView { lane: lane.name.to_string(), worktree: dir.clone(), branch, commit }))
 }

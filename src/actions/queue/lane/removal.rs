@@ -5,14 +5,17 @@ use std::{fs, path::Path};
 use anyhow::Result;
 
 use super::{
-    checkout,
+    checkout, work,
     worktree::{self, Checkout},
 };
 use crate::{
-    actions::{App, queue::base_commit},
-    domain::{Refusal, commit_id, lane::Lane},
-    os::git::{Git, LaneClone, ListedWorktree, Repository},
-    store::{ReadTx, jobs, sessions, tasks},
+    actions::{
+        App,
+        queue::{base_commit, landing_unit::is_in_base},
+    },
+    domain::{Refusal, commit_id, lane::Lane, plural},
+    os::git::{Git, GitError, LaneClone, ListedWorktree, Repository},
+    store::{ReadTx, jobs, lanes, sessions, tasks},
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,19 +23,23 @@ pub(super) struct Removed {
     pub(super) worktree: bool,
     /// The deleted branch and the commit that it was at.
     pub(super) branch: Option<(String, String)>,
+    /// The same of the branch that was checked out in place of it.
+    pub(super) own_branch: Option<(String, String)>,
     pub(super) note: Option<String>,
 }
 
 impl Removed {
+    pub(super) fn delete_branches(&self, git: &Repository<'_>) -> Result<(), GitError> {
+        self.branch.iter().chain(&self.own_branch).try_for_each(|(branch, commit)| git.delete_branch(branch, commit))
+    }
+
     /// Returns the end of a sentence about the removal, which names the deleted branch with its last commit. Empty when no
     /// branch was deleted.
     pub(super) fn branch_text(&self) -> String {
-        match &self.branch {
-            Some((branch, commit)) => {
-                format!(" and its branch {branch} (was {})", commit_id::short(commit))
-            }
-            None => String::new(),
-        }
+        let text = |(branch, commit): &(String, String)| {
+            format!(" and its branch {branch} (was {})", commit_id::short(commit))
+        };
+        self.branch.iter().chain(&self.own_branch).map(text).collect()
     }
 }
 
@@ -112,6 +119,8 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
     let _alone = worktree::lock_git(app)?;
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let mut had_worktree = false;
+    // Asked while the worktree is there.
+    let deletion = branches_to_delete(app, lane)?;
     if let Some(dir) = lane.worktree.as_ref().map(Path::new)
         && git.has_worktree(dir)?
     {
@@ -122,29 +131,82 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
         }
         worktree::remove_worktree(app, &git, dir, Checkout::Complete)?;
     }
-    let removed = Removed { worktree: had_worktree, ..branch_to_delete(app, lane)? };
-    if let Some((branch, tip)) = &removed.branch {
+    let removed = Removed { worktree: had_worktree, ..deletion };
+    if removed.branch.is_some() || removed.own_branch.is_some() {
         // Checked again: a commit may have been added since. The deletion itself requires this tip.
         refuse_unsaved(app, lane, verb)?;
-        git.delete_branch(branch, tip)?;
+        removed.delete_branches(&git)?;
     }
     let _ = LaneClone::clear(&app.project.sandbox_dir(&lane.name));
     Ok(removed)
 }
 
-/// The branch that is deleted together with the worktree, or a note why it stays. Neither when the lane has no branch, or the
-/// branch is gone.
-pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
+/// The branches that are deleted together with the worktree: the lane's, and the one that is checked out in place of it. A branch
+/// that another worktree or lane has, and one with an upstream, stays with a note.
+pub(super) fn branches_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
-    let Some(branch) = &lane.branch else { return Ok(Removed::default()) };
-    let Some(tip) = git.branch_commit(branch)? else { return Ok(Removed::default()) };
     let own = lane.worktree.as_ref().map(|dir| git.listed_worktree(Path::new(dir))).transpose()?.flatten();
-    let is_other = |one: &ListedWorktree| one.branch.as_ref() == Some(branch) && Some(one) != own.as_ref();
-    if let Some(other) = git.worktrees()?.into_iter().find(is_other) {
-        let note = format!("its branch {branch} stays: it is checked out in {}", other.path.display());
-        return Ok(Removed { note: Some(note), ..Removed::default() });
+    let mut found = Removed::default();
+    if let Some(branch) = &lane.branch
+        && let Some(tip) = git.branch_commit(branch)?
+    {
+        let is_other = |one: &ListedWorktree| one.branch.as_ref() == Some(branch) && Some(one) != own.as_ref();
+        match git.worktrees()?.into_iter().find(is_other) {
+            Some(other) => {
+                found.note = Some(format!("its branch {branch} stays: it is checked out in {}", other.path.display()));
+            }
+            None => found.branch = Some((branch.clone(), tip)),
+        }
     }
-    Ok(Removed { branch: Some((branch.clone(), tip)), ..Removed::default() })
+    let checked_out = own.and_then(|own| own.branch.zip(own.head));
+    if let Some((branch, commit)) = checked_out.filter(|(branch, _)| lane.branch.as_ref() != Some(branch)) {
+        let is_of_others = app.read(|tx| {
+            let has = |one: &Lane| [&one.branch, &one.base].into_iter().flatten().any(|name| *name == branch);
+            Ok(branch == app.settings.project.base_branch || lanes::all(tx)?.iter().any(has))
+        })?;
+        if is_of_others || git.git().upstream_ref(&branch)?.is_some() {
+            found.note.get_or_insert_with(|| format!("the branch {branch} stays: it is not of this lane alone"));
+        } else {
+            found.own_branch = Some((branch, commit));
+        }
+    }
+    Ok(found)
+}
+
+/// Why a lane stays after its `commit` has landed: it has commits that neither that one nor the base has. `None` when it has
+/// none.
+pub(super) fn unlanded(app: &App, lane: &Lane, commit: &str) -> Result<Option<String>> {
+    let git = Git::new(app.env.vars(), &app.project.root);
+    let work = work::of_lane(app, lane, &["land"])?;
+    let base = base_commit::find(app, &git, &work.base)?;
+    let bases: Vec<String> = base.into_iter().chain([commit.to_owned()]).collect();
+    let unlanded = |tip: &str| -> Result<usize> {
+        Ok(if is_in_base(app, &git, &work.base, tip)? { 0 } else { git.history(&[tip], &bases)?.len() })
+    };
+    if let Some(head) = &work.head {
+        let count = unlanded(&head.commit)?;
+        if count > 0 {
+            let (commits, stay) = (plural::count(count, "commit"), if count == 1 { "stays" } else { "stay" });
+            let short = commit_id::short(commit);
+            return Ok(Some(format!("{commits} since the submission at {short} {stay} in the lane {}", lane.name)));
+        }
+    }
+    let stays = |why: &str| Some(format!("the worktree of the lane {} stays: {why}", lane.name));
+    if let (Some(branch), Some(tip)) = (&work.branch, &work.tip)
+        && unlanded(tip)? > 0
+    {
+        return Ok(stays(&format!("its branch {branch} has commits that have not landed")));
+    }
+    let tips = match &work.worktree {
+        Some(dir) if work.damage.is_none() => Git::new(app.env.vars(), dir.as_ref()).own_tips()?,
+        _ => Vec::new(),
+    };
+    for tip in tips {
+        if unlanded(&tip)? > 0 {
+            return Ok(stays("it has commits that have not landed"));
+        }
+    }
+    Ok(None)
 }
 
 /// The reason why a lane stays while its sandbox has commits of its own.
@@ -170,27 +232,28 @@ pub(super) fn refuse_unsaved(app: &App, lane: &Lane, verb: &'static str) -> Resu
             unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
         );
     };
-    let mut tips = Vec::new();
+    let mut tips: Vec<(String, String)> = Vec::new();
     if let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.exists()) {
         if dir.join(".git").exists() {
             if let Some(text) = worktree::uncommitted_work(app, dir)?.text() {
                 return Err(unsaved(format!("its worktree {text}")).into());
             }
-            tips.extend(Git::new(app.env.vars(), dir).own_tips()?);
+            let git = Git::new(app.env.vars(), dir);
+            let name = git.current_branch()?.map_or_else(|| "its HEAD".to_owned(), |on| format!("its branch {on}"));
+            tips.extend(git.own_tips()?.into_iter().map(|tip| (name.clone(), tip)));
         } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
             let why = format!("{} is no worktree any more, and it has files", dir.display());
             return Err(unsaved(why).into());
         }
     }
     if let Some(branch) = &lane.branch {
-        tips.extend(Repository::of(root).branch_commit(branch)?);
+        tips.extend(Repository::of(root).branch_commit(branch)?.map(|tip| (format!("its branch {branch}"), tip)));
     }
     tips.dedup();
     let scratch = checkout::scratch(app, &root)?;
-    for tip in tips {
+    for (name, tip) in tips {
         if !root.with_scratch(&scratch).has_all_changes(&base_commit, &tip)? {
-            let branch = lane.branch.as_deref().unwrap_or("HEAD");
-            return Err(unsaved(format!("its branch {branch} has commits that are not in {base}")).into());
+            return Err(unsaved(format!("{name} has commits that are not in {base}")).into());
         }
     }
     Ok(())

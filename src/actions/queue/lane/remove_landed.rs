@@ -43,6 +43,9 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     if lane.status == LaneStatus::Closed && close::is_removed(app, &lane)? {
         return Ok(LandedLane::default());
     }
+    if let Some(why) = removal::unlanded(app, &lane, commit)? {
+        return Ok(LandedLane { removed: None, note: Some(why) });
+    }
     if app.env.cwd.starts_with(&dir) {
         return stays("you are in it".to_owned());
     }
@@ -58,13 +61,9 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         return stays(hold.why);
     }
     let alone = worktree::lock_git(app)?;
-    let deletion = removal::branch_to_delete(app, &lane)?;
-    let Some((branch, tip)) = deletion.branch.clone() else {
-        let gone = || format!("its branch {} is gone", lane.branch.as_deref().unwrap_or("-"));
-        return stays(deletion.note.unwrap_or_else(gone));
-    };
-    if tip != commit {
-        return stays(format!("its branch {branch} has commits that have not landed"));
+    let deletion = removal::branches_to_delete(app, &lane)?;
+    if let Some(why) = deletion.note {
+        return stays(why);
     }
     if LaneClone::is_open_in(&app.project.sandbox_dir(name)) {
         return stays(removal::SANDBOX_IS_OPEN.to_owned());
@@ -74,9 +73,9 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     }
     let is_present = path.join(".git").exists();
     if is_present {
-        let own_tips = Git::new(app.env.vars(), path).own_tips()?;
-        if own_tips.iter().any(|tip| tip != commit) {
-            return stays("it has commits that have not landed".to_owned());
+        // Checked again: a commit may have been added since.
+        if let Some(why) = removal::unlanded(app, &lane, commit)? {
+            return Ok(LandedLane { removed: None, note: Some(why) });
         }
         if let Some(text) = worktree::uncommitted_work(app, path)?.text() {
             return stays(format!("it {text}"));
@@ -102,10 +101,10 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
         return Err(error);
     }
-    git.delete_branch(&branch, commit)?;
+    deletion.delete_branches(&git)?;
     drop(alone);
     let _ = LaneClone::clear(&app.project.sandbox_dir(name));
-    let removed = removal::Removed { worktree: had_worktree, branch: Some((branch, tip)), note: None };
+    let removed = removal::Removed { worktree: had_worktree, ..deletion };
     app.transaction(|tx| close::record(tx, &lane, &removed))?;
     Ok(LandedLane { removed: Some(dir).filter(|_| is_present), note: None })
 }

@@ -30,10 +30,10 @@ pub struct SyncOptions {
     pub dry_run: bool,
 }
 
-/// Brings the base into the lane's branch and worktree. The result is worked out first, so a conflict changes nothing.
+/// Brings the base into what is checked out in the lane's worktree, which moves its branch. The result is worked out first, so a conflict changes nothing.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `wrong_branch`; `unsaved_work`; `in_use` while another session works in the lane;
+/// `no_worktree`; `lane_elsewhere`; `operation_unfinished`; `unsaved_work`; `in_use` while another session works in the lane;
 /// `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
 pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
@@ -114,7 +114,7 @@ pub(in crate::actions) struct LaneUpdate {
 
 /// Checks that a lane can get the commits of `incoming`, after completing or dropping an interrupted sync. The caller must
 /// have locked the lane's worktree `dir`. `busy` is called with another session that works in the lane; it returns the hint
-/// for a refusal, or `None` to continue nevertheless. Fails with `wrong_branch`, `unsaved_work`, `in_use`; `not_found` without
+/// for a refusal, or `None` to continue nevertheless. Fails with `operation_unfinished`, `unsaved_work`, `in_use`; `not_found` without
 /// a commit.
 pub(in crate::actions) fn prepare(
     app: &App,
@@ -132,7 +132,7 @@ pub(in crate::actions) fn prepare(
     if let (Some(left), false) = (&left, dry_run) {
         settle(app, name, left, &head)?;
     }
-    let branch = check_branch(&git, lane, &dir)?;
+    let branch = checked_out(&git, name, &dir)?;
     let (behind, ahead) = git.count_apart(&base_commit, &head)?;
     if behind > 0 {
         check_clean(&git, name, &dir, left.is_some_and(|left| left.from == head))?;
@@ -272,17 +272,13 @@ fn settle(app: &App, name: &LaneName, left: &SyncPlan, head: &str) -> Result<()>
     })
 }
 
-/// The lane's branch, which must be checked out.
-fn check_branch(git: &Git<'_>, lane: &Lane, dir: &Path) -> Result<String> {
-    let have = git.current_branch()?;
-    match (&lane.branch, have) {
-        (Some(wants), Some(have)) if *wants == have => Ok(have),
-        (None, Some(have)) => Ok(have),
-        (wants, have) => {
-            let (lane, wants, dir) = (lane.name.clone(), wants.clone(), dir.display().to_string());
-            Err(Refusal::WrongBranch { lane, wants, have, dir }.into())
-        }
+/// The branch that is checked out, or `HEAD` where none is. Fails with `operation_unfinished`.
+fn checked_out(git: &Git<'_>, name: &LaneName, dir: &Path) -> Result<String> {
+    if let Some(operation) = git.unfinished_operation()? {
+        let (of, dir) = (format!("the lane {name}"), dir.display().to_string());
+        return Err(Refusal::OperationUnfinished { of, operation, dir }.into());
     }
+    Ok(git.current_branch()?.unwrap_or_else(|| "HEAD".to_owned()))
 }
 
 /// Refuses a worktree with changes. `is_interrupted` says that some of them may come from an interrupted sync.

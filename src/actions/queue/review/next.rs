@@ -9,7 +9,11 @@ use super::{
     unseen_changes::{self, Work},
 };
 use crate::{
-    actions::{App, core::lookup, queue::gates},
+    actions::{
+        App,
+        core::lookup,
+        queue::{gates, readiness},
+    },
     config::built_in_consequences,
     domain::{
         EventKind, Refusal, TaskId,
@@ -141,7 +145,7 @@ fn wanted_by(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<TaskId>> {
 }
 
 fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
-    let report = gates::merge_ready(app, id, None);
+    let report = readiness::merge_ready(app, id, None);
     let (report, mut problem) = match report {
         Ok(report) => (Some(report), None),
         Err(error) => (None, Some(error.to_string())),

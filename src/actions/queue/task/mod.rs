@@ -8,6 +8,7 @@ pub mod claimed_task;
 pub mod dep;
 pub mod done;
 pub mod edit;
+mod handed_in;
 pub mod import;
 pub mod import_issues;
 mod import_record;

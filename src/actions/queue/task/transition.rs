@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 
+use super::handed_in::{self, HandedIn};
 use crate::{
     actions::{
         Answer, App,
         core::{ForceReason, lookup},
-        queue::{review::seen_commits, task_worktree},
+        queue::review::seen_commits,
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId,
@@ -193,41 +194,64 @@ pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>)
     Ok(answer)
 }
 
-/// Moves a task from `in_progress` to `review`, for its claimant or with `force`, and clears the lease. Work in review that gets
-/// another commit is submitted again.
+/// Moves a task from `in_progress` to `review`, for its claimant or with `force`, and clears the lease. The commit `commit`, else
+/// the one that is checked out where the task is worked on, is the work from then on. Work in review that has another commit is
+/// submitted again.
+///
+/// # Errors
+/// Those of [`handed_in::find`]; `wrong_state`, `not_claimant`, `stale_claim`.
 pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition::new(EventKind::TaskSubmitted, TaskWrite::Transition, "submitted").forced(force);
-    let commit = task_worktree::resolve_commit_for(app, id, commit, &["task", "submit"])?;
     check_reasons(&verb)?;
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    let task = app.read(|tx| lookup::task(tx, id))?;
+    // Another state refuses the submission, whatever the commit is.
+    let is_submittable = matches!(task.state.status(), TaskStatus::InProgress | TaskStatus::Review);
+    let work = match commit {
+        _ if !is_submittable => HandedIn::default(),
+        Some(commit) => handed_in::named(app, id, commit, &["task", "submit"])?,
+        None => handed_in::find(app, id, &["task", "submit"])?,
+    };
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
-        match commit.as_deref().filter(|commit| task.commit.as_deref() != Some(commit)) {
-            Some(other) if task.state.status() == TaskStatus::Review => submit_again(app, tx, &task, other, &verb),
+        match work.commit.as_deref().filter(|commit| task.commit.as_deref() != Some(commit)) {
+            Some(other) if task.state.status() == TaskStatus::Review => {
+                submit_again(app, tx, &task, other, &work, &verb)
+            }
             _ => perform_in(
                 app,
                 tx,
                 id,
                 &verb,
                 |tx, task, _| {
-                    if commit.is_some() {
-                        tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;
-                    }
-                    Ok(task.submitted()?)
+                    let submitted = task.submitted()?;
+                    work.record(tx, task)?;
+                    Ok(submitted)
                 },
-                |_, answer| Ok(answer),
+                |_, answer| Ok(work.told(answer)),
             ),
         }
     })
 }
 
 /// Records another commit for work in review. For its reviewers that is a new submission.
-fn submit_again(app: &App, tx: &WriteTx<'_>, task: &Task, commit: &str, verb: &Transition<'_>) -> Result<Answer> {
+fn submit_again(
+    app: &App,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    commit: &str,
+    work: &HandedIn,
+    verb: &Transition<'_>,
+) -> Result<Answer> {
     let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
     lookup::check_authority(tx, task, &app.actor, intent)?;
-    tasks::set_work(tx, &task.id, task.branch.as_deref(), Some(commit))?;
+    work.record(tx, task)?;
     apply(tx, task, &task.state, verb)?;
     let line = format!("submitted {} again, at {}", task.id, commit_id::short(commit));
-    Answer::new(&lookup::task_view(tx, &task.id)?, &task.id, line)
+    let answer = Answer::new(&lookup::task_view(tx, &task.id)?, &task.id, line)?;
+    Ok(answer.with_notes(work.notes.clone()))
 }
 
 /// Moves a task from `done` or `cancelled` to `todo`. Any actor may do so.

@@ -8,57 +8,63 @@ use crate::{
     actions::{
         App,
         core::{errors, lookup, other_host},
-        queue::lane::checkout::{self, Presence},
+        queue::{
+            base_commit,
+            lane::{
+                checkout::{self, Presence},
+                work,
+            },
+        },
     },
     config::project::worktree_top,
     domain::{
         LaneName, Refusal, TaskId,
         landing::Landing,
         lane::{Lane, LaneStatus},
+        lane_work::LaneWork,
         task::{DEFAULT_PRIORITY, Task, TaskStatus},
     },
-    os::git::{Git, Repository},
+    os::git::Git,
     store::{ReadTx, landings, lanes, tasks},
 };
 
 /// How many of the newest landings are searched.
-pub(super) const MAX_EARLIER: i64 = 200;
+pub(in crate::actions) const MAX_EARLIER: i64 = 200;
 
 /// A commit that lands.
 #[derive(Debug, Clone)]
-pub(super) struct Unit {
+pub(in crate::actions) struct Unit {
     /// The lane; `None` for a task without one.
-    pub(super) lane: Option<Lane>,
+    pub(in crate::actions) lane: Option<Lane>,
     /// The task that the caller named, or through which the unit was found.
-    pub(super) task: Option<TaskId>,
-    pub(super) commit: String,
-    pub(super) base: String,
+    pub(in crate::actions) task: Option<TaskId>,
+    pub(in crate::actions) commit: String,
+    pub(in crate::actions) base: String,
     /// The tasks that land with the commit; a named one comes first.
-    pub(super) members: Vec<Member>,
+    pub(in crate::actions) members: Vec<Member>,
     /// Whether the person named the unit.
-    pub(super) is_named: bool,
+    pub(in crate::actions) is_named: bool,
 }
 
 /// A task whose work the commit contains.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
-    pub(super) task: Task,
+pub(in crate::actions) struct Member {
+    pub(in crate::actions) task: Task,
     /// The commit of the task's work.
-    pub(super) commit: String,
-    /// The tip of the lane, when the task is in progress and the tip has commits that neither the task's commit nor the unit's
-    /// commit contains.
-    pub(super) newer: Option<String>,
+    pub(in crate::actions) commit: String,
+    /// The last submission of a task that is worked on again, if its work has gone on since.
+    pub(in crate::actions) outdated: Option<String>,
 }
 
 impl Unit {
     /// A unit for a commit of the base itself, without a lane and tasks.
-    pub(super) fn of_base(base: &str, commit: &str) -> Self {
+    pub(in crate::actions) fn of_base(base: &str, commit: &str) -> Self {
         let (commit, base) = (commit.to_owned(), base.to_owned());
         Self { lane: None, task: None, commit, base, members: Vec::new(), is_named: false }
     }
 
     /// The unit's name in messages.
-    pub(super) fn label(&self) -> String {
+    pub(in crate::actions) fn label(&self) -> String {
         match (&self.task, &self.lane) {
             (Some(task), _) => task.to_string(),
             (None, Some(lane)) => format!("lane {}", lane.name),
@@ -67,7 +73,7 @@ impl Unit {
     }
 
     /// The unit's name as an argument of `fairway land`.
-    pub(super) fn word(&self) -> String {
+    pub(in crate::actions) fn word(&self) -> String {
         match (&self.task, &self.lane) {
             (Some(task), _) => task.to_string(),
             (None, Some(lane)) => format!("lane:{}", lane.name),
@@ -75,16 +81,21 @@ impl Unit {
         }
     }
 
-    pub(super) fn lane_name(&self) -> Option<&LaneName> {
+    pub(in crate::actions) fn lane_name(&self) -> Option<&LaneName> {
         self.lane.as_ref().map(|lane| &lane.name)
     }
 
-    pub(super) fn task_ids(&self) -> Vec<String> {
+    pub(in crate::actions) fn task_ids(&self) -> Vec<String> {
         self.members.iter().map(|member| member.task.id.to_string()).collect()
     }
 
+    /// The commit at which a task's gates are judged: of its own work, and of the whole unit when that is what a lane has.
+    pub(in crate::actions) fn judged_at<'a>(&'a self, member: &'a Member) -> &'a str {
+        if self.task.is_some() { &member.commit } else { &self.commit }
+    }
+
     /// The directory of the lane's worktree; `None` when there is none on this host.
-    pub(super) fn dir(&self, app: &App) -> Option<PathBuf> {
+    pub(in crate::actions) fn dir(&self, app: &App) -> Option<PathBuf> {
         match self.lane.as_ref().map(|lane| checkout::presence(app, lane)) {
             Some(Presence::Present(dir)) => Some(dir),
             _ => None,
@@ -92,13 +103,13 @@ impl Unit {
     }
 
     /// The most urgent priority of the unit's tasks; the default priority when it has none.
-    pub(super) fn priority(&self) -> u8 {
+    pub(in crate::actions) fn priority(&self) -> u8 {
         self.members.iter().map(|member| member.task.fields.priority).min().unwrap_or(DEFAULT_PRIORITY)
     }
 }
 
 /// Git in the project's repository. Fails with `no_worktree` when the project is in no repository.
-pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
+pub(in crate::actions) fn project_git(app: &App) -> Result<Git<'_>> {
     let root = &app.project.root;
     let git = Git::new(app.env.vars(), root);
     if worktree_top(root).is_none() {
@@ -109,7 +120,7 @@ pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
 }
 
 /// The unit for a task's id or a lane's name. `lane:NAME` is always a lane. Fails with `no_commit`.
-pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
+pub(in crate::actions) fn of_name(app: &App, word: &str) -> Result<Unit> {
     let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
     let task = if only_lane { None } else { TaskId::parse(name).ok() };
     let found = app.read(|tx| {
@@ -134,36 +145,62 @@ fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
     if only_lane { None } else { TaskId::parse(name).ok() }
 }
 
-/// The unit of a task: its recorded commit or, while a task without one is claimed, the tip of its lane.
+/// The unit of a task: the commit that was submitted or, while the task is worked on, the one that is checked out.
 ///
 /// # Errors
-/// `no_commit` when there is neither; `lane_elsewhere` when the lane is on another host and the commit is not here; `not_found`
-/// when the project's repository lacks the recorded commit.
-pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
-    let lane = app.read(|tx| {
-        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;
-        Ok(lane.flatten())
-    })?;
+/// `nothing_to_land` when it has no commit that its base lacks; `no_commit` when nothing is known of its work; `lane_elsewhere`
+/// when that is on another host and its commit is not here; `not_found` when the project's repository lacks the commit.
+pub(in crate::actions) fn of_task(app: &App, task: &Task) -> Result<Unit> {
+    let lane = app.read(|tx| Ok(lookup::lane_of(tx, task)?))?;
     let git = project_git(app)?;
-    let is_claimed = task.state.status().is_claimed();
-    let known = task.commit.as_ref().and_then(|commit| git.commit(commit));
+    let known = task.fixed_commit().and_then(|commit| git.commit(commit));
+    let words = ["land", task.id.as_str()];
     if let (Some(lane), None) = (&lane, &known) {
-        other_host::refuse_lane(app, lane, &["land", task.id.as_str()])?;
+        other_host::refuse_lane(app, lane, &words)?;
     }
-    let commit = match (&task.commit, &lane) {
-        (Some(commit), _) => known.ok_or_else(|| Refusal::not_found("commit in the project's repository", commit))?,
-        (None, Some(lane)) if is_claimed => tip(app, lane)?,
-        _ => {
-            let (task, status, lane) = (task.id.clone(), task.state.status(), task.fields.lane.clone());
-            return Err(Refusal::NoTaskCommit { task, status, lane }.into());
-        }
-    };
     let base = base_of(app, lane.as_ref());
+    let commit = match task.fixed_commit() {
+        Some(commit) => known.ok_or_else(|| Refusal::not_found("commit in the project's repository", commit))?,
+        None => unfixed_commit(app, task, &git, &base, &words)?,
+    };
     complete(app, Unit { lane, task: Some(task.id.clone()), commit, base, members: Vec::new(), is_named: false })
 }
 
+/// The commit of a task that was submitted without one, or that is worked on.
+fn unfixed_commit(app: &App, task: &Task, git: &Git<'_>, base: &str, words: &[&str]) -> Result<String> {
+    let (id, status) = (task.id.clone(), task.state.status());
+    let no_commit = || Refusal::NoTaskCommit { task: id.clone(), status, lane: task.fields.lane.clone() };
+    if matches!(status, TaskStatus::Todo | TaskStatus::Cancelled) {
+        return Err(no_commit().into());
+    }
+    let own = work::of_task(app, &task.id, words)?;
+    if let Some(LaneWork { operation: Some(operation), worktree: Some(dir), .. }) = &own {
+        return Err(Refusal::OperationUnfinished { of: id.to_string(), operation, dir: dir.clone() }.into());
+    }
+    let commit = own.as_ref().and_then(|own| own.commit()).and_then(|commit| git.commit(commit));
+    let has_work = match &commit {
+        Some(commit) => !is_in_base(app, git, base, commit)?,
+        None => false,
+    };
+    let is_own = task.state.claim().is_some_and(|claim| app.actor.is_named(&claim.claimant));
+    match commit {
+        None if task.is_worked_on() => Err(no_commit().into()),
+        Some(commit) if task.is_worked_on() && has_work => Ok(commit),
+        commit => {
+            let base = base.to_owned();
+            Err(Refusal::NothingToLand { task: id, status, base, commit, has_work, is_own }.into())
+        }
+    }
+}
+
+/// Whether a base has everything of a commit: its history, or its changes as they landed.
+pub(in crate::actions) fn is_in_base(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
+    let Some(tip) = base_commit::find(app, git, base)? else { return Ok(false) };
+    Ok(git.is_ancestor(commit, &tip) == Some(true) || has_landed(app, git, (base, &tip), commit)?)
+}
+
 /// Returns the unit with its tasks read again, because work that landed meanwhile may have finished some of them.
-pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
+pub(in crate::actions) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
     complete(app, Unit { members: Vec::new(), ..unit.clone() })
 }
 
@@ -173,7 +210,22 @@ fn of_lane(app: &App, lane: Lane) -> Result<Unit> {
         tip => tip?,
     };
     let base = base_of(app, Some(&lane));
-    complete(app, Unit { lane: Some(lane), task: None, commit, base, members: Vec::new(), is_named: false })
+    let unit = Unit { lane: Some(lane), task: None, commit, base, members: Vec::new(), is_named: false };
+    let unit = complete(app, unit)?;
+    if unit.members.is_empty()
+        && let Some(task) = app.read(|tx| held_in(tx, &unit))?
+    {
+        // It says why nothing of the task lands.
+        of_task(app, &task)?;
+    }
+    Ok(unit)
+}
+
+/// The first claimed task of the unit's lane.
+fn held_in(tx: &ReadTx<'_>, unit: &Unit) -> Result<Option<Task>> {
+    let Some(lane) = unit.lane_name() else { return Ok(None) };
+    let open = find_all(tx, &landings::unlanded_in(tx, lane)?)?;
+    Ok(open.into_iter().find(|task| task.state.status().is_claimed()))
 }
 
 /// The commit with which a lane landed whose branch no longer exists.
@@ -183,15 +235,15 @@ fn landed_tip(app: &App, lane: &Lane) -> Result<Option<String>> {
     Ok(landed.into_iter().find(|landing| landing.lane.as_ref() == Some(&lane.name)).map(|landing| landing.commit))
 }
 
-/// Units, and notes on the tasks in review whose commit this repository lacks.
+/// Units, and notes on the tasks in review that have nothing to land here.
 #[derive(Default)]
-pub(super) struct Found {
+pub(in crate::actions) struct Found {
     pub units: Vec<Unit>,
     pub notes: Vec<String>,
 }
 
 /// The units of all tasks in review, and of finished tasks whose lane has commits that its base lacks.
-pub(super) fn all(app: &App) -> Result<Found> {
+pub(in crate::actions) fn all(app: &App) -> Result<Found> {
     let (in_review, finished, known) = app.read(|tx| {
         Ok((find_all(tx, &landings::in_review(tx)?)?, find_all(tx, &landings::done_in_lanes(tx)?)?, lanes::all(tx)?))
     })?;
@@ -227,10 +279,10 @@ pub(super) fn all(app: &App) -> Result<Found> {
     Ok(Found { units, notes })
 }
 
-/// The note on a task whose commit this repository lacks; `None` for a task without a commit.
+/// The note on a task that has nothing to land, or whose commit this repository lacks; `None` for other failures.
 fn missing_commit(task: &Task, error: &anyhow::Error) -> Option<String> {
     let failure = errors::classify(error);
-    let is_missing = matches!(failure.code, "lane_elsewhere" | "not_found");
+    let is_missing = matches!(failure.code, "lane_elsewhere" | "not_found" | "nothing_to_land");
     let hint = failure.hint.as_deref().and_then(|hint| hint.lines().next());
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     is_missing.then(|| format!("task {} is left out: {}{hint}", task.id, failure.message))
@@ -245,32 +297,21 @@ fn base_of(app: &App, lane: Option<&Lane>) -> String {
     lane.map_or_else(|| app.settings.project.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
 }
 
-/// The tip of a lane: its branch's commit, else that of its worktree. Fails with `no_commit`, `lane_elsewhere`.
-pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
+/// The commit of a lane's work. Fails with `no_commit`, `lane_elsewhere`, `lane_damaged`.
+pub(in crate::actions) fn tip(app: &App, lane: &Lane) -> Result<String> {
     let words = ["land", &format!("lane:{}", lane.name)];
-    // A branch of the same name on this host is another one, or lags behind.
-    other_host::refuse_lane(app, lane, &words)?;
-    let git = project_git(app)?;
-    if let Some(branch) = &lane.branch
-        && let Some(commit) = Repository::of(git).branch_commit(branch)?
-    {
-        return Ok(commit);
-    }
+    checkout::refuse_damaged(app, lane)?;
+    let work = work::of_lane(app, lane, &words)?;
     let no_commit = || Refusal::NoLaneCommit { lane: lane.name.clone(), branch: lane.branch.clone(), known: None };
-    let dir = match checkout::presence(app, lane) {
-        Presence::None => return Err(no_commit().into()),
-        _ => checkout::dir(app, lane, &words)?,
-    };
-    let head = Git::new(app.env.vars(), &dir).head().ok_or_else(no_commit)?;
-    let known = git.commit(&head);
-    Ok(known.ok_or_else(|| Refusal::not_found("commit in the project's repository", &head))?)
+    let commit = work.commit().ok_or_else(no_commit)?;
+    let known = project_git(app)?.commit(commit);
+    Ok(known.ok_or_else(|| Refusal::not_found("commit in the project's repository", commit))?)
 }
 
 /// Adds the tasks of the lane whose commit the unit contains and the base lacks. A named task comes first.
 fn complete(app: &App, unit: Unit) -> Result<Unit> {
     let git = project_git(app)?;
     let tip = unit.lane.as_ref().and_then(|lane| tip(app, lane).ok());
-    let base = git.commit(&format!("refs/heads/{}", unit.base));
     let tasks = app.read(|tx| {
         let mut ids: Vec<TaskId> = Vec::new();
         if let Some(task) = &unit.task
@@ -283,40 +324,50 @@ fn complete(app: &App, unit: Unit) -> Result<Unit> {
         }
         find_all(tx, &ids)
     })?;
+    let has = |whole: &str, part: &str| whole == part || git.is_ancestor(part, whole) == Some(true);
     let mut members: Vec<Member> = Vec::new();
     for task in tasks {
         let is_named = unit.task.as_ref() == Some(&task.id);
-        let own = match &task.commit {
+        let own = match task.fixed_commit() {
             Some(commit) => git.commit(commit),
-            None if task.state.status().is_claimed() => tip.clone(),
+            None if is_named => Some(unit.commit.clone()),
+            // What was not submitted lands with its lane only.
+            None if task.is_worked_on() && unit.task.is_none() => tip.clone(),
             None => None,
         };
         let Some(commit) = own else { continue };
-        let has = |whole: &str, part: &str| whole == part || git.is_ancestor(part, whole) == Some(true);
-        let is_contained = has(&unit.commit, &commit);
-        let is_newer = |tip: &&String| !has(&commit, tip) && !has(&unit.commit, tip);
-        let is_open = task.state.status() == TaskStatus::InProgress && task.fields.lane.as_ref() == unit.lane_name();
-        let newer = tip.as_ref().filter(|tip| is_open && is_newer(tip)).cloned();
-        let is_landed = base.as_ref().is_some_and(|base| git.is_ancestor(&commit, base) == Some(true));
-        let counts = is_named || is_contained && (!is_landed || task.state.status() == TaskStatus::Review);
+        let is_landed = || is_in_base(app, &git, &unit.base, &commit);
+        let is_submitted = task.state.status() == TaskStatus::Review;
+        let counts = is_named || has(&unit.commit, &commit) && (is_submitted || !is_landed()?);
         if counts && !members.iter().any(|known| known.task.id == task.id) {
-            members.push(Member { task, commit, newer });
+            let outdated = task.commit.clone().filter(|old| is_named && task.is_worked_on() && !has(old, &commit));
+            members.push(Member { task, commit, outdated });
         }
     }
+    // A task that was claimed after the last submission has no commit of its own.
+    let is_fixed = |member: &Member| member.task.fixed_commit().is_some();
+    let fixed: Vec<String> = members.iter().filter(|one| is_fixed(one)).map(|one| one.commit.clone()).collect();
+    let is_named = |member: &Member| unit.task.as_ref() == Some(&member.task.id);
+    members.retain(|one| is_fixed(one) || is_named(one) || !fixed.iter().any(|commit| has(commit, &one.commit)));
     Ok(Unit { members, ..unit })
 }
 
-/// Whether one of the newest landings has put the unit's commit into its base. `base` is the base's commit. A commit that came
-/// into the base in another way is not found.
-pub(super) fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool> {
-    let earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
-    let is_it = |one: &&Landing| one.commit == unit.commit;
-    let is_there = |candidate: &String| git.is_ancestor(candidate, base) == Some(true);
+/// Whether one of the newest landings has put a commit into a base, which is at `tip`. A commit that came into the base in another
+/// way is not found.
+pub(in crate::actions) fn has_landed(
+    app: &App,
+    git: &Git<'_>,
+    (base, tip): (&str, &str),
+    commit: &str,
+) -> Result<bool> {
+    let earlier = app.read(|tx| Ok(landings::landed_in(tx, base, MAX_EARLIER)?))?;
+    let is_it = |one: &&Landing| one.commit == commit;
+    let is_there = |candidate: &String| git.is_ancestor(candidate, tip) == Some(true);
     Ok(earlier.iter().filter(is_it).filter_map(|one| one.candidate.as_ref()).any(is_there))
 }
 
 /// The landings in the base since the unit last contained it, newest first. `base` is the base's commit.
-pub(super) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<Vec<Landing>> {
+pub(in crate::actions) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<Vec<Landing>> {
     let Some(fork) = git.merge_base(base, &unit.commit)? else { return Ok(Vec::new()) };
     let since = git.commits_between(&fork, base)?;
     let mut earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
@@ -325,7 +376,7 @@ pub(super) fn landed_since(app: &App, git: &Git<'_>, unit: &Unit, base: &str) ->
 }
 
 /// Names each landing by its tasks, else by its lane.
-pub(super) fn work_names(landings: &[Landing]) -> Vec<String> {
+pub(in crate::actions) fn work_names(landings: &[Landing]) -> Vec<String> {
     let names = landings.iter().flat_map(|one| match (&one.tasks[..], &one.lane) {
         ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),
         (tasks, _) => tasks.iter().map(|(id, _)| id.to_string()).collect(),

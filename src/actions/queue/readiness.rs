@@ -1,8 +1,9 @@
-//! Whether a unit may land: the state of its worktree, the tasks that land along, and their gates.
+//! Whether work may land: the state of its worktree, the tasks that land along, and their gates. `merge-ready`, the review card
+//! and `land` all ask here.
 
 use anyhow::Result;
 
-use super::unit::{Member, Unit};
+use super::landing_unit::{self, Member, Unit};
 use crate::{
     actions::{
         App,
@@ -13,6 +14,7 @@ use crate::{
             lane::checkout,
         },
     },
+    config::project::worktree_top,
     domain::{
         Refusal, TaskId,
         blocker::{Blocker, GateReport},
@@ -29,7 +31,7 @@ const MAX_DISPLAYED: usize = 3;
 
 /// The facts from git about the tasks of a unit, in their order.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(in crate::actions) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
     /// Tasks that land before the unit in the same step.
     below: Vec<TaskId>,
@@ -38,7 +40,7 @@ pub(super) struct Judged {
 /// Refuses a unit whose worktree is on another host, is damaged, has uncommitted changes, or is in the middle of a rebase,
 /// merge, cherry-pick or bisect. Fails with `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`,
 /// `operation_unfinished`.
-pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
+pub(in crate::actions) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     if let Some(lane) = &unit.lane {
         other_host::refuse_lane(app, lane, &["land", &unit.word()])?;
     }
@@ -71,14 +73,14 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
 }
 
-/// Asks git about every task of a unit, and evaluates the gates of the tasks. Returns the reports of the tasks that are not
-/// ready. `below` are the tasks that land before the unit. Fails with `stale_claim` for an outdated `--epoch`.
-pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
+/// Asks git about every task of a unit, and evaluates the gates of the tasks. Returns a report for each task. `below` are the
+/// tasks that land before the unit. Fails with `stale_claim` for an outdated `--epoch`.
+pub(in crate::actions) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
         let gates = gates_of(app, &member.task);
         let id = &member.task.id;
-        let (commit, base, words) = (Some(member.commit.as_str()), Some(unit.base.as_str()), ["land", id.as_str()]);
+        let (commit, base, words) = (Some(unit.judged_at(member)), Some(unit.base.as_str()), ["land", id.as_str()]);
         facts.push((gates.clone(), gates::collect_facts(app, id, &gates, commit, base, &words)?));
     }
     let judged = Judged { facts, below };
@@ -87,7 +89,7 @@ pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judge
 }
 
 impl Judged {
-    /// The gate reports of the tasks that are not ready in this transaction.
+    /// The gate reports of the tasks in this transaction.
     fn reports(&self, app: &App, tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<GateReport>> {
         let mut reports = Vec::new();
         for (member, (gates, facts)) in unit.members.iter().zip(&self.facts) {
@@ -95,17 +97,14 @@ impl Judged {
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
             let report = gates::evaluate(app, tx, &task, gates, facts)?;
             let dependencies = dependency_blockers(tx, &task, unit, &self.below)?;
-            let report = report.with_blockers(state_blocker(&task, member), dependencies);
-            if !report.is_ready() {
-                reports.push(report);
-            }
+            reports.push(report.with_blockers(state_blocker(&task, member), dependencies));
         }
         Ok(reports)
     }
 
     /// Checks the tasks again right before the base moves. Fails with `stale_claim` when one was claimed anew, and with
     /// `gate_blocked` when one is no longer ready.
-    pub(super) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
+    pub(in crate::actions) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
         for Member { task, .. } in &unit.members {
             let now = lookup::task(tx, &task.id)?;
             if now.epoch != task.epoch || now.state.claim().is_none() != task.state.claim().is_none() {
@@ -113,13 +112,70 @@ impl Judged {
                 return Err(Refusal::StaleClaim { task: now.id, yours: task.epoch, current: now.epoch, by }.into());
             }
         }
-        let reports = self.reports(app, tx, unit)?;
-        if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
+        refuse_unready(unit, self.reports(app, tx, unit)?)
     }
 }
 
-pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
-    Refusal::NotLandable { of: unit.label(), reports }.into()
+/// Fails with `gate_blocked` unless every task is ready.
+pub(in crate::actions) fn refuse_unready(unit: &Unit, mut reports: Vec<GateReport>) -> Result<()> {
+    reports.retain(|report| !report.is_ready());
+    if reports.is_empty() { Ok(()) } else { Err(Refusal::NotLandable { of: unit.label(), reports }.into()) }
+}
+
+/// What keeps a task from landing, with the same answer as `land`. With `base`, whether its work could be merged into that base,
+/// which a landing would not choose.
+///
+/// # Errors
+/// `not_found`, `lane_elsewhere`, `lane_damaged`, `no_worktree`.
+pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
+    let task = app.read(|tx| lookup::task(tx, id))?;
+    if base.is_some() || worktree_top(&app.project.root).is_none() {
+        return gates_alone(app, id, app.settings.merge_gates(), base);
+    }
+    let judged = landing_unit::of_task(app, &task).and_then(|unit| {
+        let of_worktree = blocker(check_worktree(app, &unit))?;
+        let (_, reports) = judge(app, &unit, Vec::new())?;
+        let (own, others): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| report.task == *id);
+        let named = |report: GateReport| {
+            let of = report.task.clone();
+            let named = move |one: Blocker| Blocker { message: format!("{of}: {}", one.message), ..one };
+            report.into_blockers().into_iter().map(named)
+        };
+        let of_others = others.into_iter().flat_map(named);
+        let own = own.into_iter().next().unwrap_or_else(|| GateReport::new(id.clone(), None, Vec::new()));
+        Ok(own.with_blockers(of_worktree, of_others.collect()))
+    });
+    match judged {
+        Ok(report) => Ok(report),
+        Err(error) => {
+            let of_work = blocker(Err(error))?;
+            Ok(gates_alone(app, id, &gates_of(app, &task), None)?.with_blockers(of_work, Vec::new()))
+        }
+    }
+}
+
+fn gates_alone(app: &App, id: &TaskId, gates: &[Gate], base: Option<&str>) -> Result<GateReport> {
+    let facts = gates::collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;
+    app.read(|tx| gates::evaluate(app, tx, &lookup::task(tx, id)?, gates, &facts))
+}
+
+/// A refusal about the work itself as a blocker. Any other failure is returned.
+fn blocker(result: Result<()>) -> Result<Option<Blocker>> {
+    let Err(error) = result else { return Ok(None) };
+    match error.downcast_ref::<Refusal>() {
+        Some(
+            refusal @ (Refusal::NothingToLand { .. }
+            | Refusal::NoTaskCommit { .. }
+            | Refusal::NoLaneCommit { .. }
+            | Refusal::UnsavedWork { .. }
+            | Refusal::OperationUnfinished { .. }),
+        ) => {
+            let hint = refusal.hint().unwrap_or_default();
+            let fix = hint.split_once(": ").map_or(&*hint, |(_, command)| command).to_owned();
+            Ok(Some(Blocker { code: refusal.code(), message: refusal.to_string(), fix }))
+        }
+        _ => Err(error),
+    }
 }
 
 /// The merge gates, and for an open task also those of `done`. The gate about the base is left out, because the candidate
@@ -139,10 +195,9 @@ fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
 fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     let id = &task.id;
     let (message, fix) = match &task.state {
-        TaskState::InProgress(_) if let Some(tip) = &member.newer => {
-            let commit = commit_id::short(&member.commit);
-            let message = format!("it is in progress, and its lane has commits after {commit}");
-            (message, format!("fairway task submit {id} --commit {tip}"))
+        TaskState::InProgress(_) if let Some(old) = &member.outdated => {
+            let message = format!("it is in progress, and its lane has commits after {}", commit_id::short(old));
+            (message, format!("fairway task submit {id} --commit {}", member.commit))
         }
         TaskState::InProgress(_) | TaskState::Review(_) | TaskState::Done(_) => return None,
         TaskState::Todo => ("it is todo, and its commit would land".to_owned(), format!("fairway claim {id}")),
@@ -153,7 +208,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
 }
 
 /// Refuses a candidate that does not contain the work of a dependency which landed on another host. Fails with `gate_blocked`.
-pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
+pub(in crate::actions) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Result<()> {
     let mut reports = Vec::new();
     for Member { task, .. } in unit.members.iter().filter(|member| !member.task.fields.depends_on.is_empty()) {
         let missing = landed_here::missing_in(app, &[&task.id], candidate)?;
@@ -167,7 +222,7 @@ pub(super) fn check_dependencies(app: &App, unit: &Unit, candidate: &str) -> Res
             reports.push(GateReport::new(task.id.clone(), None, blockers));
         }
     }
-    if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
+    refuse_unready(unit, reports)
 }
 
 /// The open dependencies that land neither with the unit nor before it.

@@ -1,0 +1,85 @@
+//! Resolves the work of a lane, and of a task, from git.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::checkout::{self, Presence};
+use crate::{
+    actions::{
+        App,
+        core::{lookup, other_host},
+        queue::{base_commit, task_worktree},
+    },
+    config::project::worktree_top,
+    domain::{
+        TaskId,
+        lane::Lane,
+        lane_work::{Head, LaneWork},
+    },
+    os::git::{Git, GitError, Repository},
+};
+
+/// The work of a lane. `words` are the arguments of the running command, which a refusal shows for the other host. Fails with
+/// `lane_elsewhere`.
+pub(in crate::actions) fn of_lane(app: &App, lane: &Lane, words: &[&str]) -> Result<LaneWork> {
+    other_host::refuse_lane(app, lane, words)?;
+    let empty =
+        LaneWork { branch: lane.branch.clone(), base: checkout::base(app, lane).to_owned(), ..LaneWork::default() };
+    Ok(match checkout::presence(app, lane) {
+        Presence::Present(dir) => at(app, &dir, empty)?,
+        Presence::Damaged(dir, why) => {
+            LaneWork { worktree: Some(dir.display().to_string()), damage: Some(why), ..empty }
+        }
+        Presence::Missing(_) | Presence::None | Presence::Elsewhere => without_worktree(app, empty)?,
+    })
+}
+
+/// The work of a task: that of its lane, else what is checked out where the task is worked on. `None` where nothing is known
+/// of that place, and where no repository is. Fails with `lane_elsewhere`, `session_mismatch`.
+pub(in crate::actions) fn of_task(app: &App, id: &TaskId, words: &[&str]) -> Result<Option<LaneWork>> {
+    let (lane, dir) = app.read(|tx| {
+        let task = lookup::task(tx, id)?;
+        let dir = task_worktree::of_work(app, tx, &task)?;
+        match dir.refusal(app, tx, words)? {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok((lookup::lane_of(tx, &task)?.filter(|lane| lane.worktree.is_some()), dir)),
+        }
+    })?;
+    if let Some(lane) = lane {
+        return of_lane(app, &lane, words).map(Some);
+    }
+    let Some(dir) = dir.here().filter(|dir| worktree_top(dir).is_some()) else { return Ok(None) };
+    let empty = LaneWork { base: app.settings.project.base_branch.clone(), ..LaneWork::default() };
+    Ok(Some(at(app, dir, empty)?))
+}
+
+/// The work that is checked out in the worktree around `dir`.
+pub(in crate::actions) fn at(app: &App, dir: &Path, work: LaneWork) -> Result<LaneWork, GitError> {
+    let git = Git::new(app.env.vars(), dir);
+    let head = git.head_and_branch().map(|(commit, branch)| Head { commit, branch });
+    let on = head.as_ref().and_then(|head| head.branch.as_ref());
+    let tip = match &work.branch {
+        Some(branch) if on != Some(branch) => Repository::of(git).branch_commit(branch)?,
+        Some(_) => head.as_ref().map(|head| head.commit.clone()),
+        None => None,
+    };
+    let commits = head.as_ref().and_then(|head| commits_since(app, &git, &work.base, &head.commit));
+    let operation = git.unfinished_operation()?;
+    Ok(LaneWork { worktree: Some(dir.to_string_lossy().into_owned()), head, tip, operation, commits, ..work })
+}
+
+fn without_worktree(app: &App, work: LaneWork) -> Result<LaneWork, GitError> {
+    let git = Git::new(app.env.vars(), &app.project.root);
+    let Some(branch) = work.branch.as_deref().filter(|_| worktree_top(&app.project.root).is_some()) else {
+        return Ok(work);
+    };
+    let tip = Repository::of(git).branch_commit(branch)?;
+    let commits = tip.as_ref().and_then(|tip| commits_since(app, &git, &work.base, tip));
+    Ok(LaneWork { tip, commits, ..work })
+}
+
+/// How many commits of the history of `commit` the base lacks.
+pub(in crate::actions) fn commits_since(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Option<u64> {
+    git.count_apart(&base_commit::revision(app, git, base), commit).ok().map(|(_, commits)| commits)
+}
