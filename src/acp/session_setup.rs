@@ -111,6 +111,17 @@ pub fn current_mode(document: &Value) -> Option<&str> {
     of_modes.and_then(Value::as_str).or_else(|| mode_option(document)?.get("currentValue")?.as_str())
 }
 
+/// Whether the agent offers a mode, in its answer to the request that opened the session.
+pub fn offers_mode(document: &Value, mode: &str) -> bool {
+    let is_it = |choice: &Value, key: &str| choice.get(key).and_then(Value::as_str) == Some(mode);
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let choices = list(mode_option(document).and_then(|option| option.get("options")));
+    list(document.pointer("/modes/availableModes")).iter().any(|choice| is_it(choice, "id"))
+        || choices
+            .iter()
+            .any(|choice| is_it(choice, "value") || list(choice.get("options")).iter().any(|one| is_it(one, "value")))
+}
+
 /// The id of the configuration option that sets the agent's mode; `None` when the document has no such option.
 pub fn mode_option_id(document: &Value) -> Option<&str> {
     mode_option(document)?.get("id")?.as_str()
@@ -152,6 +163,18 @@ mod tests {
         assert_eq!((current_mode(&modes), current_mode(&update)), (Some("ask"), Some("auto")));
         assert_eq!((current_mode(&option), mode_option_id(&option)), (Some("plan"), Some("perm")));
         assert_eq!((current_mode(&json!({ "configOptions": 7 })), mode_option_id(&modes)), (None, None));
+    }
+
+    #[test]
+    fn mode_is_offered_by_each_kind_of_list() {
+        for document in [
+            json!({ "modes": { "currentModeId": "auto", "availableModes": [{ "id": "auto" }, { "id": "ask" }] } }),
+            json!({ "configOptions": [{ "category": "mode", "options": [{ "value": "ask", "name": "Ask" }] }] }),
+            json!({ "configOptions": [{ "category": "mode", "options": [{ "group": "g", "options": [{ "value": "ask" }] }] }] }),
+        ] {
+            assert!(offers_mode(&document, "ask") && !offers_mode(&document, "no-such-mode"), "{document}");
+        }
+        assert!(!offers_mode(&json!({ "modes": { "currentModeId": "auto" } }), "ask"));
     }
 
     #[test]

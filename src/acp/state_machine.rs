@@ -62,7 +62,12 @@ enum Phase {
     New,
     Initializing,
     Opening,
-    SettingMode,
+    SettingMode {
+        /// The mode that the agent reported before it was asked to change it.
+        earlier: Option<String>,
+        /// Whether the mode is one of those that the agent offers.
+        is_offered: bool,
+    },
     Idle,
     Prompting {
         request: u64,
@@ -152,7 +157,7 @@ impl StateMachine {
     /// When the caller must pass [`Event::Tick`] even if nothing else happens, as the time since the supervisor's start; `None`
     /// when it need not.
     pub fn due(&self) -> Option<Duration> {
-        let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode);
+        let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode { .. });
         is_setup.then_some(SETUP_TIMEOUT).or(self.paused_until)
     }
 
@@ -197,7 +202,7 @@ impl StateMachine {
             Event::Decided { question, choice } => self.decided(question, choice, &mut effects),
             Event::AgentGone => self.over("the agent has ended", &mut effects),
             Event::Tick => {
-                let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode);
+                let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode { .. });
                 self.paused_until = self.paused_until.filter(|until| *until > now);
                 if is_setup && self.due().is_some_and(|due| due <= now) {
                     let what = match self.phase {
@@ -244,7 +249,7 @@ impl StateMachine {
     fn response(&mut self, id: &Value, result: Result<Value, RpcError>, effects: &mut Vec<Effect>) {
         let Some(id) = id.as_u64() else { return };
         match self.phase {
-            Phase::Initializing | Phase::Opening | Phase::SettingMode if id == self.setup_request => {
+            Phase::Initializing | Phase::Opening | Phase::SettingMode { .. } if id == self.setup_request => {
                 self.setup(result, effects);
             }
             Phase::Prompting { request, is_cancelled } if id == request => {

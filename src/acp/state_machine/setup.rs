@@ -31,10 +31,14 @@ impl StateMachine {
             (Phase::Opening, Err(error)) => {
                 self.fail(&format!("it opened no session: {}", error.message), effects);
             }
-            (_, result) => {
-                if let Some(mode) = result.as_ref().ok().and_then(session_setup::current_mode) {
-                    self.reported_mode = Some(mode.to_owned());
-                }
+            (phase, result) => {
+                let told = result.as_ref().ok().and_then(session_setup::current_mode).map(str::to_owned);
+                // What the agent has reported since the request goes before its success.
+                self.reported_mode = told.or(self.reported_mode.take()).or_else(|| match phase {
+                    Phase::SettingMode { is_offered: true, .. } if result.is_ok() => self.config.mode.clone(),
+                    Phase::SettingMode { earlier, .. } => earlier.clone(),
+                    _ => None,
+                });
                 if let Err(error) = result {
                     effects.push(Effect::Print(self.conversation.note(&format!(
                         "the agent refused the mode {}: {}",
@@ -76,7 +80,8 @@ impl StateMachine {
         self.reported_mode = session_setup::current_mode(result).map(str::to_owned).or(self.reported_mode.take());
         match self.config.mode.clone() {
             Some(mode) if self.reported_mode.as_ref() != Some(&mode) => {
-                self.phase = Phase::SettingMode;
+                let is_offered = session_setup::offers_mode(result, &mode);
+                self.phase = Phase::SettingMode { earlier: self.reported_mode.take(), is_offered };
                 // An agent with its modes in configuration options answers with the value that is set then.
                 let (method, params) = match session_setup::mode_option_id(result) {
                     Some(option) => {

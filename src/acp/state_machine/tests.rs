@@ -182,6 +182,27 @@ fn session_is_opened_its_mode_is_set_and_read_back() {
 }
 
 #[test]
+fn offered_mode_is_set_by_a_success_that_no_update_contradicts() {
+    let offering =
+        |modes: Value| json!({ "sessionId": "s", "modes": { "currentModeId": "auto", "availableModes": modes } });
+    let change = |mode: &str| update(json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode }));
+    let (with, without) = (json!([{ "id": "auto" }, { "id": "ask" }]), json!([{ "id": "auto" }]));
+    for (modes, answers, mode) in [
+        (&with, vec![result(3, json!({}))], "ask"),
+        (&with, vec![result(3, Value::Null)], "ask"),
+        (&without, vec![result(3, json!({}))], "auto"),
+        (&with, vec![failure(3, "no")], "auto"),
+        (&with, vec![change("plan"), result(3, json!({}))], "plan"),
+    ] {
+        let mut played = Played::new(config());
+        played.play([result(1, json!({ "protocolVersion": 1 })), result(2, offering(modes.clone()))]);
+        let effects = played.play(answers);
+        let guard = guard_of(&effects).unwrap();
+        assert_eq!((guard.mode.as_deref(), guard.is_asking), (Some(mode), mode == "ask"), "{effects:?}");
+    }
+}
+
+#[test]
 fn mode_that_is_an_option_is_set_as_one() {
     let mut played = Played::new(config());
     let options = |mode: &str| json!({ "configOptions": [{ "id": "perm", "category": "mode", "currentValue": mode }] });

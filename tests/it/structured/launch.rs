@@ -71,6 +71,12 @@ fn mode_is_set_and_a_session_without_it_is_shown_or_refused() {
     });
     assert_eq!(shown["unguarded_reason"], "its mode is 'auto', not 'ask'");
     assert!(scene.shows("[not guarded: its mode is 'auto', not 'ask']").contains("MODE"));
+    // An agent that answers rightly, and sends no update.
+    let quiet = Scene::with("quiet", "");
+    quiet.run(["doctor", "agents", "fake"]).exits(0);
+    quiet.begin();
+    let shown = quiet.json(["session", "show", "s"])["protocol"].clone();
+    assert_eq!((&shown["guarded"], &shown["mode"]), (&true.into(), &"ask".into()), "{shown}");
     for (start, why) in
         [("deaf", "its mode is 'auto', not 'ask'"), ("mute", "the agent does not report its mode; 'ask' was asked for")]
     {
