@@ -200,11 +200,12 @@ impl HooksArgs {
 /// Collects the facts that the checks of hooks need: among them the worktrees of the open lanes on this host. `app` is `None`
 /// outside a project; then only the user's own settings are checked.
 pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<DoctorContext<'a>> {
-    let proven = |provider: &Provider| {
+    let profile = |provider: &Provider| {
         let of_app = app.map(|app| app.settings.provider(provider.label()).profile);
-        let profile = of_app.or_else(|| config::built_in_profiles().remove(provider.label()))?;
-        Some((provider.label(), profile.proven_with?))
+        of_app.or_else(|| config::built_in_profiles().remove(provider.label()))
     };
+    let proven = |provider: &Provider| Some((provider.label(), profile(provider)?.proven_with?));
+    let is_brought = |provider: &&Provider| profile(provider).is_some_and(|profile| profile.hook_args.is_some());
     let lanes = app.map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
     let is_open = |lane: &LaneView| lane.status != LaneStatus::Closed.as_str() && lane.other_host.is_none();
     let open = lanes.into_iter().filter(is_open);
@@ -215,6 +216,7 @@ pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<Doct
         root: app.map(|app| app.project.root.as_path()),
         approval_wait: app.map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.hooks.approval_wait),
         proven_versions: Provider::ALL.iter().filter_map(proven).collect(),
+        brought_to: Provider::ALL.iter().filter(is_brought).map(|provider| provider.label()).collect(),
         lanes: lanes.collect(),
     })
 }

@@ -45,6 +45,8 @@ const CAPACITY_ADVICE: &str =
 /// The codes of hooks that run and do not do what they must. Other errors are left for a person: a provider skips hooks that
 /// it was not told to trust.
 const HOOK_FAILURES: &[&str] = &["not_blocking", "stale_path"];
+/// The code of the finding that an agent has no guard in lanes.
+const LANE_FINDING: &str = "lane_without_hooks";
 
 /// Connect this repository and your agents: one command for all
 ///
@@ -112,8 +114,8 @@ impl Args {
         }
         let findings = check_hooks(ctx, &plan)?;
         let is_broken = findings.iter().any(|one| HOOK_FAILURES.contains(&one.code));
-        let errors = findings.iter().filter(|one| one.severity == Severity::Error);
-        view.left.extend(errors.map(|one| match &one.fix {
+        let of_person = findings.iter().filter(|one| one.severity == Severity::Error || one.code == LANE_FINDING);
+        view.left.extend(of_person.map(|one| match &one.fix {
             Some(fix) => format!("{} ({fix})", one.message),
             None => one.message.clone(),
         }));
@@ -219,7 +221,10 @@ fn result_text(view: &SetupView) -> String {
         1 => "done: 1 change\n".to_owned(),
         _ => format!("done: {changed} changes\n"),
     };
-    for one in view.doctor.iter().flat_map(|doctor| &doctor.findings).filter(|one| one.severity != "error") {
+    for one in view.doctor.iter().flat_map(|doctor| &doctor.findings) {
+        if one.severity == "error" || one.code == LANE_FINDING {
+            continue;
+        }
         let _ = writeln!(text, "  {}: {}", one.severity, escape_line(&one.message));
     }
     for left in &view.left {

@@ -2,7 +2,7 @@
 //! provider would have blocked the call.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fmt::Write as _,
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    config::show_duration,
+    config::{project::STATE_DIR, show_duration},
     domain::{
         finding::{Finding, Severity},
         secrets,
@@ -28,7 +28,9 @@ use crate::{
     },
     os::{
         capture::{Call, capture},
-        executable, packages,
+        executable,
+        git::Git,
+        packages,
     },
 };
 
@@ -51,6 +53,8 @@ pub struct DoctorContext<'a> {
     pub approval_wait: Duration,
     /// The version with which each provider's profile was tried.
     pub proven_versions: BTreeMap<&'static str, String>,
+    /// The providers to which a launch brings its hooks, wherever it starts them.
+    pub brought_to: BTreeSet<&'static str>,
     /// The worktrees of the project's lanes.
     pub lanes: Vec<LaneWorktree>,
 }
@@ -147,6 +151,23 @@ fn check_lanes(context: &DoctorContext<'_>, provider: Provider, findings: &mut V
             findings.push(finding.with_fix(MissingHooks::fix(provider)));
         }
     }
+    if let Some(missing) = missing_in_new_lane(context, provider) {
+        let message = missing.message(provider, "the worktree of a new lane");
+        findings
+            .push(Finding::new("lane_without_hooks", Severity::Note, message).with_fix(MissingHooks::fix(provider)));
+    }
+}
+
+/// The hooks that an agent lacks in the worktree of a lane that is still to be made: a launch cannot bring them, and the project's own
+/// settings are not committed.
+fn missing_in_new_lane(context: &DoctorContext<'_>, provider: Provider) -> Option<MissingHooks> {
+    let root = context.root.filter(|_| !context.brought_to.contains(provider.label()))?;
+    let file = Target::Project(root.to_owned()).path(provider, context.env).ok()?;
+    let (dir, name) = (file.parent()?, file.file_name()?);
+    let is_committed = dir.is_dir()
+        && Git::new(context.env.vars(), dir).first_tracked(&[name.to_owned()]).is_ok_and(|found| found.is_some());
+    // A directory that is never there stands for the worktree.
+    missing(context.env, provider, &root.join(STATE_DIR).join("worktrees/new lane"), &[]).filter(|_| !is_committed)
 }
 
 /// The checked settings files, and the flag of `hook install` for each.
@@ -256,7 +277,8 @@ fn check_canary(
                     findings.push(off);
                     continue;
                 }
-                let message = format!("{hook} denied the test call; {label} would have blocked it");
+                let place = missing_in_new_lane(context, provider).map_or("", |_| " here, and not in a lane");
+                let message = format!("{hook} denied the test call; {label} would have blocked it{place}");
                 Finding::new("blocking", Severity::Note, message)
             }
             Ok(()) => {

@@ -219,7 +219,8 @@ fn codex_begins_guarded_in_a_lane_and_its_prompt_is_in_no_command_line() {
 
 /// In a directory that it does not know it asks a person. Fairway does not answer, and the prompt comes after the answer.
 fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&str]]) {
-    let Some(lane) = Lane::of(agent) else { return };
+    let Some(mut lane) = Lane::of(agent) else { return };
+    lane.vars.retain(|(name, _)| *name != "GEMINI_CLI_TRUST_WORKSPACE");
     let home = lane.world.dir().join("home");
     let untrusted = |path: &str, change: &dyn Fn(String) -> String| {
         let text = fs::read_to_string(home.join(path)).unwrap();
@@ -227,6 +228,10 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
     };
     match agent {
         Agent::Claude => untrusted(".claude.json", &|text| text.replace("hasTrustDialogAccepted\":true", "x\":1")),
+        Agent::Gemini => {
+            // A launch cannot bring its hooks.
+            drop(lane.world.run(["hook", "install", "gemini", "--user"]).exits(0));
+        }
         _ => untrusted(".codex/config.toml", &|text| text.split("[projects").next().unwrap().to_owned()),
     }
     let session = lane.launch(&["--lane", "l", "--prompt", &secret()], &[]);
@@ -236,13 +241,14 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
     std::thread::sleep(Duration::from_secs(2));
     lane.shows(question);
     assert_eq!(lane.first_prompt()["status"], "queued");
-    assert!(lane.models.requests().is_empty());
+    let is_told = |request: &ModelRequest| request.count(&secret()) > 0;
+    assert!(!lane.models.requests().iter().any(is_told));
     for part in keys {
         lane.press(&session, part);
         std::thread::sleep(Duration::from_secs(2));
     }
     lane.first_prompt_arrives();
-    let heard = eventually("the model is told", || lane.models.requests().pop());
+    let heard = eventually("the model is told", || lane.models.requests().into_iter().find(is_told));
     assert_eq!(heard.count(&secret()), 1, "{heard:#?}");
     lane.stop(&session);
 }
@@ -251,6 +257,12 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
 #[test]
 fn claude_code_trust_question_is_left_to_a_person_and_the_prompt_comes_after_it() {
     prompt_survives_the_trust_question(Agent::Claude, "Yes, I trust this folder", &[&["Down", "Enter"]]);
+}
+
+/// It restarts itself once a person has answered.
+#[test]
+fn gemini_cli_restarts_after_its_trust_question_and_the_prompt_comes_after_it() {
+    prompt_survives_the_trust_question(Agent::Gemini, "2. Trust parent", &[&["Enter"]]);
 }
 
 /// Three keys: Enter for the directory, and the choice with Enter for the hooks.

@@ -95,6 +95,15 @@ fn setup_connects_all_and_undo_restores_every_byte() {
         2,
         "every hook is tested: {findings:?}"
     );
+    // A launch brings the hooks of claude to a lane; those of gemini must be the user's.
+    let left = done["left"].to_string();
+    assert!(left.contains("gemini finds no Fairway hooks in the worktree of a new lane"), "{left}");
+    assert!(left.contains("(fairway hook install gemini --user)") && !left.contains("claude"), "{left}");
+    let blocks = |label: &str, words: &str| {
+        findings.iter().any(|one| one["message"].as_str().unwrap().ends_with(&format!("{label} {words}")))
+    };
+    assert!(blocks("gemini", "would have blocked it here, and not in a lane"), "{findings:?}");
+    assert!(blocks("claude", "would have blocked it"), "{findings:?}");
     assert_eq!(done["next"], "fairway start \"Fix the tax\"");
     let config = fs::read_to_string(world.root().join(".fairway.toml")).unwrap();
     assert!(config.contains("own_lane_only = true") && config.contains("[guard]"), "{config}");
