@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
+    iter,
     os::{
         fd::AsFd,
         unix::fs::{FileTypeExt, MetadataExt},
@@ -27,6 +28,7 @@ use crate::{
     os::{
         self,
         process::{self, ProcessKey},
+        process_tree,
     },
     render,
 };
@@ -103,13 +105,15 @@ pub(super) fn hook_caller(
     external: String,
 ) -> Result<HookCaller, String> {
     let label = Label::parse(provider.label()).map_err(|why| why.to_string())?;
+    let agent_process = agent_process(provider, env);
     Ok(HookCaller {
         provider: label,
         other_providers: Provider::ALL.iter().filter(|other| **other != provider).map(|other| other.label()).collect(),
         external_session_id: external,
         transcript: payload.transcript_path.filter(|path| !path.is_empty()),
         cwd: payload.cwd.or_else(|| Some(env.cwd.clone())),
-        agent_process: agent_process(provider, env),
+        is_first_agent: agent_process.as_ref().is_some_and(|agent| is_first_agent(provider, agent, env)),
+        agent_process,
         is_subagent: payload.agent_id.is_some(),
         has_wake_hook: provider.has_wake_hook(env),
         max_output_bytes: provider.max_output_bytes,
@@ -197,6 +201,16 @@ fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey> {
         pid = found.parent;
     }
     None
+}
+
+/// Whether no process above an agent's is another agent of this provider in the same session run.
+fn is_first_agent(provider: Provider, agent: &ProcessKey, env: &Env) -> bool {
+    let Some(run_id) = env.var(vars::FAIRWAY_RUN_ID) else { return false };
+    let entry = format!("{}={run_id}", vars::FAIRWAY_RUN_ID);
+    let is_agent = |pid| process::names(pid).iter().any(|name| name == provider.label());
+    let parent = |pid: &i32| process::stat(*pid).ok().flatten().map(|found| found.parent);
+    let mut above = iter::successors(parent(&agent.pid), parent).take_while(|pid| *pid > 0);
+    !above.any(|pid| is_agent(pid) && process_tree::has_env_entry(pid, &entry))
 }
 
 /// Reads the usage in a provider's transcript, from a byte offset on.

@@ -64,8 +64,12 @@ fn environ(pid: i32) -> Vec<u8> {
 /// ended, but not those that were started with a cleared environment.
 pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
-    let is_marked = |one: &&ProcStat| environ(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
-    Ok(keys(all.iter().filter(is_marked)))
+    Ok(keys(all.iter().filter(|one| has_env_entry(one.pid, entry))))
+}
+
+/// Whether the initial environment of a process has this entry. A process of another user counts as one without it.
+pub fn has_env_entry(pid: i32, entry: &str) -> bool {
+    environ(pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
 }
 
 /// All processes of this user whose initial environment has a variable of this name that is not empty, each with the variable's

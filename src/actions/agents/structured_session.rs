@@ -85,6 +85,7 @@ fn open(env: &Env, start: &StartConfig) -> Result<Option<StoreSink>> {
         transcript: None,
         cwd: cwd.clone(),
         agent_process: None,
+        is_first_agent: true,
         is_subagent: false,
         has_wake_hook: false,
         max_output_bytes: MAX_BODY_BYTES,

@@ -20,6 +20,7 @@ mod lifecycle;
 mod mass_stale;
 mod moved_project;
 mod names;
+mod one_agent;
 mod peek_after_end;
 mod pid_reuse;
 mod plumbing;

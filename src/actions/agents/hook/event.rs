@@ -26,6 +26,8 @@ pub struct HookCaller {
     pub cwd: Option<PathBuf>,
     /// The agent's process, if it is identified with certainty.
     pub agent_process: Option<ProcessKey>,
+    /// Whether the agent's process is identified, and no agent of the same provider in its session run has started it.
+    pub is_first_agent: bool,
     pub is_subagent: bool,
     /// Whether a wake hook waits for prompts while the session is idle.
     pub has_wake_hook: bool,

@@ -83,9 +83,12 @@ fn is_callers_session(own: &Session, caller: &HookCaller, is_known: bool, start:
         _ if is_other_provider => false,
         None => true,
         Some(has) if has == caller.external_session_id => true,
+        // A supervisor speaks for its own session alone.
+        Some(_) if caller.is_supervisor => true,
         // Another conversation, registered as another session.
         Some(_) if is_known => false,
-        Some(_) => start != Some(StartKind::Fresh),
+        // The session's agent has begun again, or an agent that it has started begins.
+        Some(_) => start != Some(StartKind::Fresh) || caller.is_first_agent,
     }
 }
 

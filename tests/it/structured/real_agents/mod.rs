@@ -4,6 +4,7 @@
 mod noise;
 mod processes;
 mod questions;
+mod starts;
 mod turns;
 
 use std::{
