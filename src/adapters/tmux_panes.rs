@@ -9,7 +9,7 @@ use std::{
 
 use super::clean_env;
 use crate::{
-    domain::{rules::liveness::BackendObservation, session::Session},
+    domain::{rules::staleness::BackendObservation, session::Session},
     env::{Env, vars},
     os::{
         capture::{self, Call},

@@ -12,6 +12,7 @@ pub mod checkpoint;
 pub mod claim;
 pub mod commit_id;
 pub mod device;
+pub mod ended_by;
 pub mod event;
 pub mod evidence;
 pub mod excerpt;

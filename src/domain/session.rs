@@ -2,7 +2,11 @@
 
 pub use super::status::SessionStatus;
 use super::{
-    LaneName, Refusal, Role, RunId, SessionId, TaskId, id::Label, sandbox::SandboxClass, string_enum::string_enum,
+    LaneName, Refusal, Role, RunId, SessionId, TaskId,
+    ended_by::{self, EndedBy, STOP_SOURCE},
+    id::Label,
+    sandbox::SandboxClass,
+    string_enum::string_enum,
 };
 use crate::env::Timestamp;
 
@@ -27,18 +31,12 @@ pub const APPROVAL_SOURCE: &str = "approval";
 pub const ANSWER_SOURCE: &str = "answer";
 /// The sources of questions that are a dialog of the provider's program.
 pub const ANSWERED_IN_WINDOW: &[&str] = &[HOOK_SOURCE, SCREEN_SOURCE];
-/// The `activity_source` of a session that is being stopped.
-pub const STOP_SOURCE: &str = "fairway session stop";
 /// The source of the activity that the agent of a structured session reports by its protocol.
 pub const PROTOCOL_SOURCE: &str = "protocol";
+/// The provider of a session whose program is no agent's.
+pub const SHELL_PROVIDER: &str = "shell";
 /// The backend whose sessions speak the Agent Client Protocol.
 pub const STRUCTURED_BACKEND: &str = "acp";
-/// The start of the reason of a session that was stopped, before a name.
-pub const STOP_REASON: &str = "stopped by ";
-/// The `activity_source` of a session whose end a person has recorded.
-pub const END_SOURCE: &str = "fairway session end";
-/// The start of the reason of a session of another host that a person gave up, before a name.
-pub const GIVEN_UP_REASON: &str = "given up by ";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -196,11 +194,12 @@ impl Session {
         self.backend.as_deref() == Some(STRUCTURED_BACKEND)
     }
 
-    /// starting, stale → running. Clears the reason of the earlier status.
+    /// starting, stale → running. Clears the reason of the earlier status, but not who is stopping the session.
     /// Fails with `session_final`.
     pub fn to_running(&self) -> Result<Self, Refusal> {
         self.check_open()?;
-        Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
+        let reason = self.reason.clone().filter(|_| self.is_being_stopped());
+        Ok(Self { status: SessionStatus::Running, reason, ..self.clone() })
     }
 
     /// Records a heartbeat at `now`: a starting or stale session becomes running.
@@ -209,11 +208,11 @@ impl Session {
         Ok(Self { last_heartbeat_at: Some(now), ..self.to_running()? })
     }
 
-    /// starting, running → stale. A session that is already stale keeps its first reason.
+    /// starting, running → stale. A session that is already stale keeps its first reason, and one that is being stopped its status.
     /// Fails with `session_final`.
     pub fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
         self.check_open()?;
-        if self.status == SessionStatus::Stale {
+        if self.status == SessionStatus::Stale || self.is_being_stopped() {
             return Ok(self.clone());
         }
         Ok(Self { status: SessionStatus::Stale, reason: reason.map(str::to_owned), ..self.clone() })
@@ -237,7 +236,8 @@ impl Session {
         }
     }
 
-    /// starting, running, stale → ended, failed. Activity and question are cleared.
+    /// starting, running, stale → ended, failed. Activity and question are cleared. The end of a session that is being stopped is
+    /// that stop for every reporter.
     /// Fails with `session_final` when the session has ended already, `invalid_value` for a status that is not final.
     pub fn to_finished(
         &self,
@@ -250,30 +250,65 @@ impl Session {
         if !status.is_final() {
             return Err(Refusal::invalid("status", format!("{status} is not final")));
         }
+        let reason = reason.map(str::to_owned);
+        let (status, reason) = match self.ended_by() {
+            EndedBy::Stop(by) if self.is_being_stopped() => (SessionStatus::Ended, Some(ended_by::stopped_reason(by))),
+            // An earlier version did not record by whom.
+            _ if self.is_being_stopped() => (SessionStatus::Ended, reason),
+            _ => (status, reason),
+        };
         Ok(Self {
             status,
             ended_at: Some(now),
             exit_code,
-            reason: reason.map(str::to_owned),
+            reason,
             activity: Activity::Unknown,
             waiting_for: None,
             ..self.clone()
         })
     }
 
-    /// The name of the person or other session that stopped this one on purpose; `None` when the session has not ended, ended
-    /// otherwise, or stopped itself.
+    /// `by` begins to stop the session: from now on no report changes its activity or its reason.
+    /// Fails with `session_final`.
+    pub fn to_stopping(&self, by: &str, now: Timestamp) -> Result<Self, Refusal> {
+        self.check_open()?;
+        Ok(Self {
+            activity: Activity::Stopping,
+            activity_source: Some(STOP_SOURCE.to_owned()),
+            activity_at: Some(now),
+            waiting_for: None,
+            reason: Some(ended_by::stopping_reason(by)),
+            ..self.clone()
+        })
+    }
+
+    /// Whether a stop of the session has begun.
+    pub fn is_being_stopped(&self) -> bool {
+        self.activity == Activity::Stopping && self.activity_source.as_deref() == Some(STOP_SOURCE)
+    }
+
+    /// Who has ended the session, or is stopping it.
+    pub fn ended_by(&self) -> EndedBy<'_> {
+        EndedBy::parse(self.reason.as_deref(), self.activity_source.as_deref())
+    }
+
+    /// The name of the person or other session that has stopped this one on purpose, or is stopping it; `None` for one that stops
+    /// itself.
     pub fn stopped_by(&self) -> Option<&str> {
-        let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
-        // An agent that stops itself leaves its claims behind.
-        let is_stopped = self.status.is_final() && self.activity_source.as_deref() == Some(STOP_SOURCE);
-        (is_stopped && by != self.id.as_str()).then_some(by)
+        match self.ended_by() {
+            // An agent that stops itself leaves its claims behind.
+            EndedBy::Stop(by) if by != self.id.as_str() => Some(by),
+            _ => None,
+        }
     }
 
     /// Records the reported activity. Another activity ends an open question, and another text is a new question. A repeated
-    /// report keeps the time at which the activity began.
+    /// report keeps the time at which the activity began. A session that is being stopped keeps its activity.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
+        if self.is_being_stopped() {
+            return self.clone();
+        }
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
         let is_same = self.activity == activity && self.waiting_for == waiting_for;
         let is_asked_anew = activity == Activity::RequiresAction && !is_same;
@@ -344,6 +379,36 @@ pub(in crate::domain) mod tests {
         let stale = session(SessionStatus::Running).to_stale(Some("first")).unwrap();
         assert_eq!(stale.to_stale(Some("second")).unwrap().reason.as_deref(), Some("first"));
         assert_eq!(stale.with_heartbeat(Timestamp::from_millis(9)).unwrap().reason, None);
+    }
+
+    #[test]
+    fn end_of_a_session_that_is_being_stopped_is_the_stop_for_every_reporter() {
+        let (now, later) = (Timestamp::from_millis(9), Timestamp::from_millis(10));
+        for from in [SessionStatus::Starting, SessionStatus::Running, SessionStatus::Stale] {
+            let stopping = session(from).to_stopping("ann@host", now).unwrap();
+            let reported = [
+                stopping.with_activity(Activity::Busy, None, HOOK_SOURCE, later),
+                stopping.with_activity(Activity::RequiresAction, Some("which?"), "upsert", later),
+                stopping.with_heartbeat(later).unwrap(),
+                stopping.to_stale(Some("silent")).unwrap(),
+                stopping.to_running().unwrap(),
+            ];
+            for one in reported {
+                assert!(one.is_being_stopped(), "{one:?}");
+                assert_eq!((one.activity_at, one.reason.as_deref()), (Some(now), Some("being stopped by ann@host")));
+                for (status, why) in [(SessionStatus::Failed, Some("process 7 is gone")), (SessionStatus::Ended, None)]
+                {
+                    let ended = one.to_finished(status, Some(3), why, later).unwrap();
+                    assert_eq!(
+                        (ended.status, ended.reason.as_deref()),
+                        (SessionStatus::Ended, Some("stopped by ann@host"))
+                    );
+                    assert_eq!(ended.stopped_by(), Some("ann@host"));
+                }
+            }
+            assert_eq!(session(from).to_stopping("s-1", now).unwrap().stopped_by(), None, "it stops itself");
+        }
+        assert_eq!(session(SessionStatus::Ended).to_stopping("ann", now).unwrap_err().code(), "session_final");
     }
 
     #[test]

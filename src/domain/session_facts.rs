@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::{
-    LaneName, PersonName, SessionId, TaskId,
-    session::{Activity, END_SOURCE, GIVEN_UP_REASON, STOP_REASON, STOP_SOURCE, Session, SessionStatus},
+    LaneName, SessionId, TaskId,
+    session::{Activity, Session, SessionStatus},
     string_enum::string_enum,
     task::TaskStatus,
 };
@@ -44,16 +44,6 @@ impl Aliveness {
     /// Whether the session's program works on without its supervisor.
     pub fn is_orphaned(&self) -> bool {
         self.source == AliveSource::Program
-    }
-}
-
-/// Whether a person has stopped, ended or given up a session, by the reason and the `activity_source` in its row.
-pub fn is_ended_by_person(reason: Option<&str>, activity_source: Option<&str>) -> bool {
-    let starts_with = |start: &str| reason.and_then(|reason| reason.strip_prefix(start));
-    match activity_source {
-        Some(END_SOURCE) => true,
-        Some(STOP_SOURCE) if starts_with(STOP_REASON).and_then(PersonName::of_actor).is_some() => true,
-        _ => starts_with(GIVEN_UP_REASON).is_some(),
     }
 }
 
@@ -133,6 +123,8 @@ pub struct SessionOverview {
     pub unguarded: Option<String>,
     /// Whether the actor that reads this overview had stopped it.
     pub is_stopped_by_reader: bool,
+    /// When a board that is composed repeatedly saw its process end, before that end is recorded.
+    pub noticed_at: Option<Timestamp>,
 }
 
 impl SessionOverview {
@@ -141,14 +133,20 @@ impl SessionOverview {
         self.session.status.is_final() || self.alive.is_dead()
     }
 
+    /// When it ended, as it is recorded or was seen; `None` when that is not known.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        self.session.ended_at.or(self.noticed_at)
+    }
+
     /// Whether the session's program works on without its supervisor.
     pub fn is_orphaned(&self) -> bool {
         self.alive.is_orphaned() && !self.session.status.is_final()
     }
 
-    /// Whether the session may be dead: it is recorded as stale, or has been silent for too long.
+    /// Whether the session may be dead: it is recorded as stale, or has been silent for too long. One that is being stopped ends on
+    /// purpose.
     pub fn is_stale(&self) -> bool {
-        self.session.status == SessionStatus::Stale || self.silence.is_some()
+        !self.session.is_being_stopped() && (self.session.status == SessionStatus::Stale || self.silence.is_some())
     }
 
     /// The session's row, with the status `stale` when the session has been silent for too long.
@@ -160,9 +158,9 @@ impl SessionOverview {
     }
 
     /// The name of the person or session that stopped this one on purpose, so that its end does not count as a failure. Returns
-    /// `None` while the session's process is alive.
+    /// `None` while the session may be alive.
     pub fn stopped_by(&self) -> Option<&str> {
-        self.session.stopped_by().filter(|_| self.alive.alive != Some(true))
+        self.session.stopped_by().filter(|_| self.is_over() && self.alive.alive != Some(true))
     }
 
     /// The status that people see: the recorded or judged one, except that it is `dead` when the session's process is gone before
@@ -208,7 +206,7 @@ impl NextCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::session::{HOOK_SOURCE, tests::session};
+    use crate::domain::{ended_by::STOP_SOURCE, session::tests::session};
 
     fn overview(status: SessionStatus, alive: Option<bool>) -> SessionOverview {
         let now = Timestamp::from_millis(5);
@@ -225,27 +223,7 @@ mod tests {
             silence: None,
             unguarded: None,
             is_stopped_by_reader: false,
-        }
-    }
-
-    #[test]
-    fn end_is_a_persons_by_its_source_or_reason_and_never_a_sessions() {
-        for (reason, source) in [
-            (None, Some(END_SOURCE)),
-            (Some("stopped by ann@host"), Some(STOP_SOURCE)),
-            (Some("given up by ann@host#03e5, last heard 1h ago"), Some(STOP_SOURCE)),
-            (Some("given up by ann@host: it is gone"), None),
-        ] {
-            assert!(is_ended_by_person(reason, source), "{reason:?} {source:?}");
-        }
-        for (reason, source) in [
-            (None, None),
-            (None, Some(STOP_SOURCE)),
-            (Some("stopped by lead"), Some(STOP_SOURCE)),
-            (Some("stopped by ann@host"), Some(HOOK_SOURCE)),
-            (Some("process 7 is gone"), None),
-        ] {
-            assert!(!is_ended_by_person(reason, source), "{reason:?} {source:?}");
+            noticed_at: None,
         }
     }
 
@@ -279,6 +257,8 @@ mod tests {
         silent.silence = Some("no heartbeat for more than 30m".into());
         assert_eq!((silent.shown_status(), silent.current_activity()), ("stale", None));
         assert_eq!(silent.judged().status, SessionStatus::Stale);
+        silent.session = silent.session.to_stopping("ann", Timestamp::from_millis(9)).unwrap();
+        assert!(!silent.is_stale());
     }
 
     #[test]

@@ -9,12 +9,8 @@ use super::{
 };
 use crate::{
     domain::{
-        LaneName, SessionId, TaskId,
-        checkpoint::CheckpointState,
-        job::JobId,
-        job::JobStatus,
-        review::Verdict,
-        session_facts::{HeldTask, is_ended_by_person},
+        LaneName, SessionId, TaskId, checkpoint::CheckpointState, ended_by::EndedBy, job::JobId, job::JobStatus,
+        review::Verdict, session_facts::HeldTask,
     },
     env::Timestamp,
 };
@@ -236,7 +232,7 @@ pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<Expired
         // Other keys are those of people and of sessions that Fairway does not know.
         let Ok(to) = SessionId::parse(&row.get::<String>(1)?) else { return Ok(None) };
         let (reason, activity_source): (Option<String>, Option<String>) = (row.get(4)?, row.get(5)?);
-        let is_given_up = is_ended_by_person(reason.as_deref(), activity_source.as_deref());
+        let is_given_up = EndedBy::parse(reason.as_deref(), activity_source.as_deref()).is_person();
         Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: row.get(3)?, is_given_up }))
     })?;
     Ok(found.into_iter().flatten().collect())

@@ -51,6 +51,9 @@ pub struct SessionOverviewView {
     /// `stopped by you`, of a session that was stopped on purpose.
     #[serde(skip)]
     pub shown_stop: Option<String>,
+    /// When a running board saw its process end, before that is recorded.
+    #[serde(skip)]
+    pub noticed_at: Option<String>,
     /// The status for people, `dead` among them. JSON has `status` and `alive`.
     #[serde(skip)]
     pub shown_status: &'static str,
@@ -98,12 +101,15 @@ impl SessionOverviewView {
         let seen = Some(self.seen_at.as_str());
         // What was done on purpose is no alarm.
         if let Some(word) = &self.shown_stop {
-            return ShownState { shape: '○', word, since: self.session.ended_at.as_deref(), source: "end" };
+            let since = self.session.ended_at.as_deref().or(self.activity_at.as_deref());
+            return ShownState { shape: '○', word, since, source: "end" };
         }
         match (self.shown_status, self.shown_activity) {
-            (word @ ("dead" | "failed" | "ended"), _) => match self.session.ended_at.as_deref() {
-                Some(at) => ShownState { shape: '✗', word, since: Some(at), source: "end" },
-                None => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
+            (word @ ("dead" | "failed" | "ended"), _) => match (&self.session.ended_at, &self.noticed_at) {
+                (Some(at), _) => ShownState { shape: '✗', word, since: Some(at), source: "end" },
+                (None, Some(at)) => ShownState { shape: '✗', word, since: Some(at), source: "process" },
+                // When it died is unknown: no age of the death is told.
+                (None, None) => ShownState { shape: '✗', word: "dead, last seen", since: seen, source: self.seen_by },
             },
             (word @ ("stale" | "orphaned"), _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
             (word, None | Some("unknown")) => ShownState { shape: '·', word, since: seen, source: self.seen_by },
@@ -312,6 +318,7 @@ impl From<&SessionOverview> for SessionOverviewView {
                 let by = if overview.is_stopped_by_reader { "you" } else { by };
                 format!("stopped by {by}")
             }),
+            noticed_at: time(overview.noticed_at),
             shown_status: overview.shown_status(),
             shown_activity: overview.current_activity().map(Activity::as_str),
         }

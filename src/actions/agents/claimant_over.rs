@@ -3,39 +3,40 @@
 use anyhow::Result;
 
 use crate::{
-    actions::core::session_process,
+    actions::{
+        core::session_process::{self, RunProcesses},
+        queue::claimants,
+    },
     domain::{LaneName, TaskId, age, session::SessionStatus, task::Task},
     env::Timestamp,
     store::{ReadTx, sessions},
 };
 
-/// A session that has ended and still has a claim.
+/// A session that is over and still has a claim.
 #[derive(Debug, Clone)]
 pub(super) struct ClaimantOver {
     pub claimant: String,
     /// How the session ended, as a clause: `which ended 5m ago`.
     pub how: String,
-    /// Whether the ended session worked in the lane of the session that asks.
+    /// Whether the session worked in the lane of the session that asks.
     pub is_of_same_lane: bool,
-    /// Whether a relaunch of the ended session can continue its claim.
-    pub can_be_relaunched: bool,
+    /// The command by which a person lets the claim go on; `None` for a claim without a lane.
+    way_of_person: Option<String>,
 }
 
 impl ClaimantOver {
-    /// The command that takes the task over, and its effect. Only a person can relaunch the session.
+    /// The command that takes the task over, and its effect.
     pub fn takeover(&self, task: &TaskId, is_person: bool) -> String {
         let claimant = &self.claimant;
-        if is_person && self.can_be_relaunched {
-            format!("fairway session relaunch {claimant}  continues the work of {claimant} in a new session")
-        } else if self.is_of_same_lane {
-            format!("fairway claim {task}  continues the work of {claimant}")
-        } else {
-            format!("fairway claim {task} --steal --reason \"...\"  takes it over from {claimant}")
+        match &self.way_of_person {
+            Some(command) if is_person => format!("{command}  continues the work of {claimant}"),
+            _ if self.is_of_same_lane => format!("fairway claim {task}  continues the work of {claimant}"),
+            _ => format!("fairway claim {task} --steal --reason \"...\"  takes it over from {claimant}"),
         }
     }
 }
 
-/// The claimant of a task, if it is a session other than `own_name` and has ended; else `None`. `own_lane` is the lane of the
+/// The claimant of a task, if it is a session other than `own_name` and is over; else `None`. `own_lane` is the lane of the
 /// live session that asks.
 pub(super) fn find(
     tx: &ReadTx<'_>,
@@ -47,15 +48,19 @@ pub(super) fn find(
     let Some(claim) = task.state.claim().filter(|claim| claim.claimant != own_name) else { return Ok(None) };
     let session = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
     let Some(session) = session else { return Ok(None) };
-    let how = if let Some(at) = session.ended_at {
-        let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
-        format!("which {verb} {} ago", age::rough(now.since(at)))
-    } else if session_process::aliveness(&session).is_dead() {
-        "whose process is gone".to_owned()
-    } else {
+    let (alive, mut processes) = (session_process::aliveness(&session), RunProcesses::default());
+    if session_process::proof_of_end(&session, &alive, &mut processes).is_err() {
         return Ok(None);
+    }
+    let how = match session.ended_at {
+        Some(at) => {
+            let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
+            format!("which {verb} {} ago", age::rough(now.since(at)))
+        }
+        None => "whose process is gone".to_owned(),
     };
-    let can_be_relaunched = session.adapter_script.is_some() && session.lane.is_some();
+    let ways = claimants::ways_on(tx, &task.id, task.state.status(), &session, &alive, &mut processes)?;
+    let way_of_person = ways.into_iter().next().filter(|_| session.lane.is_some()).map(|way| way.command);
     let is_of_same_lane = session.lane.is_some() && session.lane.as_ref() == own_lane;
-    Ok(Some(ClaimantOver { claimant: claim.claimant.clone(), how, is_of_same_lane, can_be_relaunched }))
+    Ok(Some(ClaimantOver { claimant: claim.claimant.clone(), how, is_of_same_lane, way_of_person }))
 }

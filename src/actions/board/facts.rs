@@ -153,7 +153,7 @@ impl Facts {
     ) -> Result<()> {
         (self.now, self.seq) = (now, news.seq);
         self.held = overview::held(tx)?;
-        let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, watches)?;
+        let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, now, watches)?;
         self.next_judgement = shown_idle::judge(app, tx, &mut self.sessions)?;
         let has_death = self.sessions.iter().any(|one| one.is_over() && changed.contains(&one.session.id));
         if has_death {

@@ -6,12 +6,12 @@ use super::{
     need::Need,
 };
 use crate::{
-    actions::{App, queue::claimants},
+    actions::{App, core::session_process},
     config::trust::{self, GuardTrust},
     domain::{
         message::{Message, Recipient},
         need::NeedKind,
-        rules::aliveness,
+        rules::death::{self, Claimant},
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
@@ -48,20 +48,29 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
         _ => String::new(),
     };
     let line = format!("{}: {reason}{title}", tasks.join(", "));
-    // When the time of death is not recorded, only the time is known at which the session was last seen alive.
-    let (since, since_when) = match session.ended_at {
-        Some(at) => (at, "since its end".to_owned()),
-        None => (one.seen.at, format!("since it was last seen, by its {}", one.seen.by)),
+    let seen = || format!("it was last seen at {}, by its {}", one.seen.at, one.seen.by);
+    let (since, since_when) = match one.ended_at() {
+        Some(at) => (Some(at), "since its end".to_owned()),
+        // When it died is not recorded.
+        None if kind == NeedKind::Dead => (None, seen()),
+        None => (Some(one.seen.at), seen()),
     };
     let evidence = format!("{} (source: {}), {since_when}", one.alive.reason, one.alive.source);
-    let mut need = Need::new(kind, session.id.as_str(), Some(since), line, evidence).session(one);
+    let mut need = Need::new(kind, session.id.as_str(), since, line, evidence).session(one);
     if let Some(held) = unfinished(one).next() {
         need = need.task(&held.task);
     }
-    let mut processes = facts.processes.borrow_mut();
+    let judged = one.judged();
+    let may_continue = |other: &&SessionOverview| may_work(other) && death::may_continue(&other.judged(), &judged);
+    let claimant = Claimant {
+        session: &judged,
+        alive: &one.alive,
+        can_relaunch: one.can_relaunch,
+        remaining: session_process::remaining(session, &one.alive, &mut facts.processes.borrow_mut()),
+        in_lane: facts.sessions.iter().find(may_continue).map(|other| &other.session.id),
+    };
     for held in unfinished(one) {
-        let (session, can) = (one.judged(), one.can_relaunch);
-        for next in claimants::ways_on(&held.task, held.status, &session, &one.alive, can, &mut processes) {
+        for next in death::ways_on(&held.task, held.status, claimant) {
             need = need.command(&next);
         }
     }
@@ -80,7 +89,7 @@ fn of_orphan(one: &SessionOverview) -> Need {
         Some(held) => need.task(&held.task),
         None => need,
     };
-    need.command(&aliveness::stop_orphan(id))
+    need.command(&death::stop_orphan(id))
 }
 
 fn leases(facts: &Facts) -> Vec<Need> {

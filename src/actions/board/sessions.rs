@@ -12,6 +12,7 @@ use crate::{
         session::Session,
         session_facts::{HeldTask, SessionOverview},
     },
+    env::Timestamp,
     store::{ReadTx, overview, sessions},
 };
 
@@ -22,9 +23,12 @@ pub(super) fn advance(
     tx: &ReadTx<'_>,
     held: &[HeldTask],
     news: &News,
+    now: Timestamp,
     watches: &mut Watches,
 ) -> Result<BTreeSet<SessionId>> {
     let before = std::mem::take(known);
+    let ends: BTreeMap<SessionId, (bool, Option<Timestamp>)> =
+        before.iter().map(|one| (one.session.id.clone(), (one.is_over(), one.noticed_at))).collect();
     let (mut same, rows) = if news.everything {
         (Vec::new(), session_overview::rows(tx, SessionScope::LiveAndHolding, held)?)
     } else {
@@ -34,8 +38,12 @@ pub(super) fn advance(
     for session in &rows {
         watches.begin(session);
     }
-    let judged = session_overview::with_facts(tx, rows, held)?;
-    for one in &judged {
+    let mut judged = session_overview::with_facts(tx, rows, held)?;
+    for one in &mut judged {
+        let is_unrecorded = one.is_over() && one.session.ended_at.is_none();
+        if let (true, Some(earlier)) = (is_unrecorded, ends.get(&one.session.id)) {
+            one.noticed_at = if earlier.0 { earlier.1 } else { Some(now) };
+        }
         watches.settle(one);
     }
     same.extend(judged);

@@ -7,11 +7,7 @@ use super::app::App;
 use crate::{
     config::StaleAfter,
     domain::{
-        Refusal, age,
-        excerpt::excerpt,
-        job::Job,
-        other_host::OtherHost,
-        session::{GIVEN_UP_REASON, Session},
+        Refusal, age, ended_by::GIVEN_UP_REASON, excerpt::excerpt, job::Job, other_host::OtherHost, session::Session,
     },
     env::Timestamp,
     os::host,

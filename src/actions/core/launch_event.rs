@@ -6,7 +6,7 @@ use crate::{
     domain::{
         EventKind, SessionId,
         sandbox::SandboxNetwork,
-        session::{Session, SessionStatus},
+        session::{SHELL_PROVIDER, Session, SessionStatus},
     },
     store::{ReadTx, StoreError, events},
 };
@@ -20,8 +20,6 @@ pub const SANDBOX_NETWORK: &str = "sandbox_network";
 /// Key of the launch event for the backend that the session was in before its program was replaced.
 pub const SWITCHED_FROM: &str = "switched_from";
 
-pub const SHELL: &str = "shell";
-
 /// The parts of a launch that the store does not keep. A relaunch needs them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnParts {
@@ -33,7 +31,7 @@ pub struct OwnParts {
 /// The parts of a session's launch that the store does not keep. An earlier version did not record them: for its sessions the
 /// command counts as such a part when the session has no provider or the provider `shell`, and no variable does.
 pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
-    let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
+    let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL_PROVIDER);
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::session_process;
+use super::session_process::{self, RunProcesses};
 use crate::{
     domain::{
         Actor, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
@@ -132,14 +132,17 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Task
 }
 
 /// Whether the actor may continue the claim on a task: the actor is a session in the lane in which the claim was made, and the
-/// session that made the claim has ended or is dead.
+/// session that made the claim is over.
 pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool> {
     let find = |id: &SessionId| sessions::find(tx, id);
     let holder = task.state.claim().and_then(|claim| claim.session.as_ref()).map(find).transpose()?.flatten();
     let own_lane = actor.session.as_ref().map(find).transpose()?.flatten().and_then(|session| session.lane);
     let (Some(holder), Some(own_lane)) = (holder, own_lane) else { return Ok(false) };
     let made_in = claims::newest(tx, &task.id)?.and_then(|claim| claim.place.lane);
-    let is_over = || holder.status.is_final() || session_process::aliveness(&holder).is_dead();
+    let is_over = || {
+        let alive = session_process::aliveness(&holder);
+        session_process::proof_of_end(&holder, &alive, &mut RunProcesses::default()).is_ok()
+    };
     Ok(actor.session.as_ref() != Some(&holder.id) && made_in == Some(own_lane) && is_over())
 }
 

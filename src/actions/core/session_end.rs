@@ -12,8 +12,8 @@ use crate::{
     store::{ReadTx, WriteTx, sessions},
 };
 
-/// Gives a session the final status `status` and records an event. Its pending approval requests and messages expire, its claims
-/// stay.
+/// Gives a session the final status `status` and records an event; the end of one that is being stopped is that stop. Its pending
+/// approval requests and messages expire, its claims stay.
 ///
 /// # Errors
 /// `session_final` when it is already final.
@@ -25,7 +25,8 @@ pub fn finish(
     reason: Option<&str>,
 ) -> Result<Session> {
     let finished = session.to_finished(status, exit_code, reason, tx.now())?;
-    let kind = if status == SessionStatus::Failed { EventKind::SessionFailed } else { EventKind::SessionEnded };
+    let is_failed = finished.status == SessionStatus::Failed;
+    let kind = if is_failed { EventKind::SessionFailed } else { EventKind::SessionEnded };
     keepalive::update_session(tx, &finished)?;
     message_state::expire_for_session(tx, session)?;
     tx.record(
@@ -35,7 +36,7 @@ pub fn finish(
             .with("from", session.status.as_str())
             .with("task_id", session.task.as_ref().map(ToString::to_string))
             .with("exit_code", exit_code)
-            .with("reason", reason),
+            .with("reason", finished.reason.as_deref()),
     )?;
     approval_state::expire_pending(tx, &finished, None)?;
     Ok(finished)

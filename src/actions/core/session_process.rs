@@ -6,7 +6,10 @@ use crate::{
     adapters::plumbing::SessionDir,
     domain::{
         RunId,
-        rules::{aliveness, liveness::ProcessObservation},
+        rules::{
+            death,
+            staleness::{BackendObservation, ProcessObservation},
+        },
         session::Session,
         session_facts::Aliveness,
     },
@@ -33,7 +36,22 @@ pub fn aliveness(session: &Session) -> Aliveness {
         }
         observed => observed,
     };
-    aliveness::judge(session, is_local, &process)
+    death::judge(session, is_local, &process)
+}
+
+/// Proves that a session is over, as far as this host can see without asking its backend, or returns the reason why something of
+/// it may be alive. `alive` is the answer of [`aliveness`].
+///
+/// # Errors
+/// The reason, as a clause.
+pub fn proof_of_end(session: &Session, alive: &Aliveness, processes: &mut RunProcesses) -> Result<String, String> {
+    death::proof(alive, &BackendObservation::NotRecorded, remaining(session, alive, processes))
+}
+
+/// How many processes of the run of a session that is over are alive on this host; zero for any other one, which is not looked at.
+pub fn remaining(session: &Session, alive: &Aliveness, processes: &mut RunProcesses) -> usize {
+    let is_over = alive.is_dead() || session.status.is_final();
+    if is_over && is_local(session) { processes.count(&session.run_id) } else { 0 }
 }
 
 /// Whether the multiplexer's server is gone that was recorded with the session's pane.

@@ -9,7 +9,7 @@ use crate::{
     },
     domain::{
         SessionId, TaskId,
-        rules::aliveness,
+        rules::death::{self, Claimant},
         session::Session,
         session_facts::{Aliveness, NextCommand, Seen},
         task::{Task, TaskStatus},
@@ -42,8 +42,7 @@ impl Claimants {
             self.known.insert(id.clone(), found);
         }
         if let Some((session, alive)) = self.known.get(id).and_then(Option::as_ref) {
-            let can_relaunch = launch_event::can_relaunch(tx, session)?;
-            let ways = ways_on(&task.id, task.state.status(), session, alive, can_relaunch, &mut self.processes);
+            let ways = ways_on(tx, &task.id, task.state.status(), session, alive, &mut self.processes)?;
             view.claimant = Some(ClaimantView::new(session, alive, Seen::of(session, None), &ways));
         }
         Ok(())
@@ -53,15 +52,22 @@ impl Claimants {
 /// The commands that continue or free a task whose session is dead or stale. Searches `/proc` for leftover processes of the
 /// session run only when the session is over and belongs to this host.
 pub fn ways_on(
+    tx: &ReadTx<'_>,
     task: &TaskId,
     status: TaskStatus,
     session: &Session,
     alive: &Aliveness,
-    can_relaunch: bool,
     processes: &mut RunProcesses,
-) -> Vec<NextCommand> {
+) -> Result<Vec<NextCommand>, StoreError> {
     let is_over = alive.is_dead() || session.status.is_final();
-    let is_local = session_process::is_local(session);
-    let remaining = if is_over && is_local { processes.count(&session.run_id) } else { 0 };
-    aliveness::ways_on(task, status, session, alive, can_relaunch, remaining)
+    let live = if is_over && session.lane.is_some() { sessions::live(tx)? } else { Vec::new() };
+    let may_work = |other: &&Session| !session_process::aliveness(other).is_dead();
+    let claimant = Claimant {
+        session,
+        alive,
+        can_relaunch: is_over && launch_event::can_relaunch(tx, session)?,
+        remaining: session_process::remaining(session, alive, processes),
+        in_lane: live.iter().find(|other| death::may_continue(other, session) && may_work(other)).map(|one| &one.id),
+    };
+    Ok(death::ways_on(task, status, claimant))
 }

@@ -17,7 +17,7 @@ use crate::{
         SessionId,
         other_host::OtherHost,
         session::Session,
-        session_facts::{HeldTask, NextCommand, SessionOverview},
+        session_facts::{NextCommand, SessionOverview},
     },
     store::{overview, session_reports},
     wire::{ProtocolView, SessionOverviewView},
@@ -66,13 +66,13 @@ pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Option<OtherH
         shown_idle::judge(app, tx, &mut found)?;
         silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
         let overview = found.into_iter().next().ok_or_else(|| errors::internal("the session was not kept"))?;
-        let mut processes = RunProcesses::default();
-        let ways = |held: &HeldTask| {
-            let (session, can) = (overview.judged(), overview.can_relaunch);
-            claimants::ways_on(&held.task, held.status, &session, &overview.alive, can, &mut processes)
-        };
-        let ways = overview.holds.iter().flat_map(ways).collect();
+        let (session, mut processes) = (overview.judged(), RunProcesses::default());
+        let mut ways = Vec::new();
+        for held in &overview.holds {
+            ways.extend(claimants::ways_on(tx, &held.task, held.status, &session, &overview.alive, &mut processes)?);
+        }
         let other = other_host::of_session(tx, &overview.session)?;
+        drop(session);
         Ok((overview, other, ways))
     })
 }

@@ -6,7 +6,7 @@ use crate::{
     actions::{
         App,
         core::{
-            launch_event, lookup, other_host,
+            lookup, other_host,
             session_process::{self, RunProcesses},
         },
         queue::{
@@ -20,7 +20,7 @@ use crate::{
     },
     domain::{
         EventKind, Refusal, SessionId, TaskId,
-        rules::liveness::{BackendObservation, Liveness, ProcessObservation},
+        rules::staleness::{BackendObservation, Liveness, ProcessObservation},
         session::{Activity, Session, SessionStatus},
         task::Task,
     },
@@ -103,9 +103,8 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
                 let source = format!("{} of {}", alive.source, session.id);
                 view.fact("dead", format!("the claimant's session is dead: {}", alive.reason), source, Some(now));
             }
-            let (status, can_relaunch) = (task.state.status(), launch_event::can_relaunch(tx, &session)?);
-            let mut processes = RunProcesses::default();
-            for way in claimants::ways_on(&task.id, status, &session, &alive, can_relaunch, &mut processes) {
+            let (status, mut processes) = (task.state.status(), RunProcesses::default());
+            for way in claimants::ways_on(tx, &task.id, status, &session, &alive, &mut processes)? {
                 view.fact("next", format!("{}: {}", way.purpose, way.command), "rules", None);
             }
         }

@@ -31,7 +31,7 @@ use crate::{
     adapters::{self, plumbing::SessionDir},
     domain::{
         SessionId, TaskId,
-        rules::liveness::{self, BackendObservation, Liveness, ProcessObservation, StaleCause},
+        rules::staleness::{self, BackendObservation, Liveness, ProcessObservation, StaleCause},
         session::{Session, SessionStatus},
         task::Task,
     },
@@ -81,9 +81,9 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         !is_of(&silent_hosts.ids) && !is_of(&silent_hosts.undecided)
     };
     let counted = assessed.iter_mut().filter(|(session, _)| is_counted(session));
-    let is_suppressed = liveness::suppress_mass_stale(counted.map(|(session, verdict)| (&*session, verdict)));
+    let is_suppressed = staleness::suppress_mass_stale(counted.map(|(session, verdict)| (&*session, verdict)));
     let changes = |(session, verdict): &Assessment| {
-        liveness::should_mark_stale(session, verdict) || should_revive(session, verdict)
+        staleness::should_mark_stale(session, verdict) || should_revive(session, verdict)
     };
     if dry_run || (app.idempotency_key.is_none() && !assessed.iter().any(changes)) {
         return app.read(|tx| {
@@ -209,7 +209,7 @@ fn build_report(
         let finding = |why: &str| ReconcileEntryView::new(Some(&session.id), session.task.as_ref(), why);
         let mut is_live = session.status != SessionStatus::Stale;
         match verdict {
-            Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
+            Liveness::Stale(_, why) if staleness::should_mark_stale(session, verdict) => {
                 if *changed {
                     is_live = false;
                     report.stale.push(finding(why));

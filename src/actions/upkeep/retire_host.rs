@@ -17,10 +17,11 @@ use crate::{
     },
     domain::{
         Event, EventKind,
+        ended_by::GIVEN_UP_REASON,
         job::{JobResult, JobStatus},
         lane::{Lane, LaneStatus},
         plural,
-        session::{GIVEN_UP_REASON, Session, SessionStatus},
+        session::{Session, SessionStatus},
         text_limits,
     },
     os::{

@@ -33,7 +33,7 @@ use crate::{
 #[command(after_help = "\
 fairway session relaunch api-1
 fairway session relaunch --dead")]
-#[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead"])))]
+#[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead", "stopped"])))]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Session ids
@@ -42,10 +42,13 @@ pub struct Args {
     /// Relaunch all dead sessions that have a claim
     #[arg(long, conflicts_with = "words")]
     dead: bool,
+    /// Relaunch all stopped sessions that have a claim
+    #[arg(long, conflicts_with = "words")]
+    stopped: bool,
     #[command(flatten)]
     first_prompt: FirstPromptArgs,
     /// Bring the work of a silent host here
-    #[arg(long, conflicts_with = "dead")]
+    #[arg(long, conflicts_with_all = ["dead", "stopped"])]
     here: bool,
     /// Begin a new conversation
     #[arg(long)]
@@ -54,7 +57,7 @@ pub struct Args {
     #[arg(long)]
     no_profile: bool,
     /// Attach to the session once it runs
-    #[arg(long, conflicts_with = "dead")]
+    #[arg(long, conflicts_with_all = ["dead", "stopped"])]
     attach: bool,
     /// Program and arguments in place of the provider's command
     #[arg(last = true, value_name = "CMD")]
@@ -81,8 +84,8 @@ impl Args {
             here: self.here,
             watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },
         };
-        if self.dead {
-            let dead = relaunch::dead_with_claims(&app)?;
+        if self.dead || self.stopped {
+            let dead = relaunch::dead_with_claims(&app, self.stopped)?;
             if dead.is_empty() && !ctx.out.json && !ctx.out.quiet {
                 ctx.out.line("no sessions to relaunch")?;
             }

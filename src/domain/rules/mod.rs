@@ -1,8 +1,8 @@
 //! Rules: pure functions from facts to a decision.
 
-pub mod aliveness;
 pub mod claim;
 pub mod command_line;
+pub mod death;
 pub mod delivery;
 pub mod dependency_cycle;
 pub mod fencing;
@@ -13,7 +13,6 @@ pub mod initial_prompt;
 pub mod landing_batch;
 pub mod landing_order;
 pub mod landing_pair;
-pub mod liveness;
 pub mod notifications;
 pub mod open_question;
 pub mod overlap;
@@ -26,5 +25,6 @@ pub mod runtime_health;
 pub mod sandbox_command;
 pub mod screen_dialog;
 pub mod screen_state;
+pub mod staleness;
 pub mod task_times;
 pub mod waiting;

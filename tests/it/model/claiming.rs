@@ -78,7 +78,7 @@ impl Model {
         let Some(Who::Session(holder)) = task.holder.filter(|holder| *holder != who) else { return false };
         let is_over = self.sessions[holder].is_final() || self.is(Mutant::LivingContinued);
         let is_home = (is_in_lane(who) && task.made_in_lane) || self.is(Mutant::StrangerContinues);
-        self.proves && who != Who::Person && is_over && is_home
+        who != Who::Person && is_over && is_home
     }
 
     /// The claim of a dead session goes on: state, lane and what was recorded stay.

@@ -46,9 +46,6 @@ pub fn name(who: Who) -> String {
 
 /// A way to run commands.
 pub trait Driver {
-    /// Whether an ended session is known to be dead, so that its claims are continued.
-    const PROVES: bool;
-
     /// Back to the beginning; answers with what is seen there.
     fn reset(&mut self) -> Seen;
     /// Gives a command; answers with `ok` or the code of its refusal.
@@ -423,8 +420,6 @@ impl InProcess {
 }
 
 impl Driver for InProcess {
-    const PROVES: bool = true;
-
     fn reset(&mut self) -> Seen {
         self.store.restore();
         self.seen()
@@ -542,9 +537,6 @@ fn words(op: &Op, store: &Store) -> Option<Vec<String>> {
 }
 
 impl Driver for Binary {
-    // Its sessions have no process that could be looked at.
-    const PROVES: bool = false;
-
     fn reset(&mut self) -> Seen {
         self.store.restore();
         self.seen()

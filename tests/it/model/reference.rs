@@ -77,8 +77,6 @@ pub struct Model {
     pub(super) handoffs: Vec<Handoff>,
     pub(super) now: i64,
     pub(super) mutant: Option<Mutant>,
-    /// Whether an ended session is known to be over.
-    pub(super) proves: bool,
 }
 
 pub(super) type Expected = Result<(), &'static str>;
@@ -107,7 +105,7 @@ enum Intent {
 }
 
 impl Model {
-    pub fn new(mutant: Option<Mutant>, proves: bool) -> Self {
+    pub fn new(mutant: Option<Mutant>) -> Self {
         let task = Task {
             status: "todo",
             holder: None,
@@ -136,7 +134,6 @@ impl Model {
             handoffs: Vec::new(),
             now: BEGINNING,
             mutant,
-            proves,
         }
     }
 

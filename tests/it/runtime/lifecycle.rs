@@ -168,13 +168,13 @@ fn stopped_report_records_how_and_is_final() {
     // One that was told to stop has not failed, whatever its program makes of the signal.
     fixtures::add_session(&world, "told", "r", None);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let told = "UPDATE agent_sessions SET activity = 'stopping', activity_source = 'fairway session stop' \
-         WHERE id = 'told'";
+    let told = "UPDATE agent_sessions SET activity = 'stopping', activity_source = 'fairway session stop', \
+         reason = 'being stopped by ann@here' WHERE id = 'told'";
     conn.execute(told, []).unwrap();
     let idle = tell(&app, &said(LifecycleEvent::Idle, "run-told", None));
     assert_eq!(stands(&idle).1, "stopping", "it is being stopped");
     assert_eq!(tell(&app, &ended("run-told", Some(143)))["status"], "ended");
-    assert_eq!(session(&world, "told")["reason"], "stopped");
+    assert_eq!(session(&world, "told")["reason"], "stopped by ann@here");
 }
 
 #[test]

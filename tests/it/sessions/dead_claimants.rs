@@ -89,16 +89,16 @@ fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     let release = "fairway release T-1 --force --reason TEXT";
     for (words, expected) in [
         (&["session", "list"][..], &["api-agent  dead", "T-1", "the parser is done"][..]),
-        (&["session", "show", "api-agent"], &["status      dead", "T-1", "fairway claim T-1", release]),
+        (&["session", "show", "api-agent"], &["status      dead", "T-1", "fairway start T-1", release]),
         (&["session", "status", "api-agent"], &["dead: process"]),
         (&["task", "list"], &["api-agent (dead)"]),
         (&["task", "list", "--held"], &["api-agent (dead)"]),
-        (&["task", "show", "T-1"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
-        (&["ready", "--why"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
+        (&["task", "show", "T-1"], &["api-agent (dead)", "lane api: fairway start T-1", release]),
+        (&["ready", "--why"], &["api-agent (dead)", "lane api: fairway start T-1", release]),
         (&["lane", "show", "api"], &["api-agent  dead", "T-1"]),
-        (&["explain", "task", "T-1"], &["session is dead: process", "lane api: fairway claim T-1", release]),
+        (&["explain", "task", "T-1"], &["session is dead: process", "lane api: fairway start T-1", release]),
         (&["doctor"], &["claimant_dead", release]),
-        (&["status"], &["✗ dead", "api-agent", "lane api: fairway claim T-1", release]),
+        (&["status"], &["✗ dead", "api-agent", "lane api: fairway start T-1", release]),
     ] {
         let shown = world.run(words).exits(0).stdout;
         for part in expected {
@@ -196,7 +196,7 @@ fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
     assert_eq!(commands(&remains), ["fairway session stop api-agent"], "{remains}");
     kill_all(&session);
     let remains = need(&world, "dead:api-agent").unwrap();
-    assert_eq!(remains["commands"][0]["command"], "fairway claim T-1", "{remains}");
+    assert_eq!(remains["commands"][0]["command"], "fairway start T-1", "{remains}");
 }
 
 /// A session of the lane whose commands run in a pid namespace of their own, as those of a sandbox do.
@@ -311,7 +311,7 @@ fn session_that_a_person_stopped_is_at_rest_and_one_that_died_is_not() {
     let died = need(&world, "dead:second").unwrap();
     let commands: Vec<&Value> = died["commands"].as_array().unwrap().iter().map(|next| &next["command"]).collect();
     // Its program was one of its own, which is not stored.
-    assert_eq!(commands, ["fairway claim T-2", "fairway release T-2 --force --reason TEXT"], "{session}");
+    assert_eq!(commands, ["fairway start T-2", "fairway release T-2 --force --reason TEXT"], "{session}");
 }
 
 /// A host that launches a session in the lane of a dead one records that end first: from the sandbox nothing could tell.

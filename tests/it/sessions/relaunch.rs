@@ -211,6 +211,24 @@ fn all_dead_sessions_with_claims_are_relaunched_at_once() {
     );
 }
 
+/// What was ended on purpose is started on purpose.
+#[test]
+fn stopped_sessions_are_relaunched_by_a_flag_of_their_own() {
+    let world = working();
+    start(&world, "Another one", &["--provider", "plain"]);
+    world.kill("T-1-claude");
+    world.run(["session", "stop", "T-2-plain"]).exits(0);
+    let ids = |flag: &str| -> Vec<String> {
+        let all = relaunch(&world, &[flag]).exits(0).json();
+        all.as_array().unwrap().iter().map(|one| text(&one["id"])).collect()
+    };
+    assert_eq!(ids("--dead"), ["T-1-claude-2"]);
+    assert_eq!(ids("--dead"), [""; 0]);
+    assert_eq!(ids("--stopped"), ["T-2-plain-2"]);
+    assert_eq!(ids("--stopped"), [""; 0]);
+    relaunch(&world, &["--stopped", "--dead"]).refuses(2, "usage");
+}
+
 #[test]
 fn relaunch_needs_the_lane() {
     let world = working();

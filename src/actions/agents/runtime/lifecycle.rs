@@ -9,7 +9,6 @@ use crate::{
         Answer, App,
         core::{keepalive, lookup},
         sessions::{
-            control::stop,
             finish,
             report::upsert::{self, LocalHost, SessionPatch},
         },
@@ -117,13 +116,10 @@ fn merge(app: &App, tx: &WriteTx<'_>, session: &Session, details: &Details, loca
     lookup::session(tx, &session.id)
 }
 
-/// Ends a session. A nonzero exit code makes it `failed`, unless the session was asked to stop.
+/// Ends a session. A nonzero exit code makes it `failed`.
 fn end_session(tx: &WriteTx<'_>, session: &Session, details: &Details) -> Result<Session> {
-    let was_stopping =
-        session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
     let (status, reason) = match details.exit_code {
         None | Some(0) => (SessionStatus::Ended, "reported stopped".to_owned()),
-        Some(_) if was_stopping => (SessionStatus::Ended, "stopped".to_owned()),
         Some(code) => (SessionStatus::Failed, format!("its program ended with exit code {code}")),
     };
     let reason = details.reason.as_ref().map_or(reason.clone(), |text| format!("{reason}: {text}"));

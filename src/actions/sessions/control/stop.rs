@@ -8,17 +8,18 @@ use super::stop_from_inside;
 use crate::{
     actions::{
         Answer, App,
-        core::{lookup, message_state},
+        core::{keepalive, lookup, message_state},
         sessions::{
             adapter_endpoint,
             finish::{finish, status_verb},
+            report::activity::record_activity_change,
         },
     },
     adapters::Tristate,
     domain::{
-        Event, EventKind, SessionId, TaskId,
+        SessionId, TaskId,
         message::MessageStatus,
-        session::{self, Activity, Session, SessionStatus},
+        session::{Session, SessionStatus},
     },
     env::vars,
     os::{
@@ -26,14 +27,11 @@ use crate::{
         process_tree, session_leader,
     },
     store::{
-        ReadTx, WriteTx, messages, sessions,
+        ReadTx, WriteTx, messages,
         tasks::{self, ListScope},
     },
     wire::SessionView,
 };
-
-/// The `activity_source` of a session that is being stopped.
-pub const SOURCE: &str = session::STOP_SOURCE;
 
 /// How long the remaining processes of an ended session may take to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -55,23 +53,13 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         return stop_from_inside::stop_through_helper(app, &session);
     }
     let waiting = app.read(|tx| message_state::unread_of(tx, id))?;
-    if !session.status.is_final() {
-        let adapter = adapter_endpoint::adapter(app, &session, &["session", "stop", id.as_str()])?;
-        // The supervisor sees the program end first, and must not record that as a failure.
-        let before = app.transaction(|tx| set_activity(tx, id, Activity::Stopping))?;
-        if !adapter_endpoint::belongs_to_other(&adapter, &session)
-            && let Err(error) = adapter.stop(adapter_endpoint::backend_name(&session))
-        {
-            app.transaction(|tx| set_activity(tx, id, before))?;
-            return Err(error.into());
-        }
-    }
+    let is_stopped = !session.status.is_final() && begin(app, &session)?;
     // A final session may have a running program, when its end was recorded by hand.
-    let left = if session.status.is_final() { end_remaining_program(app, &session)? } else { false };
+    let left = !is_stopped && end_remaining_program(app, &session)?;
     app.mutate(|tx| {
         let now = lookup::session(tx, id)?;
-        if session.status.is_final() {
-            let past = status_verb(session.status);
+        if !is_stopped {
+            let past = status_verb(now.status);
             let line = if left {
                 format!("stopped the remaining program of {id}; the session has already {past}")
             } else {
@@ -79,15 +67,8 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
-        let reason = format!("{}{}", session::STOP_REASON, app.actor.name);
-        let ended = if now.status.is_final() {
-            // The supervisor or a hook has recorded the end, which it cannot explain.
-            let stopped = Session { reason: Some(reason), activity_source: Some(SOURCE.to_owned()), ..now };
-            sessions::update(tx, &stopped)?;
-            Session { version: stopped.version + 1, ..stopped }
-        } else {
-            finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
-        };
+        // Its supervisor or a hook may have recorded the end.
+        let ended = if now.status.is_final() { now } else { finish(tx, &now, SessionStatus::Ended, None, None)? };
         let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
         // They have expired with the session, also when its supervisor has recorded the end.
         let mut expired = Vec::new();
@@ -149,19 +130,52 @@ fn end_remaining_program(app: &App, session: &Session) -> Result<bool> {
     Err(io::Error::other(format!("cannot end the remaining processes of {}: {}", session.id, pids.join(" "))).into())
 }
 
-/// Sets a session's activity. Returns the previous one.
-fn set_activity(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
-    let session = lookup::session(tx, id)?;
-    let before = session.activity;
-    if session.status.is_final() || before == activity {
-        return Ok(before);
+/// Records that the session is being stopped, and by whom, so that the record of its end can say so. Then ends its processes.
+/// Returns whether it was stopped: it may have ended meanwhile.
+///
+/// # Errors
+/// The `adapter_` codes, after which the session has its earlier activity.
+fn begin(app: &App, session: &Session) -> Result<bool> {
+    let id = &session.id;
+    let adapter = adapter_endpoint::adapter(app, session, &["session", "stop", id.as_str()])?;
+    let before = app.transaction(|tx| {
+        let before = lookup::session(tx, id)?;
+        if before.status.is_final() {
+            return Ok(None);
+        }
+        set(tx, &before, &before.to_stopping(&app.actor.name, tx.now())?)?;
+        Ok(Some(before))
+    })?;
+    let Some(before) = before else { return Ok(false) };
+    if !adapter_endpoint::belongs_to_other(&adapter, session)
+        && let Err(error) = adapter.stop(adapter_endpoint::backend_name(session))
+    {
+        app.transaction(|tx| restore(tx, &before))?;
+        return Err(error.into());
     }
-    let source = Some(SOURCE.to_owned());
-    let event = Event::new(EventKind::SessionActivity)
-        .session(&session.id, &session.run_id)
-        .lane(session.lane.as_ref())
-        .with("activity", activity.as_str());
-    sessions::update(tx, &Session { activity, activity_source: source, activity_at: Some(tx.now()), ..session })?;
-    tx.record(&event)?;
-    Ok(before)
+    Ok(true)
+}
+
+/// Gives a session that could not be stopped its earlier activity again.
+fn restore(tx: &WriteTx<'_>, before: &Session) -> Result<()> {
+    let now = lookup::session(tx, &before.id)?;
+    if !now.is_being_stopped() {
+        return Ok(());
+    }
+    let earlier = before.clone();
+    let after = Session {
+        activity: earlier.activity,
+        activity_source: earlier.activity_source,
+        activity_at: earlier.activity_at,
+        waiting_for: earlier.waiting_for,
+        reason: earlier.reason,
+        ..now.clone()
+    };
+    set(tx, &now, &after)
+}
+
+fn set(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<()> {
+    keepalive::update_session(tx, after)?;
+    record_activity_change(tx, before, after)?;
+    Ok(())
 }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The provider of a launch that names none: the user's shell.
-pub use crate::actions::core::launch_event::SHELL;
+pub use crate::domain::session::SHELL_PROVIDER as SHELL;
 
 /// The requested program.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,13 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{core::keepalive, queue::checkpoint},
+    actions::{
+        core::{keepalive, session_end::DeadSession},
+        queue::checkpoint,
+    },
     domain::{
         checkpoint::{CheckpointOrigin, CheckpointState},
-        rules::liveness::{self, Liveness, StaleCause},
+        rules::staleness::{self, Liveness, StaleCause},
         session::{Session, SessionStatus},
         text_limits::MAX_LINE_BYTES,
     },
@@ -24,13 +27,20 @@ pub(in crate::actions) const fn should_revive(session: &Session, verdict: &Liven
 
 /// Whether the session is to be marked as stale because its exit was observed. A missing heartbeat alone does not count.
 pub(in crate::actions) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
-    matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
+    matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && staleness::should_mark_stale(session, verdict)
 }
 
 /// Records a judgement, unless the session has changed since it was read. Returns whether anything was recorded.
 pub(in crate::actions) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
     match verdict {
-        Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
+        // The command that stops it may have been killed too.
+        Liveness::Stale(_, why) if staleness::should_mark_stale(session, verdict) && session.is_being_stopped() => {
+            let dead = DeadSession::new(session, why.clone());
+            let Some(now) = dead.confirm(tx)? else { return Ok(false) };
+            dead.end(tx, &now)?;
+            Ok(true)
+        }
+        Liveness::Stale(_, why) if staleness::should_mark_stale(session, verdict) => {
             if !sessions::update(tx, &session.to_stale(Some(why))?)? {
                 return Ok(false);
             }

@@ -13,7 +13,7 @@ use crate::{
     actions::App,
     adapters::{Adapter, AdapterError, builtin_scripts, tmux_panes::PaneProber},
     domain::{
-        rules::liveness::{BackendObservation, ProcessObservation},
+        rules::staleness::{BackendObservation, ProcessObservation},
         session::{Session, SessionStatus},
     },
     env::Timestamp,

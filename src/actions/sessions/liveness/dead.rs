@@ -1,4 +1,4 @@
-//! Whether a session is dead: on its own host nothing of its run is alive. Unknown is not dead.
+//! Whether a session is dead, with its backend asked. Unknown is not dead.
 
 use anyhow::Result;
 
@@ -6,35 +6,29 @@ use super::{backend_probe::BackendProber, facts};
 use crate::{
     actions::{
         App,
-        core::{lookup, session_end::DeadSession},
+        core::{lookup, session_end::DeadSession, session_process},
         sessions::launch::launch_lock::{self, LaunchState},
     },
     domain::{
         LaneName, TaskId,
-        rules::liveness::{BackendObservation, ProcessObservation},
+        rules::{death, staleness::BackendObservation},
         session::{Session, SessionStatus},
     },
     env::vars,
-    os::{host, process_tree},
+    os::process_tree,
     store::{claims, sessions},
 };
 
-/// Proves that a session is dead, or returns the reason why it may be alive. The recorded status does not count where the
-/// processes can be seen, because an ended session may have left some. Calls the backend: never inside a transaction.
+/// Proves that a session is dead, or returns the reason why it may be alive: a session whose end is recorded may have left some
+/// processes. Calls the backend: never inside a transaction.
 ///
 /// # Errors
 /// The reason, as a sentence without a period.
 pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result<DeadSession, String> {
-    let here = host::identity();
-    if !here.owns(&session.host, session.host_id.as_deref()) {
-        // The processes of this machine are not to be seen from an agent's sandbox. A recorded end is proof enough there.
-        let is_recorded =
-            session.status.is_final() && session.host_id.as_deref().is_some_and(|id| here.is_of_machine(id));
-        if is_recorded {
-            let why = session.reason.clone().unwrap_or_else(|| format!("its session is {}", session.status));
-            return Ok(DeadSession::new(session, why));
-        }
-        return Err(format!("it runs on {}", session.host));
+    let alive = session_process::aliveness(session);
+    if !session_process::is_local(session) {
+        // Its processes are not to be seen from here, as those of this machine from an agent's sandbox.
+        return death::proof(&alive, &BackendObservation::NotRecorded, 0).map(|why| DeadSession::new(session, why));
     }
     let launch = match session.status {
         SessionStatus::Starting => launch_lock::state(app, session),
@@ -46,32 +40,25 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
         LaunchState::Interrupted => &Session { status: SessionStatus::Running, ..session.clone() },
         LaunchState::Unknown => session,
     };
-    let process = facts::process_state(session);
-    let root = match &process {
-        ProcessObservation::Alive => return Err(format!("process {} is alive", session.pid.unwrap_or_default())),
-        ProcessObservation::Unknown(why) | ProcessObservation::Orphaned(why) => return Err(why.clone()),
-        ProcessObservation::Gone(why) => Some(why.clone()),
-        ProcessObservation::NotRecorded => None,
+    let backend = match alive.alive {
+        Some(true) => BackendObservation::NotRecorded,
+        _ => prober.probe_anyway(app, settled, &facts::process_state(session), app.env.now()),
     };
-    let why = match (prober.probe_anyway(app, settled, &process, app.env.now()), root) {
-        (BackendObservation::Alive, _) => return Err("its backend reports that it is running".to_owned()),
-        (_, Some(why)) | (BackendObservation::Gone(why), None) => why,
-        (BackendObservation::Unknown(why), None) => return Err(why),
-        (BackendObservation::NotRecorded, None) => return Err("no process and no backend is recorded".to_owned()),
-    };
+    death::proof(&alive, &backend, remaining(session)?).map(|why| DeadSession::new(session, why))
+}
+
+/// The number of processes of a session's run on this host.
+fn remaining(session: &Session) -> Result<usize, String> {
+    let mut found = 0;
     // Twice: a process that starts another one and exits may hide both from one pass.
     for _ in 0..2 {
         // The second one: a backend script that starts it.
         for name in [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH] {
-            let entry = format!("{name}={}", session.run_id);
-            let left = process_tree::with_env_entry(&entry);
-            let left = left.map_err(|error| format!("cannot list processes: {error}"))?;
-            if let Some(key) = left.first() {
-                return Err(format!("process {} of its session run is alive", key.pid));
-            }
+            let left = process_tree::with_env_entry(&format!("{name}={}", session.run_id));
+            found = found.max(left.map_err(|error| format!("cannot list processes: {error}"))?.len());
         }
     }
-    Ok(DeadSession::new(session, why))
+    Ok(found)
 }
 
 /// The dead sessions whose claims the acting session may continue: claims made in its own lane, on `task` or, without one, on any

@@ -8,7 +8,7 @@ use crate::{
     adapters::tmux_panes,
     config::StaleAfter,
     domain::{
-        rules::liveness::{self, BackendObservation, Liveness, LivenessFacts, ProcessObservation},
+        rules::staleness::{self, BackendObservation, Liveness, LivenessFacts, ProcessObservation},
         session::Session,
     },
     env::Timestamp,
@@ -38,7 +38,7 @@ pub fn assess(
         launch_timeout: app.settings.sessions.launch_timeout,
         stale_after: stale_after(app, session),
     };
-    liveness::assess(&facts, now)
+    staleness::assess(&facts, now)
 }
 
 /// After how long without a heartbeat a session is stale; `None` means never. The setting of its backend takes precedence.

@@ -54,7 +54,8 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
             };
             let is_stopping = session.activity == Activity::Stopping;
             // The rollback of a failed launch records the reason itself.
-            let is_rolled_back = is_stopping && session.status == SessionStatus::Starting;
+            let is_rolled_back =
+                is_stopping && session.status == SessionStatus::Starting && !session.is_being_stopped();
             if session.status.is_final() || is_rolled_back || launch_event::is_switching(tx, &session)? {
                 return Ok(());
             }

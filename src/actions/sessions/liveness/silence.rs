@@ -8,7 +8,7 @@ use crate::{
     actions::App,
     domain::{
         age,
-        rules::liveness::{self, Liveness, StaleCause},
+        rules::staleness::{self, Liveness, StaleCause},
         session::SessionStatus,
         session_facts::SessionOverview,
     },
@@ -22,7 +22,7 @@ pub fn judge(app: &App, sessions: &mut [SessionOverview], now: Timestamp, silent
     let mut verdicts: Vec<Liveness> = sessions.iter().map(|one| assess(app, one, now)).collect();
     let is_counted = |one: &SessionOverview| one.session.host_id.as_ref().is_none_or(|id| !silent_hosts.contains(id));
     let counted = sessions.iter().zip(&mut verdicts).filter(|(one, _)| is_counted(one) && !one.is_over());
-    let is_suppressed = liveness::suppress_mass_stale(counted.map(|(one, verdict)| (&one.session, verdict)));
+    let is_suppressed = staleness::suppress_mass_stale(counted.map(|(one, verdict)| (&one.session, verdict)));
     for (one, verdict) in sessions.iter_mut().zip(verdicts) {
         one.is_stopped_by_reader = one.stopped_by() == Some(app.actor.name.as_str());
         one.silence = match verdict {

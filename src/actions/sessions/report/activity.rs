@@ -3,10 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{
-        core::{keepalive, lookup, message_state},
-        sessions::control::stop,
-    },
+    actions::core::{keepalive, lookup, message_state},
     domain::{
         Event, EventKind,
         session::{Activity, Session, SessionStatus},
@@ -27,10 +24,8 @@ pub fn set_activity(
     source: &str,
 ) -> Result<Session> {
     let alive = session.with_heartbeat(tx.now())?;
-    let is_being_stopped =
-        session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
     let waiting_for = kept_waiting_for(session, activity, waiting_for);
-    let after = if is_being_stopped { alive } else { alive.with_activity(activity, waiting_for, source, tx.now()) };
+    let after = alive.with_activity(activity, waiting_for, source, tx.now());
     keepalive::update_session(tx, &after)?;
     if session.status != SessionStatus::Running {
         keepalive::record_running(tx, session, source)?;

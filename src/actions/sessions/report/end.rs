@@ -10,7 +10,8 @@ use crate::{
     },
     domain::{
         SessionId,
-        session::{END_SOURCE, Session, SessionStatus},
+        ended_by::END_SOURCE,
+        session::{Session, SessionStatus},
         text_limits,
     },
     wire::SessionView,
@@ -46,8 +47,11 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
         let status = end.status.unwrap_or(by_code);
         // A report of a program's end has its exit code, and a failure is no intention.
         let is_on_purpose = app.actor.session.is_none() && end.exit_code.is_none() && status == SessionStatus::Ended;
-        let activity_source = if is_on_purpose { Some(END_SOURCE.to_owned()) } else { session.activity_source.clone() };
-        let session = Session { activity_source, ..session };
+        let session = if is_on_purpose && !session.is_being_stopped() {
+            Session { activity_source: Some(END_SOURCE.to_owned()), ..session }
+        } else {
+            session
+        };
         let unread = message_state::unread_of(tx, id)?;
         let finished = finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();

@@ -326,8 +326,9 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
         }
         SessionEffect::Stale => {
             let why = reason_text(reported);
-            keepalive::update_session(tx, &after.to_stale(Some(&why))?)?;
-            if before.status != SessionStatus::Stale {
+            let stale = after.to_stale(Some(&why))?;
+            keepalive::update_session(tx, &stale)?;
+            if before.status != stale.status {
                 keepalive::record_stale(tx, before, &why)?;
             }
         }

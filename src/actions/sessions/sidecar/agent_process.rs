@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::{
     actions::sessions::liveness::facts,
-    domain::{rules::liveness::ProcessObservation, session::Session},
+    domain::{rules::staleness::ProcessObservation, session::Session},
     os::{
         host,
         process::{self, ProcessKey, ProcessStatus},

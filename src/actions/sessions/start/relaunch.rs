@@ -10,9 +10,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            inside_session, launch_event, lookup, message_state, other_host,
-            session_end::DeadSession,
-            session_process::{self, RunProcesses},
+            inside_session, launch_event, lookup, message_state, other_host, session_end::DeadSession, session_process,
         },
         queue::{lane::bring_here, task::claim},
         sessions::{
@@ -101,12 +99,13 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     }
 }
 
-/// The dead sessions that have claims and can be relaunched: Fairway launched them, and no live session has replaced them.
-pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
+/// The dead sessions that have claims and can be relaunched: Fairway launched them, and no live session has replaced them. With
+/// `stopped` those that a person or another session has stopped, otherwise those that ended by themselves.
+pub fn dead_with_claims(app: &App, stopped: bool) -> Result<Vec<SessionId>> {
     let mut found = Vec::new();
     for (session, judged) in judge_claimants(app, None, None)? {
-        let is_launched = session.adapter_script.is_some() && judged.is_ok();
-        if is_launched && app.read(|tx| Ok(purpose::successors(tx, &session.id)?))?.is_empty() {
+        let is_meant = session.adapter_script.is_some() && session.stopped_by().is_some() == stopped;
+        if is_meant && judged.is_ok() && app.read(|tx| Ok(purpose::successors(tx, &session.id)?))?.is_empty() {
             found.push(session.id);
         }
     }
@@ -155,23 +154,13 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
     let mut prober = BackendProber::new();
     let mut dead = Vec::new();
     for session in std::iter::once(of).chain(&others) {
-        let refused = |why: &str| purpose::not_over(session, &of.id, why);
+        if !session.status.is_final() && !session_process::is_local(session) {
+            let words = ["session", "relaunch", of.id.as_str()];
+            return Err(app.read(|tx| other_host::session_refusal(app, tx, session, &words))?.into());
+        }
+        let proof = dead::prove(app, session, &mut prober).map_err(|why| purpose::not_over(session, &of.id, &why))?;
         if !session.status.is_final() {
-            if !session_process::is_local(session) {
-                let words = ["session", "relaunch", of.id.as_str()];
-                return Err(app.read(|tx| other_host::session_refusal(app, tx, session, &words))?.into());
-            }
-            dead.push(dead::prove(app, session, &mut prober).map_err(|why| refused(&why))?);
-            continue;
-        }
-        // Its end may have been recorded by hand, or it has left something.
-        let aliveness = session_process::aliveness(session);
-        let left = RunProcesses::default().count(&session.run_id);
-        if aliveness.alive == Some(true) {
-            return Err(refused(&aliveness.reason).into());
-        }
-        if left > 0 && session_process::is_local(session) {
-            return Err(refused(&format!("{left} of its processes are alive")).into());
+            dead.push(proof);
         }
     }
     Ok(dead)

@@ -13,7 +13,7 @@ use crate::{
     },
     domain::{
         finding::{Finding, Severity},
-        rules::liveness::ProcessObservation,
+        rules::staleness::ProcessObservation,
         task::TaskStatus,
     },
     os::{executable, host},
@@ -57,8 +57,7 @@ pub(super) fn dead_claimants(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             let message =
                 format!("{} is claimed by {}, which works no more: {}", held.task, one.session.id, one.alive.reason);
             let finding = Finding::new("claimant_dead", Severity::Note, message);
-            let (session, alive, can) = (&one.session, &one.alive, one.can_relaunch);
-            let ways_on = claimants::ways_on(&held.task, held.status, session, alive, can, &mut processes);
+            let ways_on = claimants::ways_on(tx, &held.task, held.status, &one.session, &one.alive, &mut processes)?;
             let fix = ways_on.into_iter().next_back().map(|way| way.command);
             found.push(Finding { fix, ..finding });
         }

@@ -20,7 +20,7 @@ use crate::{
         core::{errors, session_process},
     },
     config::{Project, load_in_force},
-    domain::{Actor, rules::liveness::ProcessObservation},
+    domain::{Actor, rules::staleness::ProcessObservation},
     env::{Env, Timestamp},
     os::{
         notify::{ChangeWaiter, WaiterFile},

@@ -133,9 +133,15 @@ fn format_duration(span: Duration) -> String {
     }
 }
 
-/// Whether this verdict makes the session stale. Only a starting or running session can become stale.
-pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
-    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
+/// Whether this verdict makes the session stale. Only a starting or running session can become stale; one that is being stopped
+/// only when its exit was observed, which ends it.
+pub fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
+    match (session.status, verdict) {
+        (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(cause, _)) => {
+            *cause == StaleCause::Exited || !session.is_being_stopped()
+        }
+        _ => false,
+    }
 }
 
 /// Replaces the verdict that sessions are stale by an unknown one when more than half of the live sessions, and more than two,
@@ -306,6 +312,14 @@ mod tests {
         assert!(!held(3, 6, 0));
         assert!(held(4, 7, 0));
         assert!(held(3, 3, 9));
+    }
+
+    #[test]
+    fn session_that_is_being_stopped_may_be_silent() {
+        let stopping = session(SessionStatus::Running).to_stopping("ann", Timestamp::from_millis(9)).unwrap();
+        let stale = |cause| Liveness::Stale(cause, "why".into());
+        assert!(!should_mark_stale(&stopping, &stale(StaleCause::NoHeartbeat)));
+        assert!(should_mark_stale(&stopping, &stale(StaleCause::Exited)));
     }
 
     #[test]
