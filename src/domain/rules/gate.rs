@@ -264,7 +264,7 @@ fn review_blocker(domain: &Label, is_required: bool, facts: &GateFacts<'_>) -> O
             "review_own",
             format!("review {} in the domain '{domain}' is by {}, who has claimed the task", review.id, review.actor),
         ),
-        Some(review) if review.commit.as_deref() != facts.commit && (is_required || review.commit.is_some()) => {
+        Some(review) if review.commit.as_deref().map_or(is_required, |commit| facts.commit != Some(commit)) => {
             let message = format!("the approval in the domain '{domain}' is for another commit (review {})", review.id);
             return Some(Blocker { code: "review_lapsed", message, fix: or_submit(facts, fix) });
         }
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_at_a_commit_that_the_work_does_not_contain_is_outdated() {
+    fn evidence_at_a_commit_that_is_none_of_the_work_is_outdated() {
         use EvidenceResult::{Fail, Pass};
         let at = |id, result, commit: Option<&str>| Evidence {
             commit: commit.map(str::to_owned),
@@ -631,7 +631,7 @@ mod tests {
         assert_eq!(outdated.code, "evidence_outdated");
         assert_eq!(
             outdated.message,
-            "evidence 1 of kind 'test' passed at commit 1111111, and the work at 222222222222 does not contain that commit"
+            "evidence 1 of kind 'test' passed at commit 1111111, which is no commit of the work at 222222222222"
         );
         assert_eq!(outdated.fix, "fairway evidence run T-1 --kind test -- COMMAND");
         let of_check = Evidence { check: Some("unit".into()), ..at(1, Pass, Some(COMMIT)) };

@@ -60,7 +60,7 @@ const HARMLESS: &[(&str, i32)] = &[
     ("lane repair cart", 0),
     ("overlap cart", 0),
     ("evidence run T-1 -- true", 0),
-    ("merge-ready T-1", 0),
+    ("merge-ready T-1", 5),
     ("start T-2 --dry-run -- true", 0),
     ("session launch --role dev --lane cart --dry-run -- true", 0),
 ];
