@@ -78,6 +78,20 @@ pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> 
 
 /// Like [`capture_with_limit`]. `started` is called with the process id, which is also the group id, before any output is read.
 pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i32)) -> io::Result<Captured> {
+    run(call, most, started, || None)
+}
+
+/// Like [`capture_with_limit`]. While the command runs, `help` is called, and again after the time that it returns.
+pub fn capture_with_help(call: &Call<'_>, most: usize, help: impl FnMut() -> Option<Duration>) -> io::Result<Captured> {
+    run(call, most, |_| {}, help)
+}
+
+fn run(
+    call: &Call<'_>,
+    most: usize,
+    started: impl FnOnce(i32),
+    mut help: impl FnMut() -> Option<Duration>,
+) -> io::Result<Captured> {
     // Without the arguments: they can contain texts of people.
     let span = tracing::debug_span!("program", program = %call.program.display(), pid = Empty, exit = Empty).entered();
     let mut child = call.spawn(Stdio::piped())?;
@@ -90,7 +104,8 @@ pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i
     let mut sent = None;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        if pipes.wait(done.as_fd(), left)? {
+        let pause = help().map_or(left, |pause| pause.min(left));
+        if pipes.wait(done.as_fd(), pause)? {
             break;
         }
         if Instant::now() < deadline {

@@ -140,6 +140,8 @@ pub struct LaneDiffView {
     pub runs_later: Vec<String>,
     /// The paths in `files` at which a FIFO, a socket or a device stands now. Git keeps no such file: they count as deleted.
     pub special_files: Vec<String>,
+    /// The paths of repositories in the worktree that git does not track. Nothing inside of them is in `files`.
+    pub repositories: Vec<String>,
 }
 
 /// A file that differs.

@@ -96,6 +96,9 @@ fn git(error: &GitError) -> Failure {
             Some(command) => format!("install git: {command}"),
             None => "install git with the package manager of this system".to_owned(),
         }),
+        GitError::Failed { step: "add" | "diff" | "diff-files", .. } => {
+            Some("compare what is committed: git diff BASE...BRANCH".to_owned())
+        }
         _ => None,
     };
     Failure { hint, ..plain("git_failed", FailureKind::External, error.to_string()) }

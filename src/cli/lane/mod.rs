@@ -351,6 +351,10 @@ impl DiffArgs {
             let path = escape_line(&path);
             ctx.out.note(&format!("note: {path} is no regular file now, which git cannot keep: it counts as deleted"));
         }
+        for path in notes.repositories {
+            let path = escape_line(&path);
+            ctx.out.note(&format!("note: {path} is a repository of its own: what is inside is not compared"));
+        }
         for path in notes.runs_later {
             ctx.out.note(&format!("note: would run on your machine: {}", escape_line(&path)));
         }

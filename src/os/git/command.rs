@@ -6,11 +6,14 @@ use std::{
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
     time::Duration,
 };
 
 use thiserror::Error;
 
+use super::named_fifos::NamedFifos;
 use crate::os::{
     capture::{self, Call, Captured},
     executable,
@@ -141,7 +144,8 @@ impl<'a> Git<'a> {
         env.extend(more_vars.iter().map(|(name, value)| (OsString::from(name), (*value).to_owned())));
         let (git, args) = (self.program()?, with_fixed(args));
         let call = Call { program: &git, args: &args, env: &env, cwd: self.dir, stdin, limit, ends_group: true };
-        capture::capture_with_limit(&call, MAX_WHOLE_OUTPUT).map_err(GitError::CannotStart)
+        let mut fifos = NamedFifos::below(self.dir);
+        capture::capture_with_help(&call, MAX_WHOLE_OUTPUT, || fifos.answer()).map_err(GitError::CannotStart)
     }
 
     /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `pager` is
@@ -154,7 +158,22 @@ impl<'a> Git<'a> {
         let mut env = self.environment();
         // Before every configuration, which may be that of the repository.
         env.insert("GIT_PAGER".into(), pager.unwrap_or_else(|| DEFAULT_PAGER.into()));
-        foreground::run(&self.program()?, &with_fixed(args), &env, self.dir).map_err(GitError::CannotStart)
+        let (program, args) = (self.program()?, with_fixed(args));
+        let (running, ended) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut fifos = NamedFifos::below(self.dir);
+                while let Some(pause) = fifos.answer() {
+                    if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                        return;
+                    }
+                }
+            });
+            let ran = foreground::run(&program, &args, &env, self.dir);
+            drop(running);
+            ran
+        })
+        .map_err(GitError::CannotStart)
     }
 
     /// The git program in the caller's `PATH`. The `git` script that Fairway puts into the `PATH` of a session is skipped.

@@ -53,6 +53,7 @@ pub enum DiffFormat {
 pub struct WorktreeDiff<'a> {
     git: Git<'a>,
     scratch: Scratch,
+    repositories: Vec<String>,
     special: Vec<String>,
 }
 
@@ -61,9 +62,14 @@ impl<'a> WorktreeDiff<'a> {
     /// go below `temp`.
     pub fn open(git: Git<'a>, temp: &Path) -> Result<Self, GitError> {
         let scratch = Scratch::create(&git, temp)?.with_index_of(&git)?;
-        add_new_files(&git.with_scratch(&scratch))?;
+        let repositories = add_new_files(&git.with_scratch(&scratch))?;
         let special = take_out_special_files(&git.with_scratch(&scratch))?;
-        Ok(Self { git, scratch, special })
+        Ok(Self { git, scratch, repositories, special })
+    }
+
+    /// The paths of repositories in the worktree that are not tracked. Nothing inside of them is compared.
+    pub fn repositories(&self) -> &[String] {
+        &self.repositories
     }
 
     /// The tracked paths at which a FIFO, a socket or a device stands now. Git keeps no such file: they count as deleted. Bytes
@@ -118,24 +124,29 @@ fn arguments(commit: &str, format: DiffFormat, color: Option<bool>) -> Vec<&str>
     DIFF.into_iter().chain(format).chain(color).chain([commit, "--"]).collect()
 }
 
-/// Marks the new files that git does not ignore as added, without their content.
-fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
+/// Marks the new files that git does not ignore as added, without their content. Returns the repositories among them, which git
+/// lists as directories and adds only when they have a commit.
+fn add_new_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
     let add = ["--literal-pathspecs", "-c", "advice.addEmbeddedRepo=false", "-c", "core.splitIndex=false", "add"];
     let add = [&add[..], &["--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"]].concat();
     let mut failure = None;
     for _ in 0..MAX_LISTINGS {
         let listed =
             succeeded("ls-files", git.run(&["ls-files", "--others", "--exclude-standard", "-z"], QUERY_TIMEOUT)?)?;
-        if listed.stdout.is_empty() {
-            return Ok(());
+        let paths = listed.stdout.split_inclusive(|byte| *byte == 0);
+        let (repositories, files): (Vec<&[u8]>, Vec<&[u8]>) = paths.partition(|path| path.ends_with(b"/\0"));
+        let name = |path: &&[u8]| String::from_utf8_lossy(path).trim_end_matches(['/', '\0']).to_owned();
+        let repositories: Vec<String> = repositories.iter().map(name).collect();
+        if files.is_empty() {
+            return Ok(repositories);
         }
-        let added = git.run_with(&git.on_files(&add)?, &[], &listed.stdout, QUERY_TIMEOUT)?;
+        let added = git.run_with(&git.on_files(&add)?, &[], &files.concat(), QUERY_TIMEOUT)?;
         if added.exit == ExitReason::Code(0) {
-            return Ok(());
+            return Ok(repositories);
         }
         failure = Some(git_error("add", &added));
     }
-    failure.map_or(Ok(()), Err)
+    failure.map_or(Ok(Vec::new()), Err)
 }
 
 /// Removes from the index the tracked paths at which there is a file that git cannot read, which would end the comparison.

@@ -14,6 +14,7 @@ mod interrupted_checkout;
 mod landing;
 mod lane_clone;
 mod merge_repository;
+mod named_fifos;
 mod network_programs;
 mod own_configuration;
 mod repository_facts;

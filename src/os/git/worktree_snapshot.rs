@@ -390,9 +390,14 @@ impl<'a> SnapshotRepository<'a> {
     /// Whether a filter may be set for one of these paths. Git reads the attributes in their directories, and for a file that
     /// is absent those in the index, which are not looked at here.
     fn may_have_filter(&self, worktree: &Worktree, wanted: &BTreeSet<&[u8]>, absent: &BTreeSet<&[u8]>) -> bool {
-        let names_filter = |file: &Path| match fs::read(file) {
-            Ok(text) => text.windows(FILTER.len()).any(|word| word == FILTER),
-            Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        // Reading a FIFO would wait for a writer.
+        let is_special = |file: &Path| fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        let names_filter = |file: &Path| {
+            !is_special(file)
+                && match fs::read(file) {
+                    Ok(text) => text.windows(FILTER.len()).any(|word| word == FILTER),
+                    Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+                }
         };
         let is_attributes = |path: &&&[u8]| path.ends_with(ATTRIBUTES.as_bytes());
         if absent.iter().any(|path| is_attributes(&path)) || worktree.git_dir.join(SPARSE).exists() {

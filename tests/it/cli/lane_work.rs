@@ -492,6 +492,65 @@ fn diff_since_an_event_shows_the_changes_after_it() {
     world.run(["lane", "diff", "ui", "--since", "999999", "--json"]).refuses(3, "not_found");
 }
 
+/// Git would wait for somebody who writes to it.
+#[test]
+fn fifo_at_a_name_that_git_reads_stops_no_look() {
+    let (world, tree) = with_lane();
+    commit(&world, &tree, "done.txt", "one\n");
+    fs::write(tree.join("new.txt"), "two\n").unwrap();
+    fs::create_dir(tree.join("sub")).unwrap();
+    fs::write(tree.join("sub/new.txt"), "three\n").unwrap();
+    for name in [".gitignore", ".gitattributes", "sub/.gitignore", "sub/.gitattributes"] {
+        nix::unistd::mkfifo(&tree.join(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    }
+    let started = std::time::Instant::now();
+    let diff = world.json(["lane", "diff", "ui"]);
+    let paths: Vec<String> = files(&diff).into_iter().map(|file| file.0).collect();
+    assert_eq!(paths, ["done.txt", "new.txt", "sub/new.txt"]);
+    for command in
+        [&["overlap"][..], &["lane", "list", "--git"], &["lane", "show", "ui"], &["lane", "diff", "ui"], &["doctor"]]
+    {
+        let run = world.run(command);
+        assert!(!run.stderr.contains("timed out") && !run.stderr.contains("in time"), "{command:?}: {run:?}");
+    }
+    let overlap = world.json(["overlap"]);
+    assert_eq!(overlap["problem"], Value::Null, "{overlap}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "no look of 20 s was given up");
+}
+
+/// What scaffolders do.
+#[test]
+fn repository_in_a_lane_is_named_and_the_rest_is_compared() {
+    let (world, tree) = with_lane();
+    fs::write(tree.join("new.txt"), "two\n").unwrap();
+    for name in ["fresh", "used"] {
+        fs::create_dir(tree.join(name)).unwrap();
+        world.git(&tree.join(name), &["init", "--quiet"]);
+        fs::write(tree.join(name).join("inside.txt"), "x\n").unwrap();
+    }
+    commit_in(&world, &tree.join("used"));
+    let before = fingerprint(&world, &tree);
+    let run = world.run(["lane", "diff", "ui", "--stat"]).exits(0);
+    assert!(run.stdout.contains("new.txt") && !run.stdout.contains("inside.txt"), "{run:?}");
+    assert_eq!(
+        run.stderr,
+        "note: fresh is a repository of its own: what is inside is not compared\n\
+         note: used is a repository of its own: what is inside is not compared\n"
+    );
+    let diff = world.json(["lane", "diff", "ui"]);
+    assert_eq!((&diff["repositories"], files(&diff).len()), (&json!(["fresh", "used"]), 1));
+    for command in [&["overlap"][..], &["lane", "list", "--git"], &["lane", "show", "ui"]] {
+        world.run(command).exits(0);
+    }
+    assert_eq!(fingerprint(&world, &tree), before);
+}
+
+fn commit_in(world: &TestProject, dir: &Path) {
+    world.git(dir, &["add", "--all"]);
+    let by = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
+    world.git(dir, &[&by[..], &["commit", "--quiet", "--message=inside"]].concat());
+}
+
 #[test]
 fn lane_diff_counts_a_file_that_became_a_fifo_as_deleted() {
     let (world, tree) = with_lane();

@@ -34,6 +34,7 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
             runs_later: runs_later(&files),
             files,
             special_files: diff.special().to_vec(),
+            repositories: diff.repositories().to_vec(),
         })
     })
 }
@@ -42,13 +43,16 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
 pub struct DiffNotes {
     /// Paths of files in the commit that are now no regular files, for example a socket.
     pub special: Vec<String>,
+    /// Paths of repositories that are not tracked.
+    pub repositories: Vec<String>,
     /// Paths that a person's programs would run or read later.
     pub runs_later: Vec<String>,
 }
 
 fn notes(diff: &WorktreeDiff<'_>, since: &str) -> Result<DiffNotes> {
     let files: Vec<FileDiffView> = diff.files(since)?.into_iter().map(file_view).collect();
-    Ok(DiffNotes { special: diff.special().to_vec(), runs_later: runs_later(&files) })
+    let (special, repositories) = (diff.special().to_vec(), diff.repositories().to_vec());
+    Ok(DiffNotes { special, repositories, runs_later: runs_later(&files) })
 }
 
 fn runs_later(files: &[FileDiffView]) -> Vec<String> {
