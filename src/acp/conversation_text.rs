@@ -54,11 +54,17 @@ impl Conversation {
         self.note(&format!("the agent asks: {}", call.describe()))
     }
 
-    /// Formats the answer to the agent's question about a tool call. `is_lasting` says that the answer also holds for later
-    /// calls.
-    pub fn decision(&mut self, choice: &PermissionChoice, is_lasting: bool) -> String {
-        let lasting = if is_lasting { " always" } else { "" };
+    /// Formats the note that the agent describes a call otherwise than it did when it asked.
+    pub fn changed(&mut self, call: &ToolCall) -> String {
+        self.note(&format!("the agent has changed the call: {}", call.describe()))
+    }
+
+    /// Formats the answer to the agent's question about a tool call. `kind` is that of the agent's option that is chosen; `None`
+    /// when the agent offers none that fits, and the question is cancelled.
+    pub fn decision(&mut self, choice: &PermissionChoice, kind: Option<&str>) -> String {
+        let lasting = if kind.is_some_and(|kind| kind.ends_with("_always")) { " always" } else { "" };
         let text = match choice {
+            PermissionChoice::Allow { .. } if kind.is_none() => "cancelled: it offers no such answer".to_owned(),
             PermissionChoice::Allow { .. } => format!("allowed{lasting}"),
             PermissionChoice::Deny { why: None, .. } => format!("denied{lasting}"),
             PermissionChoice::Deny { why: Some(why), .. } => format!("denied{lasting}: {why}"),

@@ -10,6 +10,16 @@ use crate::{
     domain::usage::Usage,
 };
 
+/// What the agent knew of the decision when a tool of it ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// It has not asked.
+    NotAsked,
+    /// It has asked. The answer was yes, or there was none.
+    Asked,
+    Denied,
+}
+
 /// A fact about the session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
@@ -28,9 +38,10 @@ pub enum Report {
     /// A tool has ended.
     ToolEnded {
         call: ToolCall,
-        /// Whether the agent had asked about this call.
-        was_asked: bool,
+        permission: Permission,
     },
+    /// The agent describes a call otherwise than it did when it asked, and the question is answered.
+    ToolChanged(ToolCall),
     /// The turn has ended.
     TurnEnded {
         /// `end_turn`, `cancelled` and others.

@@ -31,6 +31,8 @@ pub enum Event {
     Continue(String),
     /// The decision about a question of the agent.
     Decided { question: u64, choice: PermissionChoice },
+    /// The agent was seen to run what the guard denies, as the text says.
+    Refuted(String),
     /// The agent has closed its output, or has ended.
     AgentGone,
     /// Time has passed.

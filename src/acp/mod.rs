@@ -12,7 +12,7 @@ pub mod state_machine;
 pub mod tool_call;
 pub mod turn_usage;
 
-pub use effect::{Effect, Report};
+pub use effect::{Effect, Permission, Report};
 pub use event::{Command, Event};
 pub use frame::{Frame, RpcError};
 pub use frame_reader::{FrameReader, Line};

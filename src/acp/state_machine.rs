@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     conversation_text::Conversation,
-    effect::{Effect, Report},
+    effect::{Effect, Permission, Report},
     event::{Command, Event},
     frame::{Frame, METHOD_NOT_FOUND, RpcError},
     outgoing,
@@ -82,7 +82,18 @@ enum Phase {
 struct Question {
     /// The id of its request.
     id: Value,
+    /// The id of the call that it is about.
+    call: String,
     options: Vec<PermissionOption>,
+}
+
+/// A tool call of the running turn.
+#[derive(Debug, Clone, PartialEq)]
+struct KnownCall {
+    call: ToolCall,
+    permission: Permission,
+    /// What was judged last.
+    judged: Option<Value>,
 }
 
 /// A prompt for a running turn that has no answer yet.
@@ -105,6 +116,8 @@ pub struct StateMachine {
     session: String,
     reported_mode: Option<String>,
     guard: Option<GuardMode>,
+    /// What the agent was seen to run although it had to ask. It outweighs every proof.
+    refuted: Option<String>,
     context: Option<String>,
     queued: VecDeque<String>,
     questions: BTreeMap<u64, Question>,
@@ -115,8 +128,8 @@ pub struct StateMachine {
     steering: BTreeMap<u64, SteeringPrompt>,
     /// When the pause ends.
     paused_until: Option<Duration>,
-    /// The calls of this turn, by the agent's id; the flag says whether it has asked about it.
-    calls: BTreeMap<String, (ToolCall, bool)>,
+    /// The calls of this turn, by the agent's id.
+    calls: BTreeMap<String, KnownCall>,
     garbage: u32,
     /// How full the context is (0 to 1), if the agent has said so since the last report.
     context_usage: Option<f64>,
@@ -138,6 +151,7 @@ impl StateMachine {
             session: String::new(),
             reported_mode: None,
             guard: None,
+            refuted: None,
             context: None,
             queued: VecDeque::new(),
             questions: BTreeMap::new(),
@@ -200,6 +214,10 @@ impl StateMachine {
             Event::Context(text) => self.context = Some(text),
             Event::Continue(text) => drop(self.accept_prompt(text, &mut effects)),
             Event::Decided { question, choice } => self.decided(question, choice, &mut effects),
+            Event::Refuted(why) => {
+                self.refuted.get_or_insert(why);
+                self.report_guard(&mut effects);
+            }
             Event::AgentGone => self.over("the agent has ended", &mut effects),
             Event::Tick => {
                 let is_setup = matches!(self.phase, Phase::Initializing | Phase::Opening | Phase::SettingMode { .. });

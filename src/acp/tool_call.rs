@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
+use crate::domain::approval::Offers;
+
 /// The longest id of a call or an option, in bytes.
 const MAX_ID_BYTES: usize = 512;
 /// The most options of a question.
@@ -140,13 +142,13 @@ impl PermissionChoice {
     }
 
     /// The offered option that fits this decision. When the agent does not offer it, the option with the same decision that holds
-    /// once instead of always, or the reverse; `None` when it offers neither.
+    /// once instead of always; for a denial also the reverse. `None` when it offers no such option.
     pub fn option<'a>(&self, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
-        let kinds: [&str; 2] = match self {
-            Self::Allow { always: false } => ["allow_once", "allow_always"],
-            Self::Allow { always: true } => ["allow_always", "allow_once"],
-            Self::Deny { always: false, .. } => ["reject_once", "reject_always"],
-            Self::Deny { always: true, .. } => ["reject_always", "reject_once"],
+        let kinds: &[&str] = match self {
+            Self::Allow { always: false } => &["allow_once"],
+            Self::Allow { always: true } => &["allow_always", "allow_once"],
+            Self::Deny { always: false, .. } => &["reject_once", "reject_always"],
+            Self::Deny { always: true, .. } => &["reject_always", "reject_once"],
         };
         kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
     }
@@ -168,6 +170,12 @@ impl PermissionRequest {
         };
         let options: Vec<_> = params.get("options")?.as_array()?.iter().filter_map(option).take(MAX_OPTIONS).collect();
         (!options.is_empty()).then_some(Self { call, options })
+    }
+
+    /// Which answers that allow the agent offers.
+    pub fn offers(&self) -> Offers {
+        let has = |kind: &str| self.options.iter().any(|option| option.kind == kind);
+        Offers { once: has("allow_once"), always: has("allow_always") }
     }
 
     /// The agent's label for the option that allows this call and later ones like it, or the option's id when the label is blank;
@@ -275,6 +283,14 @@ impl ToolCall {
             input.insert("paths".to_owned(), json!(self.paths));
         }
         Value::Object(input)
+    }
+
+    /// What the guard and a person judge: the command, or the whole input of a call without one.
+    pub fn subject(&self) -> Value {
+        let input = self.input();
+        let command = |key: &&str| Some(((*key).to_owned(), input.get(*key)?.clone()));
+        let commands: Map<String, Value> = COMMAND_KEYS.iter().filter_map(command).collect();
+        if commands.is_empty() { input } else { Value::Object(commands) }
     }
 
     /// The changes to files as unified diffs, without those whose new text is already in the input; only `…` when one of the
@@ -449,7 +465,7 @@ mod tests {
         let id =
             |choice: PermissionChoice, options: &[PermissionOption]| choice.option(options).map(|one| one.id.clone());
         assert_eq!(id(PermissionChoice::ALLOW, &all).as_deref(), Some("2"));
-        assert_eq!(id(PermissionChoice::ALLOW, &all[..1]).as_deref(), Some("1"));
+        assert_eq!(id(PermissionChoice::ALLOW, &all[..1]), None);
         assert_eq!(id(PermissionChoice::Allow { always: true }, &all).as_deref(), Some("1"));
         assert_eq!(id(PermissionChoice::Allow { always: true }, &all[1..]).as_deref(), Some("2"));
         assert_eq!(id(PermissionChoice::deny(None), &all).as_deref(), Some("3"));

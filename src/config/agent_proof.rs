@@ -101,15 +101,34 @@ impl AgentProof {
 /// The newest proof that an agent of this provider, in this mode, asks for permission before it runs a tool. `agent` is the name
 /// and version by which the agent calls itself. Returns `None` when no canary has proved it.
 pub fn newest_proof(env: &Env, provider: &str, agent: &str, mode: Option<&str>) -> Option<AgentProof> {
-    let directory = env.state_dir()?.join(DIRECTORY);
-    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
-    let is_meant = |proof: &AgentProof| {
+    proofs(env, provider, agent, mode).map(|(_, proof)| proof).max_by_key(|proof| proof.at_ms)
+}
+
+/// Ends the proofs of an agent that was seen not to ask, for the reason `why`, until another canary. The other arguments are those
+/// of [`newest_proof`].
+/// Fails when a file cannot be written.
+pub fn refute_proofs(env: &Env, provider: &str, agent: &str, mode: Option<&str>, why: &str) -> io::Result<()> {
+    for (file, proof) in proofs(env, provider, agent, mode) {
+        let refuted = AgentProof { why: Some(why.to_owned()), ..proof };
+        files::write_atomic(&file, &serde_json::to_vec(&refuted)?, 0o600)?;
+    }
+    Ok(())
+}
+
+fn proofs<'a>(
+    env: &Env,
+    provider: &'a str,
+    agent: &'a str,
+    mode: Option<&'a str>,
+) -> impl Iterator<Item = (PathBuf, AgentProof)> {
+    let files = env.state_dir().and_then(|state| fs::read_dir(state.join(DIRECTORY)).ok());
+    let files = files.into_iter().flatten().flatten().map(|entry| entry.path());
+    files.filter_map(|file| read(&file).map(|proof| (file, proof))).filter(move |(_, proof)| {
         proof.is_proof()
             && proof.provider == provider
             && proof.agent.as_deref() == Some(agent)
             && proof.mode.as_deref() == mode
-    };
-    files.filter_map(|file| read(&file)).filter(is_meant).max_by_key(|proof| proof.at_ms)
+    })
 }
 
 fn read(file: &Path) -> Option<AgentProof> {

@@ -25,7 +25,7 @@ pub mod trust;
 mod trust_record;
 mod values;
 
-pub use agent_proof::{AgentProof, AgentSetup, newest_proof};
+pub use agent_proof::{AgentProof, AgentSetup, newest_proof, refute_proofs};
 pub use agents::{AgentSettings, ContextSettings, HookSettings, IdentitySettings, Unguarded};
 pub use error::ConfigError;
 pub use in_force::{check_text, load_in_force};

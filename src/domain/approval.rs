@@ -22,6 +22,36 @@ impl Decision {
     }
 }
 
+/// The answers that allow, which the asking agent takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offers {
+    /// For this call.
+    pub once: bool,
+    /// For this call and further ones that the agent takes as alike.
+    pub always: bool,
+}
+
+impl Offers {
+    /// The offer of a hook.
+    pub const ONCE: Self = Self { once: true, always: false };
+
+    /// Why an answer that allows does not fit, with the purpose and the command of one that does; `None` when it fits.
+    pub fn gap(self, id: i64, is_lasting: bool) -> Option<(&'static str, String)> {
+        match (self.once, self.always) {
+            (true, _) => None,
+            (false, true) if is_lasting => None,
+            (false, true) => Some((
+                "the agent takes a yes for this call only together with all that it takes as alike",
+                format!("allow them all: fairway approvals answer {id} allow --always"),
+            )),
+            (false, false) => {
+                let deny = format!("deny it: fairway approvals answer {id} deny");
+                Some(("the agent offers no answer that allows it", deny))
+            }
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     pub id: i64,
@@ -97,6 +127,21 @@ mod tests {
             asked_at: Timestamp::from_millis(0),
             answered_at: None,
             answered_by: None,
+        }
+    }
+
+    #[test]
+    fn yes_for_one_call_never_becomes_one_for_all() {
+        for (once, always, is_lasting, expected) in [
+            (true, true, false, None),
+            (true, false, true, None),
+            (false, true, true, None),
+            (false, true, false, Some("allow them all: fairway approvals answer 7 allow --always")),
+            (false, false, false, Some("deny it: fairway approvals answer 7 deny")),
+            (false, false, true, Some("deny it: fairway approvals answer 7 deny")),
+        ] {
+            let gap = Offers { once, always }.gap(7, is_lasting);
+            assert_eq!(gap.map(|(_, hint)| hint).as_deref(), expected, "{once} {always} {is_lasting}");
         }
     }
 

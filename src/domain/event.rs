@@ -65,6 +65,7 @@ string_enum! {
         ApprovalAnswered => "approval.answered",
         ApprovalLapsed => "approval.lapsed",
         GuardDenied => "guard.denied",
+        GuardBypassed => "guard.bypassed",
         UsageReported => "usage.reported",
         CredentialExpiring => "credential.expiring",
         ExecQueued => "exec.queued",

@@ -6,6 +6,7 @@ use std::{
     ffi::OsString,
     io::{self, Write},
     path::Path,
+    time::Duration,
 };
 
 use super::{
@@ -29,8 +30,14 @@ use crate::{
         debug_log::{self, WithoutFile},
         vars,
     },
-    os::exit_on_signal::{self, ExitPlan},
+    os::{
+        exit_on_signal::{self, ExitPlan},
+        notify::notify_all,
+    },
 };
+
+/// How long a hook that is ended may take to record that it waits no more for the answer to its request.
+const WITHDRAWAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The name of a tool that does not exist. Its call is always denied, before anything else is checked, so that `doctor hooks` can
 /// test whether a denial reaches the provider.
@@ -167,10 +174,15 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         wait.longest = longest_approval_wait(call.provider, &app.env, &app.project.root, usual).max(usual);
         let limit = call.provider.timeout(call.event).saturating_add(wait.longest);
         exit_on_signal::set_deadline(limit).map_err(|error| format!("cannot set a time limit: {error}"))?;
+        // A provider that ends its hook asks the person itself: an answer from here would be lost.
+        let wake_dir = app.store_for_writing().map_err(|error| message_with_hint(&error))?.wake_dir().to_owned();
+        exit_on_signal::delay_termination(WITHDRAWAL_TIMEOUT, move || notify_all(&wake_dir))
+            .map_err(|error| format!("cannot hold signals back: {error}"))?;
     }
     let caller = hook_caller(call.provider, &app.env, payload, external)?;
     let transcripts = |path: &Path, offset: u64| call::read_transcript(call.provider, path, offset);
     let outcome = hook::handle(&app, &caller, &event, &transcripts, wait).map_err(|error| message_with_hint(&error))?;
+    exit_on_signal::end_if_asked();
     print_reply(call, &outcome.reply)?;
     exit_on_signal::replace(&ON_FAILURE_IGNORE);
     // The reply is written. A delivery that could not be confirmed is offered again.

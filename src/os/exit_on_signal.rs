@@ -6,13 +6,14 @@
 use std::{
     io,
     ptr::null_mut,
-    sync::atomic::{AtomicPtr, Ordering::SeqCst},
+    sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst},
+    thread,
     time::Duration,
 };
 
 use nix::{
     libc,
-    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction},
+    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction},
 };
 
 /// How this process exits when a signal or a timeout ends it.
@@ -82,6 +83,37 @@ pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
 
 /// The signals by which a person or the system ends a process.
 const TERMINATION_SIGNALS: &[Signal] = &[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// Whether a termination signal has arrived that [`delay_termination`] holds back.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Holds termination signals back: `wake` is called when one arrives, and it ends this process after `grace`, or at
+/// [`end_if_asked`]. To be called before other threads are started.
+pub fn delay_termination(grace: Duration, wake: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let signals: SigSet = TERMINATION_SIGNALS.iter().copied().collect();
+    signals.thread_block()?;
+    thread::Builder::new().spawn(move || {
+        let Ok(signal) = signals.wait() else { return };
+        IS_ENDING.store(true, SeqCst);
+        wake();
+        thread::sleep(grace);
+        let _ = signals.thread_unblock();
+        let _ = raise(signal);
+    })?;
+    Ok(())
+}
+
+/// Whether a termination signal has arrived.
+pub fn is_ending() -> bool {
+    IS_ENDING.load(SeqCst)
+}
+
+/// Ends this process by its plan if a termination signal has arrived.
+pub fn end_if_asked() {
+    if is_ending() {
+        exit_handler(libc::SIGTERM);
+    }
+}
 
 /// The plan for the time of one call. Dropping it restores what these signals did before.
 #[derive(Debug)]

@@ -635,6 +635,10 @@ event_data! {
         => optional
         /// Whether an answer from Fairway reaches the provider.
         answerable: bool,
+        /// Whether a structured agent takes a yes for this call alone.
+        once: bool,
+        /// Whether it takes one for further calls too.
+        always: bool,
     }
 
     /// A permission request was answered.
@@ -681,6 +685,14 @@ event_data! {
         rule: Option<String>,
         /// Why.
         reason: String,
+    }
+
+    /// A structured agent was seen to run what the guard denies.
+    GuardBypassed {
+        /// The tool.
+        tool: String,
+        /// How, and the call.
+        what: String,
     }
 
     /// A program in the sandbox of a session asked for a host that is closed.
@@ -918,6 +930,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::ApprovalAnswered => generator.subschema_for::<ApprovalAnswered>(),
         Kind::ApprovalLapsed => generator.subschema_for::<ApprovalLapsed>(),
         Kind::GuardDenied => generator.subschema_for::<GuardDenied>(),
+        Kind::GuardBypassed => generator.subschema_for::<GuardBypassed>(),
         Kind::SandboxHostRefused => generator.subschema_for::<SandboxHostRefused>(),
         Kind::UsageReported => generator.subschema_for::<UsageReported>(),
         Kind::CredentialExpiring => generator.subschema_for::<CredentialExpiring>(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Effect, MAX_OPEN_QUESTIONS, Phase, Question, StateMachine};
+use super::{Effect, MAX_OPEN_QUESTIONS, Permission, Phase, Question, Report, StateMachine};
 use crate::acp::{
     frame::INVALID_PARAMS,
     outgoing,
@@ -32,27 +32,53 @@ impl StateMachine {
         if is_cancelled {
             return effects.push(Effect::Send(outgoing::permission_cancelled(&id)));
         }
-        if let Some(known) = self.call(&request.call.id) {
-            known.0.merge(request.call);
-            known.1 = true;
-            request.call = known.0.clone();
+        let call = request.call.id.clone();
+        if let Some(known) = self.call(&call) {
+            known.call.merge(request.call);
+            known.permission = Permission::Asked;
+            request.call = known.call.clone();
         }
+        // An open question about this call is now about another command.
+        self.judge_changed(&call, effects);
         effects.push(Effect::Print(self.conversation.question(&request.call)));
         let question = self.next_question;
         self.next_question += 1;
-        self.questions.insert(question, Question { id, options: request.options.clone() });
+        self.questions.insert(question, Question { id, call, options: request.options.clone() });
         effects.push(Effect::Ask { question, request });
+    }
+
+    /// Has a call judged again when the agent has described it otherwise than before: its open questions, or the call alone when
+    /// they are answered.
+    pub(super) fn judge_changed(&mut self, id: &str, effects: &mut Vec<Effect>) {
+        let Some(known) = self.calls.get_mut(id) else { return };
+        let subject = known.call.subject();
+        let call = known.call.clone();
+        if known.judged.replace(subject.clone()).is_none_or(|judged| judged == subject) {
+            return;
+        }
+        effects.push(Effect::Print(self.conversation.changed(&call)));
+        let open: Vec<_> = self.questions.iter().filter(|(_, asked)| asked.call == id).collect();
+        for (question, asked) in &open {
+            let request = PermissionRequest { call: call.clone(), options: asked.options.clone() };
+            effects.push(Effect::Ask { question: **question, request });
+        }
+        if open.is_empty() {
+            effects.push(Effect::Report(Report::ToolChanged(call)));
+        }
     }
 
     pub(super) fn decided(&mut self, question: u64, choice: PermissionChoice, effects: &mut Vec<Effect>) {
         let Some(asked) = self.questions.remove(&question) else { return };
-        let answer = match choice.option(&asked.options) {
+        if let (PermissionChoice::Deny { .. }, Some(known)) = (&choice, self.calls.get_mut(&asked.call)) {
+            known.permission = Permission::Denied;
+        }
+        let option = choice.option(&asked.options);
+        let answer = match option {
             Some(option) => outgoing::permission_selected(&asked.id, option),
             // It offers nothing of that kind: what is not allowed does not run.
             None => outgoing::permission_cancelled(&asked.id),
         };
-        let kind = choice.option(&asked.options).map(|option| option.kind.as_str()).unwrap_or_default();
-        effects.push(Effect::Print(self.conversation.decision(&choice, kind.ends_with("_always"))));
+        effects.push(Effect::Print(self.conversation.decision(&choice, option.map(|option| option.kind.as_str()))));
         effects.push(Effect::Send(answer));
     }
 

@@ -116,8 +116,9 @@ impl StateMachine {
     }
 
     pub(super) fn guard_mode(&self) -> GuardMode {
-        GuardMode::compare(self.config.mode.as_deref(), self.reported_mode.as_deref())
-            .with_proof(&self.config.proof, &self.agent)
+        let guard = GuardMode::compare(self.config.mode.as_deref(), self.reported_mode.as_deref())
+            .with_proof(&self.config.proof, &self.agent);
+        GuardMode { why: self.refuted.clone().or(guard.why), ..guard }
     }
 
     pub(super) fn refused_guard(&self, guard: &GuardMode) -> Option<String> {
@@ -131,6 +132,11 @@ impl StateMachine {
             return;
         }
         self.reported_mode = Some(mode.chars().take(100).collect());
+        self.report_guard(effects);
+    }
+
+    /// Reports whether the session is guarded, if that has changed since the session was opened.
+    pub(super) fn report_guard(&mut self, effects: &mut Vec<Effect>) {
         let guard = self.guard_mode();
         if self.guard.is_none() || self.guard.as_ref() == Some(&guard) {
             return;

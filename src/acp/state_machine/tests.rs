@@ -331,7 +331,12 @@ fn question_is_judged_and_answered_with_the_agents_option() {
         let effects = played.play([end.clone(), end]);
         let ended: Vec<_> = effects
             .iter()
-            .filter(|effect| matches!(effect, Effect::Report(Report::ToolEnded { was_asked: true, .. })))
+            .filter(|effect| {
+                matches!(
+                    effect,
+                    Effect::Report(Report::ToolEnded { permission: Permission::Asked | Permission::Denied, .. })
+                )
+            })
             .collect();
         assert_eq!(ended.len(), 1, "{effects:?}");
     }
@@ -342,7 +347,62 @@ fn tool_that_runs_without_a_question_is_reported_so() {
     let mut played = Played::busy();
     let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read", "status": "completed" });
     let effects = played.play([update(call)]);
-    assert!(matches!(&effects[1], Effect::Report(Report::ToolEnded { was_asked: false, .. })), "{effects:?}");
+    assert!(
+        matches!(&effects[1], Effect::Report(Report::ToolEnded { permission: Permission::NotAsked, .. })),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn call_that_changes_is_judged_again_and_once() {
+    let change = |command: &str, status: &str| {
+        update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": status,
+            "rawInput": { "command": command, "description": status } }))
+    };
+    let asked = |effects: &[Effect]| {
+        let asks = effects.iter().filter_map(|effect| match effect {
+            Effect::Ask { question, request } => Some((*question, request.call.input()["command"].clone())),
+            _ => None,
+        });
+        asks.collect::<Vec<_>>()
+    };
+    let changed = |effects: &[Effect]| {
+        effects.iter().filter(|effect| matches!(effect, Effect::Report(Report::ToolChanged(_)))).count()
+    };
+    let mut played = Played::busy();
+    let effects = played.play([question("q", "c")]);
+    let [(number, _)] = asked(&effects)[..] else { panic!("{effects:?}") };
+    // While the question is open, it is asked anew.
+    let effects = played.play([change("ls", "pending"), change("rm x", "pending"), change("rm x", "pending")]);
+    assert_eq!((asked(&effects), changed(&effects)), (vec![(number, json!("rm x"))], 0));
+    // A second question about the call changes the first one.
+    let effects = played.play([question("p", "c"), change("rm y", "pending")]);
+    assert_eq!(asked(&effects).len(), 3, "{effects:?}");
+    played.play([number, number + 1].map(|question| Event::Decided { question, choice: PermissionChoice::ALLOW }));
+    // After the answer only the change is reported.
+    let effects =
+        played.play([change("rm y", "in_progress"), change("rm z", "in_progress"), change("rm z", "completed")]);
+    assert_eq!((asked(&effects), changed(&effects)), (Vec::new(), 1), "{effects:?}");
+}
+
+#[test]
+fn denied_call_that_runs_is_reported_and_refutes_the_proof_for_good() {
+    let mut played = Played::busy();
+    let effects = played.play([question("q", "c")]);
+    let Some(Effect::Ask { question, .. }) = effects.last() else { panic!("{effects:?}") };
+    let denied = Event::Decided { question: *question, choice: PermissionChoice::deny(None) };
+    let end = update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed" }));
+    let effects = played.play([denied, end]);
+    let is_seen =
+        |effect: &Effect| matches!(effect, Effect::Report(Report::ToolEnded { permission: Permission::Denied, .. }));
+    assert!(effects.iter().any(is_seen), "{effects:?}");
+    let mode = |mode: &str| update(json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode }));
+    played.play([Event::Refuted("it ran".into()), mode("auto"), mode("ask"), Event::Refuted("again".into())]);
+    let guards = played.seen.iter().filter_map(|effect| match effect {
+        Effect::Report(Report::Guard(guard)) => Some(guard.why.clone()),
+        _ => None,
+    });
+    assert!(guards.clone().count() >= 1 && guards.clone().all(|why| why.as_deref() == Some("it ran")));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Effect, MAX_TOOL_CALLS, Phase, Report, StateMachine};
+use super::{Effect, KnownCall, MAX_TOOL_CALLS, Permission, Phase, Report, StateMachine};
 use crate::acp::tool_call::ToolCall;
 
 impl StateMachine {
@@ -54,12 +54,16 @@ impl StateMachine {
     pub(super) fn tool_update(&mut self, update: &Value, effects: &mut Vec<Effect>) {
         let Some(news) = ToolCall::from_json(update) else { return };
         let is_turn = matches!(self.phase, Phase::Prompting { .. });
-        let Some((call, was_asked)) = self.call(&news.id) else { return };
-        let had_ended = call.has_ended();
-        call.merge(news);
-        let (known, was_asked) = (call.clone(), *was_asked);
-        if known.has_ended() {
-            call.forget_input();
+        let id = news.id.clone();
+        let Some(found) = self.call(&id) else { return };
+        let had_ended = found.call.has_ended();
+        found.call.merge(news);
+        let (known, permission) = (found.call.clone(), found.permission);
+        if !had_ended && permission != Permission::NotAsked {
+            self.judge_changed(&id, effects);
+        }
+        if let Some(found) = self.calls.get_mut(&id).filter(|_| known.has_ended()) {
+            found.call.forget_input();
         }
         let text = self.conversation.tool(&known, update);
         if !text.is_empty() {
@@ -67,18 +71,18 @@ impl StateMachine {
         }
         // A conversation that is loaded repeats its calls outside of a turn.
         if is_turn && !had_ended && known.has_ended() {
-            effects.push(Effect::Report(Report::ToolEnded { call: known, was_asked }));
+            effects.push(Effect::Report(Report::ToolEnded { call: known, permission }));
         }
     }
 
-    /// The tool call with this id, and whether the agent has asked about it. A call that is not known yet is added. `None` when
-    /// the turn already has too many calls.
-    pub(super) fn call(&mut self, id: &str) -> Option<&mut (ToolCall, bool)> {
+    /// The tool call with this id. A call that is not known yet is added. `None` when the turn already has too many calls.
+    pub(super) fn call(&mut self, id: &str) -> Option<&mut KnownCall> {
         if !self.calls.contains_key(id) {
             if self.calls.len() >= MAX_TOOL_CALLS {
                 return None;
             }
-            self.calls.insert(id.to_owned(), (ToolCall::new(id), false));
+            let call = ToolCall::new(id);
+            self.calls.insert(id.to_owned(), KnownCall { call, permission: Permission::NotAsked, judged: None });
         }
         self.calls.get_mut(id)
     }

@@ -7,13 +7,13 @@ use anyhow::Result;
 use serde_json::{Map, Value, json};
 
 use super::{
-    approval::{self, ApprovalWait},
+    approval::{self, ApprovalWait, AwaitedAnswer, Waits},
     guard::{self, EntryPoint, ToolCall},
     hook::{self, HookCaller, HookEvent, HookOutcome, Reply, StartKind},
     runtime,
 };
 use crate::{
-    acp::{AgentInfo, GuardMode, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall},
+    acp::{AgentInfo, GuardMode, Permission, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall},
     actions::{
         App,
         core::{approval_state, errors, lookup},
@@ -27,7 +27,7 @@ use crate::{
         StartConfig,
         plumbing::{Judgement, NoProject, SinkReply, StructuredSink},
     },
-    config::{Project, load_in_force},
+    config::{self, Project, load_in_force},
     domain::{
         Actor, Event, EventKind, LaneName, Role, RunId, SessionId,
         approval::ApprovalStatus,
@@ -47,6 +47,8 @@ use crate::{
     wire::MessageView,
 };
 
+/// The longest description of a call in the reason why its session is not guarded, in characters.
+const MAX_CALL_CHARS: usize = 160;
 /// No hook waits for an answer: the loop of the supervisor does.
 const NO_WAIT: ApprovalWait = ApprovalWait { usual: std::time::Duration::ZERO, longest: std::time::Duration::ZERO };
 
@@ -97,6 +99,7 @@ fn open(env: &Env, start: &StartConfig) -> Result<Option<StoreSink>> {
         caller,
         cwd,
         waiter: None,
+        agent: None,
         open: BTreeMap::new(),
         delivered: None,
         turns: 0,
@@ -153,8 +156,10 @@ struct StoreSink {
     cwd: Option<PathBuf>,
     /// Set while a person is asked.
     waiter: Option<ChangeWaiter>,
+    /// The name and version of the agent, and its mode.
+    agent: Option<(String, Option<String>)>,
     /// The ids of the approvals of open questions, by the number of the question.
-    open: BTreeMap<u64, i64>,
+    open: BTreeMap<u64, (i64, Option<AwaitedAnswer>)>,
     delivered: Option<Delivered>,
     turns: u64,
     /// The messages that the running turn has taken.
@@ -196,7 +201,8 @@ impl StoreSink {
                 self.silently(&HookEvent::Other)?;
                 Ok(SinkReply::default())
             }
-            Report::ToolEnded { call, was_asked } => self.tool_ended(call, *was_asked),
+            Report::ToolEnded { call, permission } => self.tool_ended(call, *permission),
+            Report::ToolChanged(call) => self.judge_late("it does not do what it asked for", call),
             Report::TurnEnded { stop_reason, usage } => self.turn_ended(stop_reason, usage.as_ref()),
             Report::TurnFailed(why) => {
                 let taken = std::mem::take(&mut self.taken);
@@ -251,7 +257,8 @@ impl StoreSink {
         };
         self.app.transaction(|tx| Ok(session_reports::set_protocol(tx, &self.id, &state)?))?;
         let context = if let Reply::Context(text) = outcome.reply { Some(text) } else { None };
-        Ok(SinkReply { context, prompt, note: None })
+        self.agent = Some((agent.label(), guard.mode.clone()));
+        Ok(SinkReply { context, prompt, ..SinkReply::default() })
     }
 
     /// The text of messages for the agent. A single message of a person stays as it is, so that it can be a command of the agent.
@@ -296,14 +303,17 @@ impl StoreSink {
 
     /// Records a tool that has run. When the agent ran it without asking, the guard decides only now: too late to stop the call,
     /// but the decision is recorded and shown.
-    fn tool_ended(&mut self, call: &AgentCall, was_asked: bool) -> Result<SinkReply> {
-        let session = self.session()?;
+    fn tool_ended(&mut self, call: &AgentCall, permission: Permission) -> Result<SinkReply> {
+        let reply = match permission {
+            Permission::NotAsked if call.has_failed() => self.judge_late("it did not ask", call)?,
+            Permission::NotAsked => self.judge_late("it ran without asking", call)?,
+            Permission::Denied if !call.has_failed() => {
+                let what = "it ran although it was denied";
+                SinkReply { note: Some(what.to_owned()), ..self.refute(what, call)? }
+            }
+            Permission::Asked | Permission::Denied => SinkReply::default(),
+        };
         let tool = self.tool_call(call);
-        let decision =
-            if was_asked { None } else { guard::authorize_permission(&self.app, &session, &tool, EntryPoint::Hook) };
-        let note = decision.filter(|decision| !decision.allowed).map(|decision| {
-            format!("it ran without asking, and the guard denies it: {}", secrets::mask(&decision.reason))
-        });
         let used = ToolUse {
             key: Some(call.id.clone()).filter(|key| key.len() <= crate::domain::usage::MAX_NAME_BYTES),
             name: tool.tool.chars().take(64).collect(),
@@ -312,7 +322,38 @@ impl StoreSink {
         };
         let files = guard::written_files(&tool.tool, &tool.input, self.cwd.as_deref());
         self.silently(&HookEvent::AfterTool(hook::ToolEnd { used, files, finds_program: None }))?;
-        Ok(SinkReply { note, ..SinkReply::default() })
+        Ok(reply)
+    }
+
+    /// Judges what the agent does without a question about it; `what` says how. A denial comes too late, and shows that the agent
+    /// does not ask as it should. A call that has failed shows nothing: a hook of the agent may have stopped it.
+    fn judge_late(&self, what: &str, call: &AgentCall) -> Result<SinkReply> {
+        let session = self.session()?;
+        let decision = guard::authorize_permission(&self.app_now()?, &session, &self.tool_call(call), EntryPoint::Hook);
+        let Some(denied) = decision.filter(|decision| !decision.allowed) else { return Ok(SinkReply::default()) };
+        let note = Some(format!("{what}, and the guard denies it: {}", secrets::mask(&denied.reason)));
+        let reply = if call.has_failed() { SinkReply::default() } else { self.refute(what, call)? };
+        Ok(SinkReply { note, ..reply })
+    }
+
+    /// Records that the agent got around the guard: its proof is over, here and for later sessions.
+    fn refute(&self, what: &str, call: &AgentCall) -> Result<SinkReply> {
+        let about: String = secrets::mask(&call.describe()).chars().take(MAX_CALL_CHARS).collect();
+        let why = format!("{what}: {about}");
+        let agent = self.agent.as_ref();
+        self.app.transaction(|tx| {
+            let session = lookup::session(tx, &self.id)?;
+            let mode = agent.and_then(|(_, mode)| mode.as_deref());
+            session_reports::set_guard(tx, &self.id, mode, Some(&why))?;
+            let bypassed = Event::new(EventKind::GuardBypassed).session(&session.id, &session.run_id);
+            tx.record(&bypassed.with("tool", call.tool()).with("what", why.as_str()))?;
+            Ok(())
+        })?;
+        if let Some((label, mode)) = agent {
+            config::refute_proofs(&self.app.env, self.caller.provider.as_str(), label, mode.as_deref(), &why)
+                .map_err(errors::internal)?;
+        }
+        Ok(SinkReply { refuted: Some(why), ..SinkReply::default() })
     }
 
     fn tool_call(&self, call: &AgentCall) -> ToolCall {
@@ -327,6 +368,9 @@ impl StoreSink {
     }
 
     fn ask(&mut self, question: u64, request: &PermissionRequest) -> Result<Judgement> {
+        if let Some(id) = self.close(question) {
+            approval::withdraw(&self.app, id, "the agent has changed the call")?;
+        }
         let session = self.session()?;
         let call = self.tool_call(&request.call);
         let reply = match guard::authorize_permission(&self.app_now()?, &session, &call, EntryPoint::Hook) {
@@ -335,7 +379,8 @@ impl StoreSink {
         };
         match reply {
             Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::deny(Some(why)))),
-            Reply::Allow(_) => return Ok(Judgement::Decided(PermissionChoice::ALLOW)),
+            // A yes of the guard is for this call: an agent that takes none for it alone is answered by a person.
+            Reply::Allow(_) if request.offers().once => return Ok(Judgement::Decided(PermissionChoice::ALLOW)),
             _ => {}
         }
         if self.waiter.is_none() {
@@ -343,13 +388,14 @@ impl StoreSink {
             self.waiter = Some(self.app.waiter("structured")?);
         }
         let input = with_options(call.input, request);
-        let id = approval::request(&self.app, &session, self.caller.provider.as_str(), &call.tool, &input, true)?;
-        self.open.insert(question, id);
+        let waits = Waits::Agent(request.offers());
+        let asked = approval::request(&self.app, &session, self.caller.provider.as_str(), &call.tool, &input, waits)?;
+        self.open.insert(question, asked);
         Ok(Judgement::Pending)
     }
 
     fn close(&mut self, question: u64) -> Option<i64> {
-        let id = self.open.remove(&question);
+        let id = self.open.remove(&question).map(|(id, _)| id);
         if self.open.is_empty() {
             self.waiter = None;
         }
@@ -362,7 +408,7 @@ impl StoreSink {
         }
         self.app.read(|tx| {
             let mut found = Vec::new();
-            for (question, id) in &self.open {
+            for (question, (id, _)) in &self.open {
                 let Some(approval) = approvals::find(tx, *id)? else {
                     found.push((*question, PermissionChoice::deny(None)));
                     continue;

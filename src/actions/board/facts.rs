@@ -21,7 +21,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::session_process::RunProcesses,
+        core::{approval_state, session_process::RunProcesses},
         jobs::output::{JobReader, last_line},
         land::{
             self, LandPause,
@@ -31,8 +31,8 @@ use crate::{
         sessions::{liveness::silence, report::shown_idle},
     },
     domain::{
-        LaneName, PersonName, SessionId, TaskId,
-        approval::Approval,
+        EventKind, LaneName, PersonName, SessionId, TaskId,
+        approval::{Approval, Offers},
         blocker::Blocker,
         checkpoint::CheckpointState,
         handoff::Handoff,
@@ -48,8 +48,9 @@ use crate::{
     env::Timestamp,
     os::host,
     store::{
-        ReadTx, approvals,
+        ReadTx,
         event_facts::{self, RefusedHostRow},
+        events::{self, LoggedEvent},
         handoffs,
         hosts::{self, Host},
         jobs, landings, lanes, messages,
@@ -92,7 +93,9 @@ pub(super) struct Facts {
     pub stopped: Vec<Landing>,
     /// Set while landing is paused on this host.
     pub paused: Option<LandPause>,
-    pub approvals: Vec<Approval>,
+    pub approvals: Vec<(Approval, Offers)>,
+    /// What agents that have to ask were seen to run unasked or although it was denied, by their sessions.
+    pub bypasses: BTreeMap<SessionId, LoggedEvent>,
     pub handoffs: Vec<Handoff>,
     /// Sessions and tasks whose newest written checkpoint awaits input.
     pub questions: Vec<(SessionId, TaskId, WrittenCheckpoint)>,
@@ -168,7 +171,10 @@ impl Facts {
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
         self.paused = land::paused(app);
-        self.approvals = approvals::all(tx, true)?;
+        let pending = approval_state::pending(app, tx)?.into_iter();
+        self.approvals =
+            pending.map(|one| Ok((one.clone(), approval_state::offers(tx, &one)?))).collect::<Result<_>>()?;
+        self.read_bypasses(tx)?;
         self.handoffs = handoffs::all(tx, true)?;
         self.read_questions(tx, &changed)?;
         self.read_submitted(app, tx, news, &changed)?;
@@ -235,6 +241,17 @@ impl Facts {
             };
             let is_mended = overview::succeeded_since(tx, &job)?;
             self.failed_jobs.push(ShownFailure { job, last_line, is_mended });
+        }
+        Ok(())
+    }
+
+    fn read_bypasses(&mut self, tx: &ReadTx<'_>) -> Result<()> {
+        self.bypasses.clear();
+        for one in self.sessions.iter().filter(|one| may_work(one) && one.unguarded.is_some()) {
+            let is_bypass = |kind| kind == EventKind::GuardBypassed;
+            if let Some(bypass) = events::newest_of_session(tx, &one.session.id, is_bypass)? {
+                self.bypasses.insert(one.session.id.clone(), bypass);
+            }
         }
         Ok(())
     }

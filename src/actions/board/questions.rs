@@ -6,12 +6,11 @@ use super::{facts::Facts, need::Need};
 use crate::{
     actions::{
         App,
-        core::approval_state::ALWAYS_FIELD,
         sessions::{control::dialog::RecordedDialogs, prompt::listener},
     },
     domain::{
         SessionId,
-        approval::Approval,
+        approval::{Approval, Offers},
         need::NeedKind,
         question::QuestionId,
         rules::{
@@ -26,10 +25,10 @@ use crate::{
 
 /// Items for the pending approvals. Those of dead sessions are left out, because their provider no longer waits.
 pub(super) fn pending_approvals(app: &App, facts: &Facts) -> Vec<Need> {
-    facts.approvals.iter().filter_map(|approval| approval_need(app, facts, approval)).collect()
+    facts.approvals.iter().filter_map(|(approval, offers)| approval_need(app, facts, approval, *offers)).collect()
 }
 
-fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> {
+fn approval_need(app: &App, facts: &Facts, approval: &Approval, offers: Offers) -> Option<Need> {
     let id = approval.id;
     let one = facts.session(&approval.session).filter(|one| !one.is_over())?;
     let input: Value = serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone()));
@@ -38,13 +37,14 @@ fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> 
     let need = Need::new(NeedKind::Approval, &id.to_string(), Some(approval.asked_at), line, evidence).session(one);
     let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
     let decided = |need: Need| {
-        need.then("allow it", format!("fairway approvals answer {id} allow"))
-            .then("deny it", format!("fairway approvals answer {id} deny"))
+        let need =
+            if offers.once { need.then("allow it", format!("fairway approvals answer {id} allow")) } else { need };
+        need.then("deny it", format!("fairway approvals answer {id} deny"))
     };
     Some(if approval.answerable {
         let need = decided(need);
         // Last: it is the answer with the most consequences.
-        if one.session.is_structured() && input.get(ALWAYS_FIELD).is_some() {
+        if offers.always {
             need.then("allow it always", format!("fairway approvals answer {id} allow --always"))
         } else {
             need
@@ -62,7 +62,7 @@ fn approval_need(app: &App, facts: &Facts, approval: &Approval) -> Option<Need> 
 /// One item for each session that requires action, unless an approval is the reason, and for each task whose newest written
 /// checkpoint awaits input while its session does not report that it waits.
 pub(super) fn open_questions(app: &App, facts: &Facts) -> Vec<Need> {
-    let asks_approval = |id: &SessionId| facts.approvals.iter().any(|approval| approval.session == *id);
+    let asks_approval = |id: &SessionId| facts.approvals.iter().any(|(approval, _)| approval.session == *id);
     let mut items: Vec<Need> = facts
         .sessions
         .iter()

@@ -9,6 +9,7 @@ use crate::{
     actions::{App, core::session_process},
     config::trust::{self, GuardTrust},
     domain::{
+        EventKind,
         message::{Message, Recipient},
         need::NeedKind,
         rules::death::{self, Claimant},
@@ -132,8 +133,8 @@ pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
     items
 }
 
-/// One item while the guard rules are not trusted, because every tool call is then denied, and one for each agent under guard
-/// rules that has not called a hook.
+/// One item while the guard rules are not trusted, because every tool call is then denied; one for each agent that was seen to
+/// get around the guard, and one for each agent under guard rules that has not called a hook.
 pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -> Vec<Need> {
     let mut items = Vec::new();
     if let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings) {
@@ -145,6 +146,15 @@ pub(super) fn broken_guards(app: &App, facts: &Facts, hook_providers: &[&str]) -
                 .then("trust it", "fairway trust".to_owned()),
         );
     }
+    items.extend(facts.bypasses.iter().filter_map(|(id, bypass)| {
+        let line = format!("it is not guarded: {}", bypass.data["what"].as_str().unwrap_or_default());
+        let evidence = format!("event {} of {id}, {}", bypass.seq, EventKind::GuardBypassed);
+        let need = Need::new(NeedKind::Guard, id.as_str(), Some(bypass.at), line, evidence).session(facts.session(id)?);
+        Some(
+            need.then("see what the guard decided", format!("fairway guard log --session {id}"))
+                .then("stop it", format!("fairway session stop {id}")),
+        )
+    }));
     if app.settings.guard.is_none() {
         return items;
     }

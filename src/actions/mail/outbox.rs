@@ -9,12 +9,12 @@ use crate::{
     },
     domain::{
         EventKind, Refusal, SessionId,
-        message::{Message, MessageStatus, PromptWait, Recipient},
+        message::{Message, MessageStatus, PromptWait, Recipient, WaitReason},
         rules::waiting,
         text_limits,
     },
     env::Timestamp,
-    store::{ReadTx, StoreError, messages, sessions},
+    store::{ReadTx, StoreError, approvals, messages, sessions},
     wire::OutboxView,
 };
 
@@ -89,6 +89,11 @@ pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option
     let Recipient::Session(id) = &message.to else { return Ok(None) };
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let Some(mut wait) = waiting::of_message(message, &session, now) else { return Ok(None) };
+    // In a terminal the agent would leave the protocol, and its question with it.
+    if wait.reason == WaitReason::SessionAsks && session.is_structured() {
+        let asked = approvals::pending_of(tx, id)?.into_iter().next();
+        wait.hint = asked.map(|asked| format!("answer the request: fairway approvals answer {} allow", asked.id));
+    }
     if let Some(host) = other_host::of_session(tx, &session)?
         && let Some((purpose, command)) = wait.hint.as_deref().and_then(|hint| hint.split_once(": "))
     {

@@ -141,7 +141,12 @@ fn way(app: &App, item: &QuestionId, open: &OpenQuestion) -> Result<Way> {
         Ok((has_pending, session_reports::find(tx, id)?.last_hook_at.is_some()))
     })?;
     let approve = || unanswerable(item, "the session waits for a permission", "list the requests: fairway approvals");
-    let asks = || Refusal::SessionAsks { session: id.clone(), question: open.text.clone(), typing: false };
+    let asks = || Refusal::SessionAsks {
+        session: id.clone(),
+        question: open.text.clone(),
+        typing: false,
+        is_structured: session.is_structured(),
+    };
     if has_pending {
         return Err(approve());
     }

@@ -672,14 +672,17 @@ refusals! {
     /// `--force` overrides.
     #[error("the session {session} asks: {}", excerpt(.question))]
     #[code(Conflict, "session_asks")]
-    #[hint("list the questions: fairway approvals list\n\
-        answer in its terminal: fairway session attach {session}{}", if *typing {
+    #[hint("list the questions: fairway approvals list{}{}", if *is_structured {
+        "\nanswer one: fairway approvals answer ID allow".to_owned()
+    } else {
+        format!("\nanswer in its terminal: fairway session attach {session}")
+    }, if *typing {
         format!("\ntype it all the same: fairway session nudge {session} --force TEXT")
     } else {
         String::new()
     })]
     #[details("session_id": session, "question": question)]
-    SessionAsks { session: SessionId, question: String, typing: bool },
+    SessionAsks { session: SessionId, question: String, typing: bool, is_structured: bool },
     #[error("there is no question '{item}': {why}")]
     #[code(NotFound, "not_found")]
     #[hint("see what is asked now: fairway status")]
@@ -1003,6 +1006,15 @@ refusals! {
     #[code(Untrusted, "untrusted")]
     #[hint("a person looks at it, then runs: fairway trust")]
     Untrusted { why: String },
+    /// A word that names no key, where keys are typed.
+    #[error("'{name}' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5")]
+    #[code(Usage, "usage")]
+    #[hint("type it as text: fairway exec send-keys JOB -l {}", shell_words::quote(name))]
+    NoKey { name: String },
+    #[error("the script {file} can be written by others (mode {mode})")]
+    #[code(Untrusted, "untrusted")]
+    #[hint("take that right away: chmod go-w {}", shell_words::quote(file))]
+    WritableByOthers { file: String, mode: String },
     #[error("{path} is tracked by git: a committed copy could act in your name")]
     #[code(Untrusted, "untrusted")]
     #[hint("look at it, then: git rm --cached {path}")]

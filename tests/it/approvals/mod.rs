@@ -36,7 +36,7 @@ fn run_part(part: &str) {
     let app = app(part_dir());
     let session = app.read(|tx| fairway::actions::core::lookup::session(tx, &SessionId::parse("s1")?)).unwrap();
     let input = json!({ "command": format!("deploy --token {CANARY}"), "API_KEY": CANARY });
-    let id = approval::request(&app, &session, "acme", "Bash", &input, true).unwrap();
+    let (id, _awaited) = approval::request(&app, &session, "acme", "Bash", &input, approval::Waits::Hook).unwrap();
     let answered = approval::wait(&app, id, Duration::from_millis(part.parse().unwrap())).unwrap();
     // The test harness writes to stdout as well.
     eprintln!("\nanswer: {answered:?}");

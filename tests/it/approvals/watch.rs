@@ -8,6 +8,10 @@ use std::{
 };
 
 use fairway::os::{pty, terminal::Size};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -131,18 +135,40 @@ fn request_waits_no_longer_than_its_installed_hook_may_run() {
     assert_eq!(reply(hook).stdout, "", "the usual time only");
 }
 
+/// The provider ends its hook, or both crash: nobody would get the answer.
 #[test]
-fn answer_closes_the_question_of_a_hook_that_was_killed() {
-    let world = world();
-    let _watcher = Watcher::start(&world, &["approvals", "watch"]);
-    let mut hook = ask(&world, None);
-    let id = pending(&world)["id"].to_string();
-    hook.kill().unwrap();
-    hook.wait().unwrap();
-    let session = || world.json(["session", "list"])[0].clone();
-    assert_eq!(session()["activity"], "requires_action");
-    world.run(["approvals", "answer", &id, "deny"]).exits(0);
-    assert_eq!((&session()["activity"], &session()["waiting_for"]), (&json!("busy"), &Value::Null));
+fn answer_to_a_hook_that_has_ended_is_refused() {
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        let world = world();
+        let _watcher = Watcher::start(&world, &["approvals", "watch"]);
+        let hook = ask(&world, None);
+        let id = pending(&world)["id"].to_string();
+        assert_eq!(pending(&world)["answerable"], true);
+        kill(Pid::from_raw(i32::try_from(hook.id()).unwrap()), signal).unwrap();
+        let ended = hook.wait_with_output().unwrap();
+        if signal == Signal::SIGTERM {
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert_eq!((ended.status.code(), ended.stdout.len()), (Some(1), 0), "{said}");
+            let stored = world.value("SELECT answerable FROM approvals");
+            assert_eq!(stored, "0", "the hook has closed it");
+        }
+        assert_eq!(pending(&world)["answerable"], false, "{signal}");
+        let table = world.run(["approvals", "list"]).exits(0).stdout;
+        assert!(table.contains(" pending  no "), "{table}");
+        for answer in ["allow", "deny"] {
+            world.run(["approvals", "answer", &id, answer, "--json"]).refuses(5, "not_answerable");
+        }
+        let board = world.json(["status"]);
+        assert!(!board["needs_you"][0]["commands"].to_string().contains("approvals answer"), "{board}");
+        let session = world.json(["session", "list"])[0].clone();
+        assert_eq!(session["activity"], "requires_action", "the provider asks in its own window now");
+        // The next turn shows that it was answered there.
+        let mut payload = command("claude", "a", "touch x");
+        payload["hook_event_name"] = "UserPromptSubmit".into();
+        let turn = started(world.fairway(["hook", "claude", "UserPromptSubmit"]), payload.to_string().as_bytes());
+        reply(turn);
+        world.run(["approvals", "answer", &id, "allow", "--json"]).refuses(4, "approval_lapsed");
+    }
 }
 
 /// A session without a terminal is not watched: its request waits, until a person comes to it.

@@ -54,7 +54,19 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
          VALUES ({now}, 'approval.asked', '{session}', 'run-{session}', 'test', {})",
         quoted(Some(&data))
     ));
+    if answerable == 1 {
+        await_answer(world, id);
+    }
     id
+}
+
+/// This process waits for the answer to an approval, until it ends.
+pub fn await_answer(world: &TestProject, id: i64) {
+    let dir = world.root().join(".fairway/runtime/attended");
+    fairway::os::files::private_dir(dir.parent().unwrap()).unwrap();
+    fairway::os::files::private_dir(&dir).unwrap();
+    let lock = fairway::os::lock::SharedLock::acquire_waiting(&dir.join(format!("approval:{id}"))).unwrap();
+    std::mem::forget(lock);
 }
 
 /// The session asks a question about a task, by a checkpoint.

@@ -113,6 +113,10 @@ impl TestProject {
         // Its clock and its ids go on where this one's stand.
         other.advance_clock(self.commands.load(Relaxed));
         copy(&self.root(), &other.root());
+        // A lock is not copied with its file.
+        if self.root().join(".fairway/runtime/attended/approval:1").exists() {
+            fixtures::await_answer(&other, 1);
+        }
         other.trust_script(&self.root().join("yes.sh"));
         other
     }

@@ -87,6 +87,136 @@ fn guard_denies_without_a_person_and_each_call_has_one_decision() {
     assert!(calls[0] != calls[1] && calls[1] != calls[2]);
 }
 
+/// What is seen outweighs what was proven.
+#[test]
+fn agent_that_gets_around_the_guard_is_not_guarded_from_then_on() {
+    for (words, what) in [
+        ("SILENT[[touch denied]]", "it ran without asking: Bash: touch denied"),
+        ("DEFY[[touch denied]]", "it ran although it was denied: Bash: touch denied"),
+        ("SWAP[[true|touch denied]]", "it does not do what it asked for: Bash: touch denied"),
+    ] {
+        let scene = Scene::with("", RULES);
+        scene.begin();
+        let proof = || {
+            let all = scene.json(["provider", "list"]);
+            all.as_array().unwrap().iter().find(|one| one["name"] == "fake").unwrap()["proof"].clone()
+        };
+        assert_eq!(
+            (scene.json(["session", "show", "s"])["protocol"]["guarded"].clone(), proof()["proven"].clone()),
+            (json!(true), json!(true))
+        );
+        scene.prompt(words);
+        if words.starts_with("SWAP") {
+            scene.run(["approvals", "answer", &scene.asked()["id"].to_string(), "allow"]).exits(0);
+        }
+        scene.wait_until_idle();
+        let shown = scene.shows(&format!("[not guarded: {what}]"));
+        if words.starts_with("SWAP") {
+            assert!(shown.contains("[the agent has changed the call: Bash: touch denied]"), "{shown}");
+        }
+        let told = scene.json(["session", "show", "s"])["protocol"].clone();
+        assert_eq!((&told["guarded"], &told["unguarded_reason"]), (&json!(false), &json!(what)), "{told}");
+        let text = scene.run(["session", "show", "s"]).exits(0).stdout;
+        assert!(text.contains(&format!("guard       not guarded: {what}\n")), "{text}");
+        let board = scene.json(["status"]);
+        let need = &board["needs_you"][0];
+        assert_eq!((&need["kind"], &need["id"]), (&json!("guard"), &json!("guard:s")), "{board}");
+        assert_eq!(need["line"], format!("it is not guarded: {what}"));
+        for command in need["commands"].as_array().unwrap() {
+            assert!(command["command"].as_str().unwrap().contains(" s"), "{command}");
+        }
+        let log = scene.json(["guard", "log", "--denied", "--session", "s"]);
+        assert_eq!((log.as_array().unwrap().len(), &log[0]["input"]["command"]), (1, &json!("touch denied")), "{log}");
+        assert_eq!((&proof()["proven"], &proof()["reason"]), (&json!(false), &json!(what)));
+        // A further call changes nothing.
+        scene.prompt("MODE[[auto]] MODE[[ask]]");
+        scene.wait_until_idle();
+        assert_eq!(scene.json(["session", "show", "s"])["protocol"]["unguarded_reason"], what);
+    }
+    let strict = Scene::with("", &format!("{RULES}[agents]\nunguarded = \"refuse\"\n"));
+    strict.begin();
+    strict.prompt("SILENT[[touch denied]]");
+    eventually("its session is ended", || (strict.session("s")["status"] == "failed").then_some(()));
+}
+
+#[test]
+fn call_that_changes_while_its_question_is_open_is_judged_again() {
+    let scene = Scene::with("", RULES);
+    scene.begin();
+    for (second, is_denied) in [("touch other", false), ("touch denied", true)] {
+        let _ = std::fs::remove_file(scene.root().join("change"));
+        scene.prompt(&format!("CHANGE[[touch first|{second}]]"));
+        let first = scene.asked();
+        assert_eq!(first["input"]["command"], "touch first");
+        std::fs::write(scene.root().join("change"), "").unwrap();
+        scene.shows(&format!("[the agent has changed the call: Bash: {second}]"));
+        if is_denied {
+            scene.shows("[denied: no-canary: canaries are for people]");
+        } else {
+            let other = eventually("another question", || Some(scene.asked()).filter(|now| now["id"] != first["id"]));
+            assert_eq!(other["input"]["command"], second);
+            scene.run(["approvals", "answer", &other["id"].to_string(), "allow"]).exits(0);
+        }
+        scene.wait_until_idle();
+        let late = scene.run(["approvals", "answer", &first["id"].to_string(), "allow", "--json"]);
+        late.refuses(4, "approval_lapsed");
+        assert_eq!(scene.has("other"), true);
+        assert!(!scene.has("first") && !scene.has("denied"));
+    }
+    assert_eq!(scene.json(["session", "show", "s"])["protocol"]["guarded"], true);
+    let log = scene.json(["guard", "log", "--session", "s"]);
+    let commands: Vec<&str> =
+        log.as_array().unwrap().iter().map(|one| one["input"]["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["touch first", "touch other", "touch first", "touch denied"]);
+}
+
+/// Neither a person's yes nor the guard's own becomes one for all further calls.
+#[test]
+fn yes_for_one_call_never_becomes_always() {
+    let allowed = "[guard]\ndefault = \"allow\"\n[[guard.rules]]\nname = \"fine\"\ntools = [\"Bash\"]\n\
+         command = [\"touch\", \"fine\"]\naction = \"allow\"\n";
+    let scene = Scene::with("", allowed);
+    scene.begin();
+    for command in ["touch lasting", "touch fine"] {
+        scene.prompt(&format!("LASTING[[{command}]]"));
+        let id = scene.asked()["id"].to_string();
+        let board = scene.json(["status"])["needs_you"][0]["commands"].to_string();
+        assert!(!board.contains("allow\"") && board.contains("allow --always"), "{board}");
+        let refused = scene.run(["approvals", "answer", &id, "allow"]).exits(5);
+        let hint = format!("hint: allow them all: fairway approvals answer {id} allow --always\n");
+        assert!(refused.stderr.contains(&hint), "{}", refused.stderr);
+        assert_eq!(scene.asked()["status"], "pending");
+        scene.run(["approvals", "answer", &id, "allow", "--always"]).exits(0);
+        scene.shows("[allowed always]");
+        scene.wait_until_idle();
+    }
+    assert!(scene.has("lasting") && scene.has("fine"));
+    scene.prompt("NOYES[[touch never]]");
+    let id = scene.asked()["id"].to_string();
+    for more in [&["allow"][..], &["allow", "--always"]] {
+        let refused = scene.run(["approvals", "answer", &id].iter().chain(more)).exits(5);
+        assert!(refused.stderr.contains("the agent offers no answer that allows it"), "{}", refused.stderr);
+    }
+    scene.run(["approvals", "answer", &id, "deny"]).exits(0);
+    scene.wait_until_idle();
+    assert!(!scene.has("never"));
+}
+
+#[test]
+fn prompt_that_waits_for_an_approval_names_its_answer() {
+    let scene = Scene::launched();
+    scene.prompt("RUN[[true]]");
+    let id = scene.asked()["id"].to_string();
+    let sent = scene.run(["prompt", "s", "go on"]).exits(0);
+    assert!(
+        sent.stderr.contains(&format!("answer the request: fairway approvals answer {id} allow")),
+        "{}",
+        sent.stderr
+    );
+    assert!(!sent.stderr.contains("attach"), "{}", sent.stderr);
+    scene.run(["approvals", "answer", &id, "allow"]).exits(0);
+}
+
 #[test]
 fn rule_that_is_added_later_holds_for_a_session_that_runs() {
     let scene = Scene::with("", "[guard]\ndefault = \"allow\"\n");

@@ -17,6 +17,7 @@ fn ask(world: &Sessions, command: &str) -> i64 {
     )
     .unwrap();
     let id = conn.last_insert_rowid();
+    crate::common::fixtures::await_answer(world, id);
     conn.execute(
         "INSERT INTO events (at, kind, session_id, run_id, actor, data) SELECT ?2, 'approval.asked', id, run_id, id, \
          json_object('id', ?1, 'provider', 'acme', 'tool', 'Bash') FROM agent_sessions WHERE id = 'ada'",

@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use anyhow::Result;
 
-use super::request::{self, find, mark_answered, mark_busy};
+use super::request::{self, Waits, find, find_now, mark_answered, mark_busy};
 use crate::{
     actions::{
         Answer, App,
         core::{
-            approval_state::{LASTS, event},
+            approval_state::{self, LASTS, event},
             inside_session::{self, CallPlace},
             lookup,
         },
@@ -33,7 +33,7 @@ use crate::{
 /// Answers a pending approval: `pending` → `allowed` or `denied`, and marks the session busy. This wakes the hook that waits
 /// for the answer. Where no hook waits, the choice is typed into the agent's dialog, if the layout of the dialog is recorded
 /// and it shows exactly this call. A repeated answer changes nothing. With `lasts`, the answer chooses the agent's option that
-/// also covers further calls. The asking session itself may not answer; inside a session, only the roles of the trusted
+/// also covers further calls; without it an agent that offers no other is refused. The asking session itself may not answer; inside a session, only the roles of the trusted
 /// `[approvals] roles` may.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ use crate::{
 /// answer where the agent asks through a hook.
 pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text_limits::check_line("reason", reason)).transpose()?;
-    let asked = app.read(|tx| find(tx, id))?;
+    let asked = app.read(|tx| find_now(app, tx, id))?;
     let asking = &asked.session;
     let is_own = app.actor.session.as_ref() == Some(asking);
     if !is_own {
@@ -61,11 +61,15 @@ pub fn answer(app: &App, id: i64, decision: Decision, lasts: bool, reason: Optio
         }
     }
     app.mutate(|tx| {
-        let approval = find(tx, id)?;
+        let approval = find_now(app, tx, id)?;
         let status = decision.status();
         if !approval.answerable_by(app.actor.session.as_ref(), decision)? {
             let line = format!("unchanged: approval {id} is {status} already");
             return Answer::new(&ApprovalView::from(&approval), id, line);
+        }
+        let gap = approval_state::offers(tx, &approval)?.gap(id, lasts).filter(|_| decision == Decision::Allow);
+        if let Some((why, hint)) = gap {
+            return Err(Refusal::Unanswerable { item: format!("approval {id}"), why: why.to_owned(), hint }.into());
         }
         let approval = resolve(tx, approval, decision, lasts, reason.as_deref())?;
         mark_busy(tx, &approval)?;
@@ -142,7 +146,7 @@ fn in_dialog(
         }
         // The agent asks still: that is another request.
         let input = serde_json::from_str(&asked.input).unwrap_or_default();
-        let again = request::request(app, &live.session, &asked.provider, &asked.tool, &input, false)?;
+        let (again, _) = request::request(app, &live.session, &asked.provider, &asked.tool, &input, Waits::Elsewhere)?;
         Err(refused(format!("{why}; the request is approval {again} now")).into())
     };
     running_session::run_once(app, &asked.session, &words, act, |tx, _, note| {

@@ -5,7 +5,7 @@ mod answer;
 mod request;
 mod wait;
 
-pub use crate::actions::core::approval_state::{ALWAYS_FIELD, expire_pending};
+pub use crate::actions::core::approval_state::{ALWAYS_FIELD, AwaitedAnswer, expire_pending};
 pub use answer::answer;
-pub use request::{list, request, withdraw};
+pub use request::{Waits, list, request, withdraw};
 pub use wait::{ApprovalChange, ApprovalDecision, ApprovalWait, wait, wait_for_person, watch};

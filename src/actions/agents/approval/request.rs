@@ -6,12 +6,15 @@ use serde_json::Value;
 use crate::{
     actions::{
         App,
-        core::{approval_state::event, lookup},
+        core::{
+            approval_state::{self, AwaitedAnswer, event, with_offers},
+            errors, lookup,
+        },
         sessions::report::activity,
     },
     domain::{
         EventKind, Refusal,
-        approval::{Approval, ApprovalStatus},
+        approval::{Approval, ApprovalStatus, Offers},
         session::{ANSWER_SOURCE, APPROVAL_SOURCE, Activity, Session},
     },
     env::Timestamp,
@@ -22,8 +25,18 @@ use crate::{
 const MAX_INPUT_BYTES: usize = 8 * 1024;
 const MAX_TOOL_NAME_BYTES: usize = 256;
 
+/// Who waits here for the answer to a permission request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// The provider asks a person itself.
+    Elsewhere,
+    Hook,
+    /// A structured agent, which takes these answers.
+    Agent(Offers),
+}
+
 /// Records that a provider asks whether `tool` may be used with `input`, and sets the session to `requires_action`. Returns
-/// the approval's id. `answerable` says whether a hook waits for the answer with [`super::wait`].
+/// the approval's id. `waits` says who waits for the answer, here.
 ///
 /// # Errors
 /// `session_final`, `invalid_value` for a tool without a name; store errors.
@@ -33,8 +46,8 @@ pub fn request(
     provider: &str,
     tool: &str,
     input: &Value,
-    answerable: bool,
-) -> Result<i64> {
+    waits: Waits,
+) -> Result<(i64, Option<AwaitedAnswer>)> {
     let tool: String = tool.chars().filter(|character| !character.is_control()).collect();
     if tool.is_empty() || tool.len() > MAX_TOOL_NAME_BYTES {
         return Err(Refusal::invalid("tool", "name is empty or longer than 256 bytes").into());
@@ -46,7 +59,7 @@ pub fn request(
         provider: provider.to_owned(),
         tool,
         input: tool_input::for_log(input, MAX_INPUT_BYTES),
-        answerable,
+        answerable: waits != Waits::Elsewhere,
         status: ApprovalStatus::Pending,
         reason: None,
         asked_at: Timestamp::from_millis(0),
@@ -58,10 +71,18 @@ pub fn request(
         now.check_open()?;
         now.check_run_id(Some(&session.run_id))?;
         let approval = approvals::insert(tx, draft)?;
-        tx.record(&event(EventKind::ApprovalAsked, &approval).with("answerable", answerable))?;
+        let asked = event(EventKind::ApprovalAsked, &approval).with("answerable", approval.answerable);
+        tx.record(&if let Waits::Agent(offers) = waits { with_offers(asked, offers) } else { asked })?;
         activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), APPROVAL_SOURCE)?;
-        Ok(approval.id)
+        // Before anybody sees the request.
+        let awaited = approval.answerable.then(|| AwaitedAnswer::begin(app, approval.id));
+        Ok((approval.id, awaited.transpose().map_err(errors::internal)?))
     })
+}
+
+/// The approval as it is now.
+pub(super) fn find_now(app: &App, tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
+    approval_state::as_now(app, tx, find(tx, id)?)
 }
 
 pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
@@ -108,7 +129,10 @@ pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()>
 
 /// The pending approvals, with `all` every approval, oldest first.
 pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
-    app.read(|tx| Ok(approvals::all(tx, !all)?.iter().map(ApprovalView::from).collect()))
+    app.read(|tx| {
+        let found = approvals::all(tx, !all)?.into_iter();
+        found.map(|one| Ok(ApprovalView::from(&approval_state::as_now(app, tx, one)?))).collect()
+    })
 }
 
 /// Expires a pending request because of `why`: `pending` → `lapsed`. An answered request stays as it is. The session becomes

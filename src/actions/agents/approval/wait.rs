@@ -12,13 +12,14 @@ use super::request::{find, mark_busy};
 use crate::{
     actions::{
         App,
-        core::{errors, server_outage::ServerOutage},
+        core::{approval_state, errors, server_outage::ServerOutage},
         sessions::{attendance, control::running_session::RunningSession},
     },
     domain::{
         approval::{Approval, ApprovalStatus},
         session::Session,
     },
+    os::exit_on_signal,
     store::approvals,
     wire::ApprovalView,
 };
@@ -121,7 +122,7 @@ fn wait_while(
     loop {
         // An answer that was given during an outage is found afterwards.
         let approval = outage.outlast(&waiter, Some(start + limit), || app.read(|tx| find(tx, id)))?;
-        if approval.status != ApprovalStatus::Pending {
+        if approval.status != ApprovalStatus::Pending || exit_on_signal::is_ending() {
             break;
         }
         let waited = start.elapsed();
@@ -175,7 +176,7 @@ pub fn watch(
     loop {
         let look = || {
             app.read(|tx| {
-                let pending = approvals::all(tx, true)?;
+                let pending = approval_state::pending(app, tx)?;
                 let mut changes = Vec::new();
                 for id in &seen {
                     if !pending.iter().any(|one| one.id == *id) {

@@ -45,7 +45,14 @@ pub(super) fn waiting(app: &App, caller: &HookCaller, text: &str) -> Result<Hook
 pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, text: &str) -> Result<HookOutcome> {
     if let Some(session) = resolve_session::touch(app, caller, |_, _| Ok(()))? {
         let acting = resolve_session::app_as(app, &session);
-        approval::request(&acting, &session, caller.provider.as_str(), &call.tool, &call.input, false)?;
+        approval::request(
+            &acting,
+            &session,
+            caller.provider.as_str(),
+            &call.tool,
+            &call.input,
+            approval::Waits::Elsewhere,
+        )?;
     }
     waiting(app, caller, text)
 }

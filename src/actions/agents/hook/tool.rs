@@ -146,7 +146,8 @@ pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wa
     if reply != Reply::Nothing || caller.is_beside_supervisor(&session) {
         return Ok(reply);
     }
-    let id = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;
+    let hook = approval::Waits::Hook;
+    let (id, _awaited) = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, hook)?;
     Ok(match approval::wait_for_person(&app, &session, id, wait)? {
         None => Reply::Nothing,
         Some(answer) if answer.allow => Reply::Allow(answer.reason.unwrap_or_else(|| "allowed by a person".into())),

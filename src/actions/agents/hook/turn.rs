@@ -30,7 +30,7 @@ use crate::{
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
-            approval_state::expire_unanswerable(tx, session)?;
+            approval_state::expire_unanswerable(app, tx, session)?;
             runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }

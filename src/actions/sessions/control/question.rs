@@ -100,5 +100,6 @@ fn on_screen(live: &RunningSession, signs: &[String]) -> Result<Option<String>> 
 }
 
 fn asks(live: &RunningSession, question: &str, typing: bool) -> anyhow::Error {
-    Refusal::SessionAsks { session: live.session.id.clone(), question: question.to_owned(), typing }.into()
+    let (session, is_structured) = (live.session.id.clone(), live.session.is_structured());
+    Refusal::SessionAsks { session, question: question.to_owned(), typing, is_structured }.into()
 }

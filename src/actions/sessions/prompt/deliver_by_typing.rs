@@ -153,10 +153,13 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let _ = waits.and_then(|waits| if waits { idle_screen::look(app, session).map(Some) } else { Ok(None) });
     let error = deliver(app, session).err()?;
     Some(match error.downcast_ref() {
-        Some(asks @ Refusal::SessionAsks { .. }) => {
-            format!(
-                "messages for {session} stay queued: {asks}; answer in its terminal: fairway session attach {session}"
-            )
+        Some(asks @ Refusal::SessionAsks { is_structured, .. }) => {
+            let way = if *is_structured {
+                "list its requests: fairway approvals list".to_owned()
+            } else {
+                format!("answer in its terminal: fairway session attach {session}")
+            };
+            format!("messages for {session} stay queued: {asks}; {way}")
         }
         Some(Refusal::SessionElsewhere { host, .. }) => {
             format!("messages for {session} stay queued: its host, {host}, delivers them")

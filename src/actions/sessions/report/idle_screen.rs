@@ -170,7 +170,7 @@ fn record(
         if now < still_until {
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
         }
-        approval_state::expire_unanswerable(tx, &session)?;
+        approval_state::expire_unanswerable(app, tx, &session)?;
         let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, now);
         keepalive::update_session(tx, &idle)?;
         activity::record_activity_change(tx, &session, &idle)?;

@@ -202,13 +202,14 @@ impl AgentSession {
                     Effect::Send(frame) => self.send(&frame),
                     Effect::Print(text) => self.print(&text),
                     Effect::Report(report) => {
-                        let SinkReply { context, prompt, note } = self.sink.report(&report);
+                        let SinkReply { context, prompt, note, refuted } = self.sink.report(&report);
                         if let Some(note) = note {
                             let text = self.machine.note(&note);
                             self.print(&text);
                         }
                         events.extend(context.map(Event::Context));
                         events.extend(prompt.map(Event::Continue));
+                        events.extend(refuted.map(Event::Refuted));
                     }
                     Effect::Ask { question, request } => {
                         if let Judgement::Decided(choice) = self.sink.judge(question, &request) {

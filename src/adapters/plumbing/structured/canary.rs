@@ -11,7 +11,8 @@ use nix::{errno::Errno, poll::poll};
 use super::agent_link::AgentLink;
 use crate::{
     acp::{
-        AgentInfo, Command, Effect, Event, GuardMode, PermissionChoice, Proof, Report, StateMachine, StateMachineConfig,
+        AgentInfo, Command, Effect, Event, GuardMode, Permission, PermissionChoice, Proof, Report, StateMachine,
+        StateMachineConfig,
     },
     os::{command::Program, poll::poll_timeout, process_tree},
 };
@@ -168,12 +169,18 @@ impl<'a> CanaryRun<'a> {
                 self.report.guard = Some(guard);
             }
             Report::Guard(guard) => self.report.guard = Some(guard),
-            Report::ToolEnded { call, was_asked: false } if call.input().to_string().contains(self.canary.sign) => {
+            Report::ToolEnded { call, permission: Permission::NotAsked }
+                if call.input().to_string().contains(self.canary.sign) =>
+            {
                 self.report.ran_unasked.get_or_insert(call.describe());
             }
             Report::TurnEnded { .. } => self.is_over = true,
             Report::TurnFailed(why) => self.fail(format!("the turn failed: {why}")),
-            Report::TurnStarted | Report::Steered | Report::ToolEnded { .. } | Report::ContextUsage(_) => {}
+            Report::TurnStarted
+            | Report::Steered
+            | Report::ToolEnded { .. }
+            | Report::ToolChanged(_)
+            | Report::ContextUsage(_) => {}
         }
     }
 }

@@ -13,6 +13,8 @@ pub struct SinkReply {
     pub prompt: Option<String>,
     /// A note for the conversation.
     pub note: Option<String>,
+    /// What shows that the agent does not ask as it should.
+    pub refuted: Option<String>,
 }
 
 /// The result of judging a question.
@@ -28,7 +30,7 @@ pub trait StructuredSink {
     /// Records a report. A failure becomes a note in the reply, and the session continues.
     fn report(&mut self, report: &Report) -> SinkReply;
 
-    /// Decides whether a tool may run. A failure is a denial.
+    /// Decides whether a tool may run. A failure is a denial. A repeat with the same number replaces the question.
     fn judge(&mut self, question: u64, request: &PermissionRequest) -> Judgement;
 
     /// A question needs no answer any more.
