@@ -68,16 +68,28 @@ impl RequestBody {
     /// Decodes the body as JSON. Unknown fields are ignored.
     ///
     /// # Errors
-    /// `invalid_value`. The message names a missing field. Of a wrong value it tells only the position, because the value may
-    /// be a secret.
+    /// `invalid_value`. The message names the field and what it takes, but not the value, which may be a secret.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        serde_json::from_slice(&self.bytes).map_err(|error| {
-            let (message, position) = (error.to_string(), format!("line {}, column {}", error.line(), error.column()));
-            if error.is_data() && message.starts_with("missing field") {
-                return ApiError::usage(message.split(" at line").next().unwrap_or_default());
+        let mut reader = serde_json::Deserializer::from_slice(&self.bytes);
+        let decoded = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let field = error.path().to_string();
+            (field, error.into_inner())
+        });
+        let decoded = decoded.and_then(|value| reader.end().map(|()| value).map_err(|error| (String::new(), error)));
+        decoded.map_err(|(field, error)| {
+            let message = error.to_string();
+            let message = message.rsplit_once(" at line").map_or(message.as_str(), |(message, _)| message);
+            if !error.is_data() {
+                let (line, column) = (error.line(), error.column());
+                return ApiError::usage(format!("invalid request body: invalid JSON at line {line}, column {column}"));
             }
-            let reason = if error.is_data() { "wrong type" } else { "invalid JSON" };
-            ApiError::usage(format!("invalid request body: {reason} at {position}"))
+            if message.starts_with("missing field") {
+                return ApiError::usage(message);
+            }
+            // Serde's message has the value before this.
+            let expected = message.rsplit_once(", expected ").map(|(_, expected)| format!(": must be {expected}"));
+            let field = if field == "." { "request body" } else { &field };
+            ApiError::usage(format!("invalid {field}{}", expected.unwrap_or_default()))
         })
     }
 

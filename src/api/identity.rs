@@ -34,7 +34,7 @@ impl CredentialType {
 }
 
 /// Zeroed when it is dropped, and never printed.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(Zeroizing<String>);
 
 impl fmt::Debug for Secret {
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Credentials {
     #[serde(rename = "type")]
     pub(crate) kind: CredentialType,
@@ -59,7 +59,7 @@ pub(crate) struct Credentials {
 }
 
 /// A runtime's identity: names, credentials and environment.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Identity {
     /// Must be the session's role.
     pub(crate) role: Option<String>,
@@ -68,8 +68,12 @@ pub(crate) struct Identity {
     pub(crate) session_id: Option<String>,
     pub(crate) credentials: Option<Credentials>,
     /// In a later identity, `null` removes a variable.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     pub(crate) env: BTreeMap<String, Option<Secret>>,
+}
+
+fn null_is_empty<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Option<Secret>>, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
 #[derive(Serialize)]
@@ -175,13 +179,12 @@ impl Default for IdentityStore {
 }
 
 impl IdentityStore {
-    /// Stores a run's identity. Returns true when it replaces an earlier one.
-    pub(crate) fn insert(&mut self, run: &RunId, identity: Identity) -> bool {
+    /// Stores a run's identity in place of an earlier one.
+    pub(crate) fn insert(&mut self, run: &RunId, identity: Identity) {
         let version = *self.changes.borrow() + 1;
         let stored = StoredIdentity { identity: Rc::new(identity), version, expiry_task: None, expiring: false };
-        let rotated = self.by_run.insert(run.clone(), stored).is_some();
+        self.by_run.insert(run.clone(), stored);
         self.changes.send_replace(version);
-        rotated
     }
 
     pub(crate) fn set_expiry_task(&mut self, run: &RunId, task: JoinHandle<()>) {
@@ -244,6 +247,8 @@ mod tests {
         assert!(!shown.contains("canary"), "{shown}");
         let payload = serde_json::to_string(&identity.payload("run")).unwrap();
         assert_eq!(payload.matches("canary").count(), 2, "{payload}");
+        let same: Identity = serde_json::from_str(r#"{"env":null}"#).unwrap();
+        assert_eq!(identity.merged(same), identity);
         let next =
             serde_json::from_str(r#"{"credentials":{"type":"token","value":"next"},"env":{"L":"new","K":null}}"#);
         let merged = identity.merged(next.unwrap());

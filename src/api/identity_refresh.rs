@@ -28,8 +28,8 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Stores a session's identity. Fields that `identity` leaves out keep their earlier values. Returns true when the session
-/// had an identity before. Errors: `session_final`; `session_mismatch` when `identity` names a role other than the session's.
+/// Stores a session's identity. Fields that `identity` leaves out keep their earlier values. Returns whether it changes an
+/// identity that the session had before. Errors: `session_final`; `session_mismatch` when `identity` names a role other than the session's.
 pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bool> {
     session.check_open()?;
     if let Some(role) = identity.role.as_deref().filter(|role| *role != session.role.as_str()) {
@@ -41,12 +41,19 @@ pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bo
     let run = &session.run_id;
     let state = server_state().map_err(|error| crate::actions::core::errors::internal(error.failure.message))?;
     let before = state.identities.borrow().get(run).map(|known| known.identity);
+    let rotated = before.is_some();
     let identity = match before {
-        Some(before) => before.merged(identity),
+        Some(before) => {
+            let merged = before.merged(identity);
+            if merged == *before {
+                return Ok(false);
+            }
+            merged
+        }
         None => identity,
     };
     let expires_at = identity.credentials.as_ref().and_then(|one| one.expires_at);
-    let rotated = state.identities.borrow_mut().insert(run, identity);
+    state.identities.borrow_mut().insert(run, identity);
     if let Some(at) = expires_at {
         let version = state.identities.borrow().get(run).map_or(0, |known| known.version);
         let task = tokio::spawn(watch_expiry(run.clone(), version, at));

@@ -100,7 +100,8 @@ struct Caller {
 struct CallDecision {
     session: Session,
     decision: GuardDecision,
-    is_decided: bool,
+    /// Whether the project has a guard configuration.
+    has_rules: bool,
     /// The digest of the trust record of the rules.
     rules: Option<String>,
     /// Whether recording the decision will probably succeed.
@@ -136,9 +137,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
         context: about,
     };
     let decided = if length > MAX_INLINE_BYTES {
-        decide_on_thread(caller, call.clone(), entry_point).await
+        decide_on_thread(caller, call.clone()).await
     } else {
-        server_state()?.with_guard_rules(|app, rules| decide(app, rules, &caller, &call, entry_point))
+        server_state()?.with_guard_rules(|app, rules| decide(app, rules, &caller, &call))
     };
     let decided = match decided {
         Ok(decided) => decided,
@@ -147,13 +148,13 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
             return Err(error);
         }
     };
-    let CallDecision { session, decision, is_decided, rules, recordable } = decided;
+    let CallDecision { session, decision, has_rules, rules, recordable } = decided;
     let rules = rules.as_deref();
-    if !is_decided {
+    if !has_rules && entry_point == EntryPoint::Hook {
         return Ok(response(&decision, false, rules));
     }
     if !decision.allowed || (recordable && server_state()?.writer.is_healthy()) {
-        let response = response(&decision, true, rules);
+        let response = response(&decision, has_rules, rules);
         let recorded = server_state()?.writer.record(PendingDecision {
             session: Some(session),
             call,
@@ -165,7 +166,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
         return if recorded.is_err() { recorded.map(|()| response) } else { Ok(response) };
     }
     let (sender, receiver) = oneshot::channel();
-    let answer = response(&decision, true, rules);
+    let answer = response(&decision, has_rules, rules);
     server_state()?.writer.record(PendingDecision {
         session: Some(session),
         call,
@@ -193,32 +194,22 @@ fn response(decision: &GuardDecision, opinion: bool, rules: Option<&str>) -> Res
 }
 
 /// Decides in a separate thread.
-async fn decide_on_thread(caller: Caller, call: ToolCall, entry_point: EntryPoint) -> Result<CallDecision, ApiError> {
-    state::run_blocking(move |app| decide(app, &LoadedRules::load_with_digest(app), &caller, &call, entry_point)).await
+async fn decide_on_thread(caller: Caller, call: ToolCall) -> Result<CallDecision, ApiError> {
+    state::run_blocking(move |app| decide(app, &LoadedRules::load_with_digest(app), &caller, &call)).await
 }
 
 /// Decides about a call. The decision is recordable when no other process writes to the store and the disk has room.
-fn decide(
-    app: &App,
-    rules: &LoadedRules,
-    caller: &Caller,
-    call: &ToolCall,
-    entry_point: EntryPoint,
-) -> anyhow::Result<CallDecision> {
+fn decide(app: &App, rules: &LoadedRules, caller: &Caller, call: &ToolCall) -> anyhow::Result<CallDecision> {
     let store = app.store_for_reading()?;
     let (session, is_free) = match store.read_if_writable(|tx| find_session(tx, caller))? {
         Some(session) => (session, true),
         None => (app.read(|tx| find_session(tx, caller))?, false),
     };
-    if entry_point == EntryPoint::Hook && rules.is_unconfigured() {
-        let decision = GuardDecision::denied("the configuration has no [guard] section");
-        let rules = rules.digest.clone();
-        return Ok(CallDecision { session, decision, is_decided: false, rules, recordable: false });
-    }
+    let has_rules = !rules.is_unconfigured();
     let decision = guard::decide_with_rules(rules, app, &session, call);
     let dir = app.project.store.parent().unwrap_or(&app.project.root);
     let recordable = is_free && file_system::free_bytes(dir).is_ok_and(|free| free >= MIN_FREE_BYTES);
-    Ok(CallDecision { session, decision, is_decided: true, rules: rules.digest.clone(), recordable })
+    Ok(CallDecision { session, decision, has_rules, rules: rules.digest.clone(), recordable })
 }
 
 fn find_session(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {

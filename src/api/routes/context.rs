@@ -4,9 +4,12 @@ use axum::{extract::Request, response::Response};
 use serde::Deserialize;
 
 use crate::{
-    actions::agents::runtime::{
-        context::{self, Mode, Section, SectionKind},
-        session_of_run,
+    actions::{
+        agents::runtime::{
+            context::{self, Mode, Section, SectionKind},
+            session_of_run,
+        },
+        sessions::prompt,
     },
     api::{
         body::{RequestBody, json_response, query},
@@ -65,11 +68,13 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     };
     let sections = body.sections.into_iter().map(section).collect::<Result<Vec<_>, ApiError>>()?;
     let request = request_body.idempotency_key()?;
-    let run = body.run_id.clone();
+    let session = state::read(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
+    let to = session.clone();
     let done = state::write(move |app| {
-        context::push(&app.with_actor(app.actor.clone(), request), &body.run_id, &sections, mode)
+        let pushed = context::push(&app.with_actor(app.actor.clone(), request), &body.run_id, &sections, mode)?;
+        Ok(prompt::as_delivered(app, &to, pushed.document))
     });
     let done = done.await?;
-    prompt_delivery::start_for_run(&run);
-    Ok(json_response(&done.document))
+    prompt_delivery::start_for_session(session);
+    Ok(json_response(&done))
 }

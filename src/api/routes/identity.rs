@@ -11,7 +11,7 @@ use crate::{
         core::{errors, lookup},
     },
     api::{
-        body::{json_response, query, read_json},
+        body::{RequestBody, json_response, query},
         error::ApiError,
         identity::Identity,
         identity_refresh::store_identity,
@@ -25,15 +25,16 @@ struct Query {
     run_id: RunId,
 }
 
+/// The field of an identity's body that names its session, beside those of [`Identity`].
 #[derive(Deserialize)]
-struct Body {
+struct Owner {
     run_id: Option<RunId>,
-    #[serde(flatten)]
-    identity: Identity,
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
-    let Body { run_id, identity } = read_json(request).await?;
+    let body = RequestBody::read(request).await?;
+    // Decoded one by one, so that an error names its field.
+    let (Owner { run_id }, identity) = (body.decode()?, body.decode::<Identity>()?);
     let session = state::read(|app| find_session(app, run_id.as_ref(), identity.session_id.as_deref()))?;
     let rotated = store_identity(&session, identity)?;
     let mut shown = redacted_identity(&session.run_id)?;

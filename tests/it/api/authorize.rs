@@ -144,6 +144,10 @@ fn call_without_rules_gives_hooks_no_opinion() {
     let hook = json!({ "run_id": run_of(&world, "s1"), "tool": "Read", "context": { "door": "hook" } });
     let (status, answer) = post(&world, "/authorize", &hook);
     assert_eq!((status, &answer["opinion"], &answer["allowed"]), (200, &json!(false), &json!(false)), "{answer}");
+    // Another caller gets a denial, which is no opinion of the project either.
+    let (status, answer) = ask(&world, "Read");
+    assert_eq!((status, &answer["opinion"], &answer["allowed"]), (200, &json!(false), &json!(false)), "{answer}");
+    eventually("it is recorded", || (recorded(&world, "Read") == (0, 1)).then_some(()));
     assert_eq!(post(&world, "/authorize", &json!({ "run_id": "nobody", "tool": "Read" })).1["opinion"], true);
 }
 

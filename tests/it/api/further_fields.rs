@@ -65,7 +65,8 @@ fn pushed_context_reaches_the_runtime_as_sections() {
         { "type": "directive", "content": "watch ü" },
     ]);
     let body = json!({ "run_id": run, "mode": "compact", "sections": sections });
-    assert_eq!(post(&world, "/context", &body).0, 200);
+    let (status, sent) = post(&world, "/context", &body);
+    assert_eq!((status, &sent["queued"], &sent["position"]), (200, &json!(false), &json!(0)), "{sent}");
     let item = stream.next().unwrap();
     assert_eq!((item.event.as_str(), &item.data["sections"]), ("context", &sections));
     let text = "## role\nyou are a witness\n## work\nnot a section\n\n## work\n\n\n## directive\nwatch ü\n";
@@ -92,6 +93,11 @@ fn rotation_of_a_credential_leaves_the_rest_of_the_identity() {
     let expected = json!({ "run_id": run, "session_id": "s1", "role": "worker", "rig": "gastown", "agent_name": "max",
         "credentials": { "type": "token", "value": "second", "expires_at": null }, "env": { "A": "1", "B": "2" } });
     assert_eq!(stream.next().unwrap().data, expected);
+    for same in [json!({ "run_id": run }), json!({ "run_id": run, "env": null, "rig": "gastown", "credentials": null })]
+    {
+        let told = post(&world, "/identity", &same);
+        assert_eq!((told.0, &told.1["rotated"]), (200, &json!(false)), "nothing has changed: {told:?}");
+    }
     let change = json!({ "run_id": run, "env": { "A": null, "C": "3" } });
     let shown = post(&world, "/identity", &change).1;
     assert_eq!(shown["env"], json!({ "B": "•••", "C": "•••" }));

@@ -50,6 +50,20 @@ fn invalid_requests_get_the_error_document() {
     }
     let missing = post(&world, "/prompt", &json!({ "run_id": "x" }));
     assert_eq!(missing.1["error"]["message"], "missing field `content`");
+    for (route, body, message) in [
+        (
+            "/identity",
+            json!({ "run_id": "x", "credentials": { "type": "password", "value": "v" } }),
+            "invalid credentials.type: must be one of `api_key`, `oauth`, `token`",
+        ),
+        ("/identity", json!({ "run_id": "x", "env": 7 }), "invalid env: must be a map"),
+        ("/ack", json!({ "run_id": "x", "message_ids": ["a"] }), "invalid message_ids"),
+        ("/prompt", json!({ "run_id": "x", "content": 7 }), "invalid content: must be a string"),
+        ("/prompt", json!(7), "invalid request body: must be struct Body"),
+    ] {
+        let refused = post(&world, route, &body);
+        assert_eq!((refused.0, &refused.1["error"]["message"]), (400, &json!(message)), "{route}");
+    }
     let missing = get(&world, "/context");
     assert_eq!((missing.0, &missing.1["error"]["message"]), (400, &json!("missing field `run_id`")));
     let unknown = json!({ "run_id": "nobody", "content": "x", "event": "busy", "events": [], "message_ids": [],
@@ -141,7 +155,8 @@ fn context_is_what_prime_prints_and_can_be_pushed() {
     assert_eq!(context["text"].as_str().unwrap().trim_end(), prime.trim_end());
     assert_eq!(code(&get(&world, &format!("/context?run_id={run}&mode=odd"))), (400, "invalid_value"));
     let push = json!({ "run_id": run, "mode": "full", "sections": [{ "type": "directive", "content": "turn left" }] });
-    assert_eq!(post(&world, "/context", &push).0, 200);
+    let queued = post(&world, "/context", &push);
+    assert_eq!((queued.0, &queued.1["queued"], &queued.1["position"]), (200, &json!(true), &json!(1)), "{queued:?}");
     let item = Reader::of(&world, &format!("/stream?run_id={run}"), None).next().unwrap();
     assert_eq!((item.event.as_str(), item.data["content"].as_str().unwrap().contains("turn left")), ("context", true));
 }
