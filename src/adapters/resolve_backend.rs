@@ -106,10 +106,11 @@ fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<Resolv
     Ok(ResolvedBackend { backend: word.to_owned(), script, built_in: Some(found) })
 }
 
-/// Checks that a script belongs to this user or to root, and that neither its group nor other users can write to it.
+/// Checks that a script belongs to this user or to root, and that no other user can write to it. The user's own group, which has no
+/// other members, may write to it: the umask 002 of such systems gives it that.
 ///
 /// # Errors
-/// `untrusted`; `not_found` when the file does not exist.
+/// `untrusted`, `writable_by_others`; `not_found` when the file does not exist.
 pub fn check_permissions(script: &Path) -> Result<(), Refusal> {
     let Ok(found) = fs::metadata(script) else {
         return Err(Refusal::not_found("adapter script", script.display().to_string()));
@@ -118,8 +119,9 @@ pub fn check_permissions(script: &Path) -> Result<(), Refusal> {
     if found.uid() != user::uid() && found.uid() != 0 {
         return Err(untrusted("belongs to another user".into()));
     }
-    if found.mode() & 0o022 != 0 {
-        return Err(untrusted(format!("can be written by others (mode {:o}); chmod go-w", found.mode() & 0o7777)));
+    let mode = found.mode() & 0o7777;
+    if mode & 0o002 != 0 || (mode & 0o020 != 0 && !user::is_own_group(found.gid())) {
+        return Err(Refusal::WritableByOthers { file: script.display().to_string(), mode: format!("{mode:o}") });
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App},
-    adapters::builtin_scripts,
+    adapters::{self, builtin_scripts},
     config::{
         Layers, ProgramSettings, Project, Settings, SetupSettings,
         project::STORE_FILE,
@@ -29,12 +29,19 @@ use crate::{
 /// Trusts the project's current configuration.
 ///
 /// # Errors
-/// `untrusted` if git tracks the store or a `local.toml`.
+/// `untrusted` if git tracks the store or a `local.toml`, or if others can write to a backend's script.
 pub fn trust(app: &App) -> Result<Answer> {
     refuse_tracked_store(app)?;
     let present = Present::load(app)?;
     let content = present.content(app)?;
     let scripts = unknown_session_scripts(app);
+    // What others can write would be trusted as something else by tomorrow.
+    for backend in present.settings.backends.values().filter_map(|backend| backend.script.as_deref()) {
+        let script = app.project.root.join(backend);
+        if content.scripts.contains_key(&script) {
+            adapters::check_permissions(&script)?;
+        }
+    }
     let is_known = present.is_known(app, &scripts);
     if !is_known {
         trust::save_record(&app.env, &content)?;

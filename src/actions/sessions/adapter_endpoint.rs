@@ -42,7 +42,7 @@ pub fn local_adapter(app: &App, session: &Session) -> Result<Adapter> {
         }
     }
     let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;
-    Ok(with_session(adapter, session).with_socket(session.socket.as_deref()))
+    Ok(with_session(app, adapter, session).with_socket(session.socket.as_deref()))
 }
 
 /// The environment variables that tell a session's programs its role, lane, task, worktree and so on. The variables that mark
@@ -60,11 +60,12 @@ pub(in crate::actions::sessions) fn description(session: &Session) -> [(&'static
     ]
 }
 
-/// Adds [`description`] to the environment of the backend script, so that a shell script need not parse the start
-/// configuration.
-pub(in crate::actions::sessions) fn with_session(adapter: Adapter, session: &Session) -> Adapter {
+/// Adds [`description`] and the project's root to the environment of the backend script, so that a shell script need not parse
+/// the start configuration.
+pub(in crate::actions::sessions) fn with_session(app: &App, adapter: Adapter, session: &Session) -> Adapter {
     let described = description(session);
-    adapter.with_env(described.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))))
+    let root = app.project.root.to_str().map(|root| (vars::FAIRWAY_ROOT, root));
+    adapter.with_env(described.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).chain(root))
 }
 
 /// Fails for a session of another host. The error suggests running the Fairway command with the arguments `words` there.

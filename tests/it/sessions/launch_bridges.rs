@@ -2,9 +2,12 @@
 
 use std::{
     fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process::Command,
 };
+
+use fairway::os::user;
 
 use super::{Sessions, eventually, text};
 use crate::common::{
@@ -210,10 +213,7 @@ fn existing_tmux_pane_is_adopted() {
     tmux.run(&world, &["send-keys", "-t", pane, "echo a-$((40 + 2))-b", "Enter"]);
     let transcript = world.root().join(name);
     eventually("what the pane prints", || fs::read_to_string(&transcript).ok().filter(|text| text.contains("a-42-b")));
-    assert_eq!(
-        fs::metadata(&transcript).map(|data| std::os::unix::fs::MetadataExt::mode(&data) & 0o777).unwrap(),
-        0o600
-    );
+    assert_eq!(fs::metadata(&transcript).map(|data| data.mode() & 0o777).unwrap(), 0o600);
     assert!(!world.root().join("canary").exists() && !world.dir().join("canary").exists());
 
     // Once more, with the socket named: the same session, and the pipe stays.
@@ -275,4 +275,38 @@ fn bridge_launches_in_its_own_multiplexer() {
         });
         world.run(["session", "stop", &row["id"]]).exits(0);
     }
+}
+
+/// With the umask 002 a script of one's own has the mode 775. What anybody else can write stays refused, with what mends it.
+#[test]
+fn script_that_only_the_users_own_group_may_write_is_accepted() {
+    let world = Sessions::new();
+    let script = world.root().join("own.sh");
+    let text = "#!/bin/sh\nd=$FAIRWAY_ADAPTER_STATE\ncase $1 in start) cat >/dev/null; echo \"$FAIRWAY_ROOT\" >\"$d/root\" ;; \
+                is-running) echo true ;; stop) ;; *) exit 2 ;; esac\n";
+    fs::write(&script, text).unwrap();
+    let mode = |mode: u32| fs::set_permissions(&script, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o775);
+    world.configure("[backends.own]\nscript = \"own.sh\"\n");
+    let is_own = user::is_own_group(fs::metadata(&script).unwrap().gid());
+    let group = world.run(["trust"]);
+    if is_own {
+        group.exits(0);
+        world.launch(&["--role", "r", "--name", "a", "--backend", "own", "--", "true"]);
+        let root = fs::read_to_string(world.dir().join("home/.local/state/fairway/adapters/root")).unwrap();
+        assert_eq!(root, format!("{}\n", world.root().display()), "the script is told the root");
+    } else {
+        group.exits(9);
+    }
+    mode(0o777);
+    let hint = format!("hint: take that right away: chmod go-w {}\n", script.display());
+    let exec = format!("exec:{}", script.display());
+    for command in [&["trust"][..], &["session", "launch", "--role", "x", "--backend", &exec, "--", "true"]] {
+        let refused = world.run(command).exits(9);
+        assert!(refused.stderr.ends_with(&hint), "{command:?}: {}", refused.stderr);
+    }
+    // No circle: what the hint says is enough.
+    mode(0o755);
+    world.run(["trust"]).exits(0);
+    world.launch(&["--role", "r", "--name", "b", "--backend", "own", "--", "true"]);
 }

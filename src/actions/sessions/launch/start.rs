@@ -57,7 +57,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         git_hooks::write(directory)?;
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
-    let adapter = adapter_endpoint::with_session(adapter, &plan.session).with_socket(plan.socket.as_deref());
+    let adapter = adapter_endpoint::with_session(app, adapter, &plan.session).with_socket(plan.socket.as_deref());
     let hook_check = hook_check::start(app, &plan).context("cannot write the hooks' settings file")?;
     // A backend without its directory cannot tell that nothing runs: a first launch that is killed from here on would stay
     // without an answer.
