@@ -21,7 +21,7 @@ use crate::{
 
 /// Serve the worker API and the board in the browser
 ///
-/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock. `fairway guide worker-api` lists the routes; GET /openapi.json describes
+/// JSON over HTTP/1.1 at .fairway/runtime/worker.sock. `fairway guide http` lists the routes; GET /openapi.json describes
 /// them. The server stays in the foreground. INT and TERM let open requests finish and remove the socket. With --http,
 /// .fairway/runtime/worker.port holds the port and worker.token the bearer token. With --open, your browser shows the board and
 /// can answer permission requests, prompt and stop agents: `fairway guide board-in-the-browser`. Its key ends with the server;

@@ -14,6 +14,7 @@ const MAX_CONTRACT_BYTES: u64 = 256 << 10;
 
 /// The digests of the contracts of earlier versions. A file with one of them was not changed by a person.
 const EARLIER: &[&str] = &[
+    "2a6b2e40db7e8418acdce9ec31e9a0deed44d9929cac0896015943557a27f6ff",
     "2b2d6c18d570cf987c3c3c4f3bff87bfc04e30e99a88adae17e6d699b6fbcb51",
     "35c9fb10279bfc4ce4aac46b9b9523babb4863df9ca3c165e6025aa3f96b869c",
     "5586b70f1cc5d4868f246ab2c97299c87b048cfbfe7be6b58194b263f0b16362",
@@ -61,53 +62,59 @@ pub struct GuidePage {
 }
 
 macro_rules! pages {
-    ($($topic:literal),+ $(,)?) => {
+    ($($topic:literal in $dir:literal),+ $(,)?) => {
         &[$(GuidePage {
             topic: $topic,
-            source: include_str!(concat!("../../../docs/guides/", $topic, ".md")),
+            source: include_str!(concat!("../../../docs/", $dir, "/", $topic, ".md")),
         }),+]
     };
 }
 
+/// The guides, and the reference pages that programs are written against.
 pub const PAGES: &[GuidePage] = pages![
-    "approvals",
-    "backend-scripts",
-    "board-in-the-browser",
-    "guard",
-    "hooks",
-    "install",
-    "jobs",
-    "landing",
-    "lanes-and-worktrees",
-    "mcp",
-    "notifications",
-    "overlap",
-    "prompts",
-    "reviews-and-gates",
-    "sandbox",
-    "search",
-    "sessions",
-    "setup",
-    "several-machines",
-    "status",
-    "structured-sessions",
-    "tasks",
-    "terminal-backends",
-    "top",
-    "usage-and-health",
-    "worker-api",
+    "approvals" in "guides",
+    "backend-plumbing" in "reference",
+    "backend-protocol" in "reference",
+    "backend-scripts" in "guides",
+    "board-in-the-browser" in "guides",
+    "codes" in "reference",
+    "env" in "reference",
+    "guard" in "guides",
+    "hooks" in "guides",
+    "http" in "reference",
+    "install" in "guides",
+    "jobs" in "guides",
+    "landing" in "guides",
+    "lanes-and-worktrees" in "guides",
+    "mcp" in "guides",
+    "notifications" in "guides",
+    "overlap" in "guides",
+    "prompts" in "guides",
+    "reviews-and-gates" in "guides",
+    "sandbox" in "guides",
+    "search" in "guides",
+    "sessions" in "guides",
+    "setup" in "guides",
+    "several-machines" in "guides",
+    "status" in "guides",
+    "structured-sessions" in "guides",
+    "tasks" in "guides",
+    "terminal-backends" in "guides",
+    "top" in "guides",
+    "usage-and-health" in "guides",
+    "worker-api" in "guides",
 ];
 
 /// Topics whose own guide no longer exists, each with the guide that has a section about it.
 const SECTIONS: &[(&str, &str)] =
     &[("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")];
 
-/// The guide of a topic. `topic` may also be the path of a guide's page, or an old topic that is now a section of another guide.
+/// The guide of a topic. `topic` may also be the path of its page, or an old topic that is now a section of another guide.
 ///
 /// # Errors
 /// `not_found`, with topics that resemble it.
 pub fn find_page(topic: &str) -> Result<&'static GuidePage, Refusal> {
-    let name = topic.strip_prefix("docs/guides/").unwrap_or(topic);
+    let name = topic.rsplit_once('/').map_or(topic, |(_, name)| name);
     let name = name.strip_suffix(".md").unwrap_or(name).to_lowercase().replace([' ', '_'], "-");
     let topic_of_section = SECTIONS.iter().find(|(section, _)| *section == name).map(|(_, topic)| *topic);
     let name = topic_of_section.map_or(name, str::to_owned);

@@ -105,18 +105,25 @@ fn contract_names_only_commands_and_flags_that_exist() {
     }
 }
 
-/// The program carries its manual: each page of docs/guides, without what a reader of the rendered page does not see.
+/// The reference pages that programs are written against.
+const CONTRACTS: [&str; 5] = ["backend-plumbing", "backend-protocol", "codes", "env", "http"];
+
+/// The program carries its manual: each page of docs/guides and each contract, without what a reader of the rendered page does
+/// not see.
 #[test]
 fn every_guide_is_printed_and_listed() {
     let world = TestProject::uninitialized();
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides");
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let dir = docs.join("guides");
     let mut topics: Vec<String> = fs::read_dir(&dir)
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
+    topics.extend(CONTRACTS.map(str::to_owned));
     topics.sort();
     assert_eq!(world.run(["guide", "--list", "--quiet"]).exits(0).stdout.lines().collect::<Vec<_>>(), topics);
     for topic in &topics {
+        let dir = if CONTRACTS.contains(&topic.as_str()) { docs.join("reference") } else { dir.clone() };
         let page = fs::read_to_string(dir.join(format!("{topic}.md"))).unwrap();
         let printed = world.run(["guide", topic]).exits(0).stdout;
         assert!(!printed.contains("<!--") && !printed.contains("no-run"), "{printed}");
@@ -146,6 +153,9 @@ fn unknown_topic_names_the_nearest_and_a_page_is_a_topic() {
     for spelled in ["docs/guides/jobs.md", "jobs.md", "Jobs"] {
         assert_eq!(world.run(["guide", spelled]).exits(0).stdout, jobs, "{spelled}");
     }
+    let http = world.run(["guide", "http"]).exits(0).stdout;
+    assert!(http.contains("| POST | `/authorize` |"), "{http}");
+    assert_eq!(world.run(["guide", "../reference/http.md"]).exits(0).stdout, http, "as the guides link it");
     // A guide that became a section of another one is still found by its name.
     for (former, topic) in
         [("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")]
