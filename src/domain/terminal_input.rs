@@ -27,15 +27,11 @@ pub enum TerminalInput {
 
 impl TerminalInput {
     /// Checks a key's name as tmux spells it: `Enter`, `Up`, `C-c`, `M-x`, `S-F5`, `y`.
-    /// Fails with [`Refusal::Usage`] naming the text that is no key.
+    /// Fails with [`Refusal::NoKey`].
     pub fn parse_key(name: &str) -> Result<Self, Refusal> {
         match terminal_keys::parse(name, false) {
             Some(_) => Ok(Self::Key(name.to_owned())),
-            None => {
-                let why =
-                    format!("'{}' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5", excerpt(name));
-                Err(Refusal::Usage { why })
-            }
+            None => Err(Refusal::NoKey { name: excerpt(name) }),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
         core::{errors, keepalive, lookup, open_store},
     },
     domain::{
-        EventKind, Refusal, RoutingKey,
+        EventKind, Refusal, RoutingKey, SessionId,
         job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize},
         job_output::Watcher,
         secrets, text_limits,
@@ -25,7 +25,7 @@ use crate::{
     env::{Timestamp, vars},
     os::{files, host, lock::InheritableLock},
     render::escape_controls,
-    store::{StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
+    store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
     wire::{JobPollView, JobSpawnView},
 };
@@ -344,6 +344,7 @@ fn remove_watchers(app: &App, request: &SpawnRequest, id: &JobId) {
 fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job>) -> Result<Answer> {
     let own = own_process::own_process()?;
     let write = |tx: &WriteTx<'_>| {
+        check_reader(tx, &draft)?;
         let job = jobs::insert(tx, draft)?;
         tx.record(
             &event::for_job(EventKind::ExecQueued, &job)
@@ -372,6 +373,16 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
         }
         write(tx)
     })
+}
+
+/// Refuses a background job of a session that has ended, because its notifications would have no reader. A session that is not
+/// registered is none.
+fn check_reader(tx: &ReadTx<'_>, job: &Job) -> Result<()> {
+    let session = job.session.as_ref().filter(|_| job.background).and_then(|key| SessionId::parse(key.as_str()).ok());
+    if let Some(session) = session.map(|id| sessions::find(tx, &id)).transpose()?.flatten() {
+        session.check_open()?;
+    }
+    Ok(())
 }
 
 /// A note about who reads the notifications, for a job with watchers that was not started by a session.

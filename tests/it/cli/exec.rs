@@ -10,6 +10,18 @@ fn call(world: &TestProject, document: &Value) -> CommandOutput {
 }
 
 #[test]
+fn background_job_of_a_session_that_has_ended_is_refused() {
+    let world = TestProject::new();
+    world.add_session("s1");
+    world.run(["session", "end", "s1"]).exits(0);
+    let spawn = ["exec", "spawn", "--notify", "s1", "--watch", "hit=h", "--json", "--", "echo", "hit"];
+    world.run(spawn).refuses(4, "session_final");
+    assert_eq!(world.json(["exec", "list"]), serde_json::json!([]));
+    // One that is not registered has its own way to read them.
+    world.run(["exec", "spawn", "--notify", "agent:main/7", "--queue", "", "--", "true"]).exits(0);
+}
+
+#[test]
 fn call_without_an_action_runs_at_once() {
     let world = TestProject::new();
     let ran = |document: Value| call(&world, &document).exits(0).json();
@@ -257,6 +269,7 @@ fn job_receives_keys() {
     started job 000007d1: cat
     $ fairway exec send-keys 000007d1 Entr
     error: 'Entr' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5
+    hint: type it as text: fairway exec send-keys JOB -l Entr
     [exit 2]
     $ fairway exec send-keys 000007d1
     error: nothing to type: name keys, or give a text
