@@ -16,6 +16,7 @@ use crate::{
         executable,
         exit_reason::ExitReason,
         process::{ProcessKey, ProcessStatus},
+        user,
     },
 };
 
@@ -105,6 +106,14 @@ impl PaneProber {
             },
         })
     }
+}
+
+/// The socket of the tmux server in whose terminal this process runs, by the variable `TMUX`; `None` outside of one, and for the
+/// server that a plain `tmux` of this user finds everywhere.
+pub fn surrounding_socket(env: &Env) -> Option<String> {
+    let socket = env.var(vars::TMUX)?.split(',').next().filter(|socket| socket.starts_with('/'))?;
+    let usual = format!("/tmp/tmux-{}/default", user::uid());
+    (socket != usual).then(|| socket.to_owned())
 }
 
 /// Asks a tmux server for its panes: the server at the path `socket`, or the one that a plain `tmux` uses.

@@ -120,6 +120,21 @@ fn pane_lives_until_it_is_dead_or_gone() {
     assert!(report["stale"][1]["reason"].as_str().unwrap().contains("no pane"));
 }
 
+/// A person types this in the pane; `reconcile` is called from elsewhere.
+#[test]
+fn pane_of_another_server_is_found_by_the_variable_of_tmux() {
+    let world = Sessions::new();
+    let server = Server::start(&world);
+    let pane = server.pane("sleep 600");
+    let mut upsert =
+        world.fairway(["session", "upsert", "--id", "here", "--role", "r", "--backend", "tmux", "--pane", &pane]);
+    upsert.env("TMUX", format!("{},1,0", server.at()));
+    CommandOutput::from(upsert.output().unwrap()).exits(0);
+    assert_eq!(world.session("here")["socket"], server.at());
+    server.tmux(&["kill-pane", "-t", &pane]).exits(0);
+    assert_eq!(ids(&settle(&world)["stale"]), ["here"]);
+}
+
 #[test]
 fn pane_with_a_reused_id_is_another_pane() {
     let world = Sessions::new();

@@ -4,7 +4,11 @@ use anyhow::Result;
 
 use super::launch_lock::{self, LaunchState};
 use crate::{
-    actions::{App, core::session_process, queue::landed_here},
+    actions::{
+        App,
+        core::{launch_event, session_process},
+        queue::{claimants, landed_here},
+    },
     domain::{
         Refusal,
         lane::Lane,
@@ -45,7 +49,7 @@ fn about_task(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, notes:
         TaskState::InProgress(claim) | TaskState::Blocked(claim, _) | TaskState::Review(claim) => {
             let claimant = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
             let ended = claimant.filter(|claimant| claimant.status.is_final());
-            let ended = ended.map(|claimant| format!(", which has {}", claimant.status)).unwrap_or_default();
+            let ended = ended.map(|claimant| way_on(tx, task, &claimant)).transpose()?.unwrap_or_default();
             notes.push(format!("task {id} is claimed by {}{ended}", claim.claimant));
         }
     }
@@ -62,6 +66,23 @@ fn about_task(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, notes:
         notes.push(format!("task {id} belongs to the lane {wants}; the session works in {has}"));
     }
     Ok(())
+}
+
+/// How the claimant of a task has ended, and the first command that continues or frees the task.
+fn way_on(tx: &ReadTx<'_>, task: &Task, claimant: &Session) -> Result<String> {
+    let alive = session_process::aliveness(claimant);
+    let can_relaunch = launch_event::can_relaunch(tx, claimant)?;
+    let status = task.state.status();
+    let ways = claimants::ways_on(
+        &task.id,
+        status,
+        claimant,
+        &alive,
+        can_relaunch,
+        &mut session_process::RunProcesses::default(),
+    );
+    let next = ways.first().map(|next| format!("; to {}: {}", next.purpose, next.command)).unwrap_or_default();
+    Ok(format!(", which has {}{next}", claimant.status))
 }
 
 fn about_lane(

@@ -75,7 +75,11 @@ pub fn upsert(app: &App, patch: &SessionPatch) -> Result<Answer> {
     validate(patch)?;
     // Read before the transaction, like everything outside of the store.
     let process = patch.pid.map(process_key).transpose()?;
-    let local = LocalHost { server: pane_server(app, patch)?, ..LocalHost::read(process) };
+    let mut patch = patch.clone();
+    let server = pane_server(app, &patch)?;
+    // Later calls come without this environment.
+    patch.socket = patch.socket.or_else(|| server.as_ref().and_then(|_| tmux_panes::surrounding_socket(&app.env)));
+    let (patch, local) = (&patch, LocalHost { server, ..LocalHost::read(process) });
     let answer = app.mutate_unattributed(|tx| {
         let is_own = app.actor.session.is_none() || patch.id.is_none() || patch.id == app.actor.session;
         let found = find_target(app, tx, patch, &local.host)?;
