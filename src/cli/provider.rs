@@ -48,17 +48,27 @@ impl ListArgs {
                 for one in &providers {
                     table.row(cells(one, ctx.env.now()));
                 }
+                if providers.iter().any(is_to_be_proven) {
+                    ctx.out.note("to prove that an agent asks before it runs a tool: fairway doctor agents");
+                }
                 table.render(ctx.out.width)
             },
         )
     }
 }
 
+/// Whether nothing is known yet of how an installed agent asks.
+fn is_to_be_proven(one: &ProviderView) -> bool {
+    let is_installed = one.structured.as_ref().is_some_and(|program| program.installed == Some(true));
+    is_installed && one.asking_mode.is_some() && one.proof.is_none()
+}
+
 fn cells(one: &ProviderView, now: Timestamp) -> [String; 7] {
     let structured = one.structured.as_ref().map_or_else(|| "-".to_owned(), state);
     let mode = one.asking_mode.clone().unwrap_or_else(|| "-".to_owned());
     let switches = one.switches.map_or("-", |switches| if switches { "yes" } else { "no" }).to_owned();
-    let guard = escape_line(&proof_cell(one.proof.as_ref(), now));
+    let guard =
+        if is_to_be_proven(one) { "unproven".to_owned() } else { escape_line(&proof_cell(one.proof.as_ref(), now)) };
     [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode, guard, switches]
 }
 
@@ -71,8 +81,8 @@ fn state(program: &ProviderProgramView) -> String {
         (None, _) => "unknown",
     };
     match &program.proven_with {
-        Some(proven) if program.version.as_ref() == Some(proven) => format!("{found} (proven)"),
-        Some(proven) => format!("{found} (proven: {proven})"),
-        None => format!("{found} (unproven)"),
+        Some(tried) if program.version.as_ref() == Some(tried) => format!("{found} (tried)"),
+        Some(tried) => format!("{found} (tried: {tried})"),
+        None => format!("{found} (untried)"),
     }
 }

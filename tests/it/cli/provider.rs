@@ -11,18 +11,18 @@ fn list_shows_what_is_installed_and_what_was_tried() {
     world.set("PATH", "/nonexistent");
     insta::assert_snapshot!(world.transcript(&["fairway provider list"]), @r"
     $ fairway provider list
-    NAME      SOURCE      TERMINAL                         STRUCTURED                       ASKS       GUARD  SWITCHES
-    auggie    built_in    not installed (unproven)         not installed (unproven)         -          -      -
-    claude    built_in    not installed (proven: 2.1.329)  not installed (proven: 0.101.0)  default    -      yes
-    cline     built_in    not installed (unproven)         not installed (unproven)         -          -      -
-    codex     built_in    not installed (proven: 0.169.0)  not installed (proven: 2.6.0)    read-only  -      yes
-    copilot   built_in    not installed (unproven)         not installed (unproven)         -          -      -
-    gemini    built_in    not installed (proven: 0.61.0)   not installed (proven: 0.61.0)   default    -      no
-    goose     built_in    not installed (unproven)         not installed (unproven)         -          -      -
-    kimi      built_in    not installed (unproven)         not installed (unproven)         -          -      -
-    mine      configured  not installed (unproven)         not installed (unproven)         -          -      -
-    opencode  built_in    not installed (unproven)         not installed (proven: 1.18.33)  build      -      yes
-    qwen      built_in    not installed (unproven)         not installed (proven: 0.24.4)   default    -      yes
+    NAME      SOURCE      TERMINAL                        STRUCTURED                      ASKS       GUARD  SWITCHES
+    auggie    built_in    not installed (untried)         not installed (untried)         -          -      -
+    claude    built_in    not installed (tried: 2.1.329)  not installed (tried: 0.101.0)  default    -      yes
+    cline     built_in    not installed (untried)         not installed (untried)         -          -      -
+    codex     built_in    not installed (tried: 0.169.0)  not installed (tried: 2.6.0)    read-only  -      yes
+    copilot   built_in    not installed (untried)         not installed (untried)         -          -      -
+    gemini    built_in    not installed (tried: 0.61.0)   not installed (tried: 0.61.0)   default    -      no
+    goose     built_in    not installed (untried)         not installed (untried)         -          -      -
+    kimi      built_in    not installed (untried)         not installed (untried)         -          -      -
+    mine      configured  not installed (untried)         not installed (untried)         -          -      -
+    opencode  built_in    not installed (untried)         not installed (tried: 1.18.33)  build      -      yes
+    qwen      built_in    not installed (untried)         not installed (tried: 0.24.4)   default    -      yes
     ");
 }
 

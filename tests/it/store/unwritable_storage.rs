@@ -143,6 +143,10 @@ fn store_in_a_sandbox_is_read_and_its_refusal_names_the_way_out() {
             let argument = format!("-c 'sandbox_workspace_write.writable_roots={list}'");
             assert!(told.contains(&format!(": codex {argument}")), "{told}");
         }
+        // Over the protocol it asks for a run outside of its sandbox.
+        let told = world.fairway(["claim"]).env("FAIRWAY_PROVIDER", "codex").env("FAIRWAY_BACKEND", "acp").output();
+        let told = String::from_utf8_lossy(&told.unwrap().stderr).into_owned();
+        assert!(told.contains("outside of your sandbox") && !told.contains("writable_roots"), "{told}");
         mount.set_writable(true);
     }
     world.run(["claim"]).exits(0);

@@ -136,5 +136,5 @@ fn provider_list_shows_what_is_there_and_what_was_tried() {
     assert_eq!((&fake["source"], &fake["structured"]["installed"]), (&"configured".into(), &true.into()));
     assert_eq!((&fake["structured"]["proven_with"], &fake["terminal"]["installed"]), (&().into(), &false.into()));
     let table = scene.run(["provider", "list"]).exits(0).stdout;
-    assert!(table.contains("fake      configured  not installed (unproven)"), "{table}");
+    assert!(table.contains("fake      configured  not installed (untried)"), "{table}");
 }
