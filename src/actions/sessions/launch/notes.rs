@@ -6,7 +6,7 @@ use super::launch_lock::{self, LaunchState};
 use crate::{
     actions::{
         App,
-        core::{launch_event, session_process},
+        core::session_process,
         queue::{claimants, landed_here},
     },
     domain::{
@@ -81,7 +81,7 @@ fn way_on(tx: &ReadTx<'_>, task: &Task, claimant: &Session) -> Result<String> {
         can_relaunch,
         &mut session_process::RunProcesses::default(),
     );
-    let next = ways.first().map(|next| format!("; to {}: {}", next.purpose, next.command)).unwrap_or_default();
+    let next = ways?.first().map(|next| format!("; to {}: {}", next.purpose, next.command)).unwrap_or_default();
     Ok(format!(", which has {}{next}", claimant.status))
 }
 
