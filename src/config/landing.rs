@@ -1,6 +1,6 @@
 //! The settings of `fairway land`.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     section::section,
@@ -23,6 +23,9 @@ section! {
         /// Shell commands in the merged tree before the checks.
         #[sample(["make deps"])]
         pub prepare: Vec<String> as Vec<LandCommand>,
+        /// Shell commands that write a file, such as a lock file, anew where both sides of a merge have changed it.
+        #[sample({ "Cargo.lock" = "cargo update --workspace" })]
+        pub regenerate: BTreeMap<String, String> as Regenerate,
         /// Time limit of each check and each prepare command.
         pub timeout: Duration as TimeLimit = "30m",
         /// How often a failed command runs again on the same tree before work is sent back.
@@ -52,19 +55,48 @@ reader! {
     |command: &String| if command.trim().is_empty() { Err("has an empty command") } else { Ok(command.clone()) }
 }
 reader! {
+    Regenerate(BTreeMap<String, String>) -> BTreeMap<String, String>;
+    |commands: &BTreeMap<String, String>| {
+        let is_path = |path: &str| path.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git"));
+        match commands.iter().find(|(path, command)| !is_path(path) || command.trim().is_empty()) {
+            Some((path, _)) if is_path(path) => Err(format!("has an empty command for {path}")),
+            Some((path, _)) => Err(format!("'{}' is no path from the top of the repository", path.escape_debug())),
+            None => Ok(commands.clone()),
+        }
+    };
+    BTreeMap::new()
+}
+reader! {
     TimeLimit(Duration) -> Duration;
     |limit: &Duration| if limit.is_zero() { Err("must be greater than zero") } else { Ok(*limit) }
 }
 
 impl LandSettings {
     /// Whether these settings name a program that a landing runs: a check, or a command that prepares for the checks.
-    pub const fn names_programs(&self) -> bool {
-        !self.checks.is_empty() || !self.prepare.is_empty()
+    pub fn names_programs(&self) -> bool {
+        !self.checks.is_empty() || !self.prepare.is_empty() || !self.regenerate.is_empty()
+    }
+
+    /// The words of a shell command that may be scripts which it runs, as paths from the top of the repository.
+    pub fn scripts_of(command: &str) -> Vec<String> {
+        const INTERPRETERS: [&str; 12] =
+            ["sh", "bash", "dash", "ksh", "zsh", "python", "python3", "node", "ruby", "perl", "php", "lua"];
+        let mut scripts = Vec::new();
+        for simple in command.split([';', '|', '&', '(', ')', '\n']) {
+            let words = simple.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+            let words: Vec<&str> = words.skip_while(|word| word.contains('=')).collect();
+            let name = |word: &str| word.rsplit('/').next().is_some_and(|name| INTERPRETERS.contains(&name));
+            let operand = |place: usize| words.iter().skip(place + 1).find(|word| !word.starts_with('-'));
+            let places = words.iter().enumerate().filter(|(_, word)| name(word)).map(|(place, _)| place);
+            scripts.extend(words.first().into_iter().chain(places.filter_map(operand)).copied());
+        }
+        let paths = scripts.into_iter().map(|script| script.strip_prefix("./").unwrap_or(script));
+        paths.filter(|path| !path.is_empty() && !path.starts_with('/')).map(str::to_owned).collect()
     }
 }
 
 /// The keys that need trust: they name programs, or give agents a permission.
-const TRUSTED_KEYS: [&str; 3] = ["checks", "prepare", "roles"];
+const TRUSTED_KEYS: [&str; 4] = ["checks", "prepare", "regenerate", "roles"];
 
 pub(super) fn needs_trust(section: &toml::Value) -> bool {
     TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
@@ -74,6 +106,20 @@ pub(super) fn needs_trust(section: &toml::Value) -> bool {
 mod tests {
     use super::*;
     use crate::config::Settings;
+
+    #[test]
+    fn scripts_that_a_command_runs_are_found_and_its_data_is_none() {
+        for (command, expected) in [
+            ("sh check.sh", vec!["sh", "check.sh"]),
+            ("./ci/test.sh data.txt; true", vec!["ci/test.sh", "true"]),
+            ("LINT=rules.json timeout 60 /usr/bin/python3 -B 'lint.py' src", vec!["timeout", "lint.py"]),
+            ("sh -c \"bash ci/all.sh\"", vec!["sh", "bash", "ci/all.sh"]),
+            ("cat deps/*.txt | cmp - x.lock", vec!["cat", "cmp"]),
+            ("", vec![]),
+        ] {
+            assert_eq!(LandSettings::scripts_of(command), expected, "{command}");
+        }
+    }
 
     #[test]
     fn settings_have_defaults_and_wrong_values_are_named() {
@@ -95,6 +141,11 @@ mod tests {
             ("land.timeout = '0s'", "land.timeout"),
             ("land.retries = -1", "land.retries"),
             ("land.roles = ['a b']", "land.roles"),
+            ("land.regenerate = { 'a.lock' = ' ' }", "land.regenerate"),
+            ("land.regenerate = { '../a.lock' = 'true' }", "land.regenerate"),
+            ("land.regenerate = { '/a.lock' = 'true' }", "land.regenerate"),
+            ("land.regenerate = { '.git/config' = 'true' }", "land.regenerate"),
+            ("land.regenerate = 'true'", "land.regenerate"),
         ] {
             assert_eq!(Settings::parse(text).unwrap_err().0, key);
         }

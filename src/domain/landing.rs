@@ -19,6 +19,13 @@ string_enum! {
     }
 }
 
+impl LandStyle {
+    /// The command of git that brings a base into work, so that the work can land in this style.
+    pub const fn by_hand(self) -> &'static str {
+        if matches!(self, Self::Rebase) { "rebase" } else { "merge" }
+    }
+}
+
 string_enum! {
     /// What comes first among work that is ready.
     LandOrder {
@@ -103,47 +110,111 @@ pub struct FailedLandCheck {
     /// The name of the check, else its command.
     pub check: String,
     pub how: String,
+    /// Whether the base alone was tried, and passes.
+    pub base_passes: bool,
+    /// The scripts of the check that were taken from the base. With those of the merged tree it passes.
+    pub scripts: Vec<String>,
     /// The work that landed since the lane last had the base's newest commit.
     pub with: Vec<String>,
     pub fails_with: FailsWith,
+    /// What the search for the cause ran.
+    pub runs: Vec<CauseRun>,
     /// The number of its evidence, if a task has it.
     pub evidence: Option<i64>,
     pub output: String,
-    pub lane: Option<LaneName>,
-    /// Whether the base has commits that the work lacks.
-    pub is_behind: bool,
+    /// What the author does next, when no session gets a message about it: `PURPOSE: COMMAND`.
+    pub next: Option<String>,
 }
 
 /// The work, landed meanwhile, with which a check fails.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailsWith {
     /// The search was not made, or found nothing.
     Unknown,
     /// None of it: the check fails without it too.
     Nothing,
-    /// This work. The check passes on each of the two without the other.
-    Other {
-        /// Its task, else its lane.
-        of: String,
-        lane: Option<LaneName>,
-        /// Its commit in the base.
-        commit: String,
-    },
+    /// All of this work, and no part of it.
+    Landed(Vec<LandedWork>),
+}
+
+/// Work in the base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LandedWork {
+    /// Its tasks, else its lane.
+    pub of: String,
+    pub lane: Option<LaneName>,
+    /// Its commit in the base.
+    pub commit: String,
+    /// The commit of the base before it.
+    #[serde(skip)]
+    pub before: String,
+}
+
+/// A run of a failed check in the search for the cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CauseRun {
+    /// The landed work in the tree.
+    pub with: Vec<String>,
+    /// Whether the work that was sent back is in the tree.
+    pub has_work: bool,
+    pub passes: bool,
+}
+
+impl FailsWith {
+    /// All landed work together with which the check fails.
+    pub fn landed(&self) -> &[LandedWork] {
+        if let Self::Landed(all) = self { all } else { &[] }
+    }
+
+    /// The one landed work with which the check fails.
+    pub fn one(&self) -> Option<&LandedWork> {
+        if let [one] = self.landed() { Some(one) } else { None }
+    }
+
+    /// Whether the check fails without the landed work; `None` when that is unknown.
+    pub fn is_alone(&self) -> Option<bool> {
+        (*self != Self::Unknown).then_some(*self == Self::Nothing)
+    }
+}
+
+impl fmt::Display for CauseRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with = self.with.join(", ");
+        match (self.has_work, self.with.is_empty()) {
+            (true, true) => write!(f, "alone: ")?,
+            (true, false) => write!(f, "with {with}: ")?,
+            (false, _) => write!(f, "{with} without it: ")?,
+        }
+        write!(f, "{}", if self.passes { "passes" } else { "fails" })
+    }
+}
+
+impl FailedLandCheck {
+    /// What fails which check, where and how.
+    pub fn head(&self) -> String {
+        let Self { of, base, check, how, scripts, .. } = self;
+        let after = commit_id::short(&self.base_commit);
+        let by = if scripts.is_empty() { String::new() } else { format!(" with {} of {base}", scripts.join(", ")) };
+        format!("{of} fails the check '{check}'{by} on the merged tree of {base} at {after} ({how})")
+    }
+
+    /// What was run on other trees, and what came of it; empty when nothing was.
+    pub fn other_runs(&self) -> String {
+        let base = self.base_passes.then(|| format!("{} without it: passes", self.base));
+        let own = (!self.scripts.is_empty()).then(|| format!("with {} as merged: passes", self.scripts.join(", ")));
+        base.into_iter().chain(own).chain(self.runs.iter().map(ToString::to_string)).collect::<Vec<_>>().join("; ")
+    }
 }
 
 impl fmt::Display for FailedLandCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { of, base, check, how, with, .. } = self;
-        let after = commit_id::short(&self.base_commit);
-        write!(f, "{of} fails the check '{check}' on the merged tree of {base} at {after} ({how})")?;
-        match &self.fails_with {
-            FailsWith::Unknown => write!(f, "{}", landed_with(with)),
-            FailsWith::Nothing => write!(f, "; it fails without what landed since, too"),
-            FailsWith::Other { of, commit, .. } => {
-                write!(f, "; it passes without {of}, which landed as {}, and fails with it", commit_id::short(commit))
-            }
+        write!(f, "{}", self.head())?;
+        let runs = self.other_runs();
+        if !runs.is_empty() {
+            write!(f, "; {runs}")?;
         }
+        let with: &[String] = if self.runs.is_empty() { &self.with } else { &[] };
+        write!(f, "{}", landed_with(with))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A lane: the durable place where a kind of work goes on while sessions come and go.
 
-use super::{LaneName, Role, id::Label, sandbox::SandboxClass, string_enum::string_enum};
+use super::{LaneName, Role, id::Label, landing::LandStyle, sandbox::SandboxClass, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -45,5 +45,11 @@ impl Lane {
         let place = id.filter(|_| self.worktree.is_some()).map(|id| (name, id));
         let (host, host_id) = place.unzip();
         Self { host, host_id, ..self }
+    }
+
+    /// The git command that brings the base into the lane's worktree and stops at each conflict; `None` without a worktree.
+    pub fn bring_in_by_hand(&self, base: &str, style: LandStyle) -> Option<String> {
+        let dir = shell_words::quote(self.worktree.as_ref()?);
+        Some(format!("git -C {dir} {} {}", style.by_hand(), shell_words::quote(base)))
     }
 }

@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use super::{facts::Facts, need::Need};
 use crate::{
-    actions::land::{
-        overlap,
-        shared_base::{Diverged, MissingLanding},
+    actions::{
+        App,
+        land::{
+            overlap,
+            shared_base::{Diverged, MissingLanding},
+        },
     },
     domain::{
+        LaneName,
         need::NeedKind,
         overlap::{LaneOverlap, OverlapLevel},
         plural,
@@ -18,13 +22,18 @@ use crate::{
     store::overlaps::LaneDiffstat,
 };
 
-/// One item for each pair of lanes, or lane and base, whose merge conflicts.
-pub(super) fn conflicting_lanes(facts: &Facts) -> Vec<Need> {
-    let is_severe = |one: &&LaneOverlap| matches!(one.level, OverlapLevel::Conflict | OverlapLevel::Rebase);
-    facts.overlaps.iter().filter(is_severe).map(conflict_need).collect()
+/// One item for each pair of lanes, or lane and base, whose merge conflicts. Work that was sent back has an item of its own.
+pub(super) fn conflicting_lanes(app: &App, facts: &Facts) -> Vec<Need> {
+    let is_back = |lane: &LaneName| facts.sent_back.iter().any(|one| one.landing.lane.as_ref() == Some(lane));
+    let is_severe = |one: &&LaneOverlap| match one.level {
+        OverlapLevel::Conflict => true,
+        OverlapLevel::Rebase => !is_back(&one.lane),
+        _ => false,
+    };
+    facts.overlaps.iter().filter(is_severe).map(|one| conflict_need(app, facts, one)).collect()
 }
 
-fn conflict_need(one: &LaneOverlap) -> Need {
+fn conflict_need(app: &App, facts: &Facts, one: &LaneOverlap) -> Need {
     let files: Vec<&str> =
         one.files.iter().filter(|file| file.level == one.level).map(|file| file.path.as_str()).collect();
     let shown = match files.as_slice() {
@@ -40,7 +49,7 @@ fn conflict_need(one: &LaneOverlap) -> Need {
     let key = format!("{}:{other}", one.lane);
     let need = Need::new(NeedKind::Overlap, &key, Some(one.since), line, evidence).lane(Some(&one.lane));
     let show = NextCommand::new("see it", format!("fairway overlap {}", one.lane));
-    let commands = overlap::commands(one.level, &one.lane, one.other.as_ref());
+    let commands = overlap::commands(app, &facts.lanes, one.level, &one.lane, one.other.as_ref());
     let next = |view: crate::wire::CommandView| NextCommand::new(view.purpose, view.command);
     commands.into_iter().map(next).fold(need.command(&show), |need, command| need.command(&command))
 }

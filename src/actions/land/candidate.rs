@@ -41,7 +41,7 @@ fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str)
         LandStyle::Squash => maker.squash(base, &unit.commit, &message(unit))?,
         LandStyle::Rebase => {
             if maker.project.has_merges(base, &unit.commit)? {
-                return Err(Refusal::CannotRebase { of: unit.label() }.into());
+                return Err(Refusal::CannotRebase { of: unit.label(), next: unit.bring_in_by_hand(app) }.into());
             }
             maker.rebase(base, &unit.commit, &trailers(unit))?
         }

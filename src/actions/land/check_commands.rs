@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    os::unix::ffi::OsStrExt,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -114,6 +115,8 @@ fn run_command(
         let how = how(ran.exit, limits.timeout);
         let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
         if is_over || left == 0 {
+            let real = place.dir.canonicalize().unwrap_or_else(|_| place.dir.to_path_buf());
+            let output = from_top(&from_top(&output, place.dir), &real);
             return Ok(CommandRun { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier });
         }
         left -= 1;
@@ -136,10 +139,47 @@ fn run_once(place: &CheckPlace<'_>, command: &str, timeout: Duration) -> Result<
     Ok((ran, output))
 }
 
+/// An output in which paths below `top` begin at `top`, as in each lane whose tree is checked there.
+fn from_top(output: &[u8], top: &Path) -> Vec<u8> {
+    let (top, mut shown, mut rest) = (top.as_os_str().as_bytes(), Vec::with_capacity(output.len()), output);
+    let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    while let Some((first, after)) = rest.split_first() {
+        let below = rest.strip_prefix(top);
+        if let Some(path) = below.and_then(|below| below.strip_prefix(b"/")) {
+            rest = path;
+        } else if let Some(end) = below.filter(|below| !below.first().is_some_and(goes_on)) {
+            shown.push(b'.');
+            rest = end;
+        } else {
+            shown.push(*first);
+            rest = after;
+        }
+    }
+    shown
+}
+
 fn how(exit: ExitReason, timeout: Duration) -> String {
     match exit {
         ExitReason::Code(code) => format!("exit {code}"),
         ExitReason::Signal(signal) => format!("signal {signal}"),
         ExitReason::TimedOut => format!("timed out after {}", show_duration(timeout)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_worktree_for_checks_begin_at_the_top_of_a_lane() {
+        let shown = |output: &str| String::from_utf8(from_top(output.as_bytes(), Path::new("/p/worktree"))).unwrap();
+        for (output, expected) in [
+            ("File \"/p/worktree/a/b.py\", line 3", "File \"a/b.py\", line 3"),
+            ("Entering directory '/p/worktree'\n/p/worktree", "Entering directory '.'\n."),
+            ("/p/worktree-2/x /p/worktrees /p/work", "/p/worktree-2/x /p/worktrees /p/work"),
+            ("", ""),
+        ] {
+            assert_eq!(shown(output), expected);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -23,11 +24,13 @@ use crate::{
         queue::evidence::{self, run::store_output},
         queue::landing_unit::{Unit, project_git},
     },
+    config::LandSettings,
     domain::{
-        TaskId,
+        TaskId, ansi,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
         landing::{StopCause, StoppedLanding},
         sandbox::SandboxClass,
+        secrets,
     },
     env::Timestamp,
     os::{
@@ -41,14 +44,22 @@ use crate::{
     wire::LandCheckView,
 };
 
+/// How many lines of a failed check's output its author is sent, and how much of each.
+const MAX_LINES: usize = 12;
+const MAX_LINE_CHARS: usize = 300;
+
 /// A command that must succeed on the tree of a candidate.
 #[derive(Debug, Clone)]
 struct CheckCommand {
-    /// The task and the name of its check; `None` for a check of the configuration.
-    of: Option<(TaskId, String)>,
+    /// Whether the configuration has it.
+    is_config: bool,
+    /// The tasks that have it as a check, each with the check's name.
+    owners: Vec<(TaskId, String)>,
     command: String,
     /// Whether the command prepares the worktree for the checks.
     is_prepare: bool,
+    /// The scripts that it took from the base, in place of those of the work.
+    scripts: Vec<String>,
 }
 
 /// A check that fails with the work and passes on its base.
@@ -58,11 +69,17 @@ pub(super) struct FailedCheck {
     /// How the check ended: the exit code, the signal or the time limit.
     pub(super) how: String,
     pub(super) command: String,
-    /// The task that the check belongs to, when that is not a task of the failing unit.
-    pub(super) of_other: Option<TaskId>,
+    /// Whether the configuration has it, so that it was tried on the base alone.
+    pub(super) is_config: bool,
+    /// The scripts that it took from the base. With those of the work it passes.
+    pub(super) scripts: Vec<String>,
+    /// The tasks that have it as a check.
+    pub(super) owners: Vec<TaskId>,
     /// The id of the check's evidence, if it was recorded on a task.
     pub(super) evidence: Option<i64>,
+    /// The file with the output.
     pub(super) output: String,
+    pub(super) last_lines: String,
 }
 
 /// Several units of work on top of each other, with the commit to check.
@@ -136,9 +153,9 @@ impl Ran {
     }
 }
 
-/// How a command failed on the base alone.
+/// How a command failed on a tree.
 #[derive(Debug, Clone)]
-struct BaseFailure {
+struct Failure {
     command: String,
     is_prepare: bool,
     is_program_missing: bool,
@@ -146,33 +163,44 @@ struct BaseFailure {
     output: String,
 }
 
-/// Whether a command passes on a commit of a base.
+/// Whether a command passes on a tree.
 #[derive(Debug)]
-struct BaseResult {
-    commit: String,
+struct KnownResult {
+    tree: String,
     command: String,
-    failure: Option<BaseFailure>,
+    failure: Option<Failure>,
 }
 
-/// The checks of one call of `land`. Which commands pass on a base's commit is remembered.
+/// The checks of one call of `land`. Which commands pass on a tree is remembered.
 pub(super) struct Checks<'a> {
     app: &'a App,
     say: &'a dyn Fn(&str),
-    bases: RefCell<Vec<BaseResult>>,
+    known: RefCell<Vec<KnownResult>>,
+    /// The commits of the bases when this call began, by their names. Their scripts judge.
+    first_bases: RefCell<BTreeMap<String, String>>,
     /// The strictest sandbox of the work so far. Later commands run in it too, so that their results can be compared.
     sandbox: Cell<SandboxClass>,
 }
 
+/// The commands for a stack: those that prepare the worktree, then the checks. One command is one check, also when several tasks have it.
 fn commands(app: &App, stack: &[&Unit]) -> Vec<CheckCommand> {
     let settings = &app.settings.land;
-    let own = stack.iter().flat_map(|unit| &unit.members).flat_map(|member| {
-        member.task.fields.checks.iter().map(|check| CheckCommand {
-            of: Some((member.task.id.clone(), check.name.to_string())),
-            command: check.command.clone(),
-            is_prepare: false,
-        })
-    });
-    let mut all: Vec<CheckCommand> = settings.checks.iter().map(of_config(false)).chain(own).collect();
+    let mut all: Vec<CheckCommand> = settings.checks.iter().map(of_config(false)).collect();
+    for member in stack.iter().flat_map(|unit| &unit.members) {
+        for check in &member.task.fields.checks {
+            let owner = (member.task.id.clone(), check.name.to_string());
+            match all.iter_mut().find(|known| known.command == check.command) {
+                Some(known) => known.owners.push(owner),
+                None => all.push(CheckCommand {
+                    is_config: false,
+                    owners: vec![owner],
+                    command: check.command.clone(),
+                    is_prepare: false,
+                    scripts: Vec::new(),
+                }),
+            }
+        }
+    }
     if !all.is_empty() {
         all.splice(0..0, settings.prepare.iter().map(of_config(true)));
     }
@@ -180,7 +208,13 @@ fn commands(app: &App, stack: &[&Unit]) -> Vec<CheckCommand> {
 }
 
 fn of_config(is_prepare: bool) -> impl Fn(&String) -> CheckCommand {
-    move |command| CheckCommand { of: None, command: command.clone(), is_prepare }
+    move |command| CheckCommand {
+        is_config: true,
+        owners: Vec::new(),
+        command: command.clone(),
+        is_prepare,
+        scripts: Vec::new(),
+    }
 }
 
 /// How many checks a unit has; commands that only prepare the worktree do not count.
@@ -190,7 +224,7 @@ pub(super) fn count(app: &App, unit: &Unit) -> usize {
 
 impl<'a> Checks<'a> {
     pub(super) fn new(app: &'a App, say: &'a dyn Fn(&str)) -> Self {
-        Self { app, say, bases: RefCell::new(Vec::new()), sandbox: Cell::default() }
+        Self { app, say, known: RefCell::default(), first_bases: RefCell::default(), sandbox: Cell::default() }
     }
 
     /// Runs the checks of several stacks of work at the same time, each on the commit that the stack would land as. The checks
@@ -208,6 +242,7 @@ impl<'a> Checks<'a> {
         let green = results.iter().rposition(|result| result.passes() == Some(true));
         let above = green.map_or(0, |green| green + 1);
         let red = results.iter().skip(above).position(|result| result.passes() == Some(false)).map(|red| above + red);
+        self.first_bases.borrow_mut().entry(base.name.clone()).or_insert_with(|| base.commit.clone());
         let mut checked = Checked { green: None, red: None };
         for (place, result) in results.into_iter().enumerate() {
             let (Some(tree), Some(commands), TreeResult::Ended(runs)) = (trees.get(place), all.get(place), result)
@@ -215,8 +250,12 @@ impl<'a> Checks<'a> {
                 continue;
             };
             if green == Some(place) {
-                checked.green = Some((place, self.judge(tree, commands, runs, base)?));
-            } else if red == Some(place) {
+                let run = self.judge_by_base(tree, commands, base, self.judge(tree, commands, runs, base)?)?;
+                match run.verdict {
+                    Verdict::Passed => checked.green = Some((place, run)),
+                    _ => checked.red = Some((place, run)),
+                }
+            } else if red == Some(place) && checked.red.is_none() {
                 checked.red = Some((place, self.judge(tree, commands, runs, base)?));
             }
         }
@@ -232,16 +271,27 @@ impl<'a> Checks<'a> {
         self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
     }
 
-    /// Whether one command passes on a commit, after the commands that prepare the worktree; `None` when one of those fails.
-    /// `why` is shown before each command. Fails with `interrupted`.
-    pub(super) fn passes(&self, candidate: &str, command: &str, why: &str) -> Result<Option<bool>> {
-        let dir = check_out(self.app, candidate, 0)?;
-        let prepare = &self.app.settings.land.prepare;
-        let step = |command: &str| CheckStep { announcement: format!("{why}: {command}"), command: command.to_owned() };
-        let steps: Vec<CheckStep> = prepare.iter().map(String::as_str).chain([command]).map(step).collect();
-        let runs = self.run_steps(&dir, &self.sandbox(&dir)?, &steps)?;
-        let is_prepared = runs.iter().take(prepare.len()).all(CommandRun::passed);
-        Ok(runs.last().filter(|_| is_prepared).map(CommandRun::passed))
+    /// The first worktree for checks, at this commit of a unit's work.
+    pub(super) fn worktree_of(&self, unit: &Unit, commit: &str) -> Result<PathBuf> {
+        self.sandbox.set(self.sandbox.get().for_both(sandbox_of(self.app, unit)?));
+        check_out(self.app, commit, 0)
+    }
+
+    /// Runs one command in a worktree for checks. Returns how it failed and the file with its output, `None` when it passes. Fails
+    /// with `interrupted`.
+    pub(super) fn run_in(&self, dir: &Path, command: &str, why: &str) -> Result<Option<(String, String)>> {
+        let step = CheckStep { announcement: format!("{why}: {command}"), command: command.to_owned() };
+        let failed = self.run_steps(dir, &self.sandbox(dir)?, &[step])?.pop().filter(|run| !run.passed());
+        failed.map(|run| Ok((run.how.clone(), Ran::from(run).artifact(self.app)?))).transpose()
+    }
+
+    /// Whether a check passes on a commit; `None` when a command that prepares for it fails. `why` is shown before each
+    /// command. Fails with `interrupted`.
+    pub(super) fn passes(&self, commit: &str, command: &String, why: &str) -> Result<Option<bool>> {
+        Ok(match self.try_on(commit, &of_config(false)(command), why)? {
+            None => Some(true),
+            Some(failure) => (!failure.is_prepare).then_some(false),
+        })
     }
 
     /// Runs the commands of each stack in a worktree and process of its own.
@@ -296,21 +346,53 @@ impl<'a> Checks<'a> {
         for (one, run) in commands.iter().zip(runs) {
             let (passed, ran) = (run.passed(), Ran::from(run));
             if !passed && let Some(stopped) = self.other_cause(&of, base, one, &ran)? {
-                let is_of = |unit: &&Unit| unit.members.iter().any(|member| is_of(one, &member.task.id));
-                let place = one.of.as_ref().and_then(|_| stack.iter().position(is_of)).filter(|_| !stopped.stops_all);
+                let mut own = stack.iter().enumerate().filter(|(_, unit)| one.is_of(unit)).map(|(place, _)| place);
+                let place = own.next().filter(|_| !stopped.stops_all && own.next().is_none());
                 judged.verdict = Verdict::Stopped { stopped, place };
                 return Ok(judged);
             }
             if one.is_prepare {
                 continue;
             }
-            if passed && one.of.is_none() {
-                // The candidate is the next base.
-                self.keep(&tree.candidate, &one.command, None);
-            }
+            let failure = if passed { None } else { Some(failure_of(self.app, one, &ran)?) };
+            self.keep(self.tree(&tree.candidate)?, &one.command, failure);
             judged.ran.push((one.clone(), ran));
             if !passed {
                 judged.verdict = Verdict::Failed;
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Runs the checks of the configuration whose scripts a stack rewrites once more, with the scripts of the base: a script that
+    /// a lane rewrites does not judge the lane alone.
+    fn judge_by_base(
+        &self,
+        tree: &Tree<'_>,
+        commands: &[CheckCommand],
+        base: &Base,
+        mut judged: CheckRun,
+    ) -> Result<CheckRun> {
+        let first = self.first_bases.borrow().get(&base.name).cloned().unwrap_or_else(|| base.commit.clone());
+        let rewritten = project_git(self.app)?.rewritten_between(&first, &tree.candidate)?;
+        for one in commands.iter().filter(|one| one.is_config && !one.is_prepare) {
+            let mut scripts = LandSettings::scripts_of(&one.command);
+            scripts.retain(|path| rewritten.contains(path));
+            if scripts.is_empty() {
+                continue;
+            }
+            let dir = check_out(self.app, &tree.candidate, 0)?;
+            Git::new(self.app.env.vars(), &dir).take_files(&first, &scripts)?;
+            let why = format!("checking {} by {} of {}", tree.label(), scripts.join(", "), base.name);
+            let step =
+                |command: &String| CheckStep { announcement: format!("{why}: {command}"), command: command.clone() };
+            let steps: Vec<CheckStep> = self.app.settings.land.prepare.iter().chain([&one.command]).map(step).collect();
+            let mut runs = self.run_steps(&dir, &self.sandbox(&dir)?, &steps)?;
+            let run = if runs.len() == steps.len() { runs.pop().filter(|run| !run.passed()) } else { None };
+            if let Some(run) = run {
+                judged.ran.push((CheckCommand { scripts, ..one.clone() }, Ran::from(run)));
+                judged.verdict = Verdict::Failed;
+                break;
             }
         }
         Ok(judged)
@@ -321,32 +403,36 @@ impl<'a> Checks<'a> {
     pub(super) fn record(&self, unit: &Unit, run: &CheckRun) -> Result<(Vec<LandCheckView>, Option<FailedCheck>)> {
         let (mut views, mut failed) = (Vec::new(), None);
         for (check, ran) in &run.ran {
-            let is_own = unit.members.iter().any(|member| is_of(check, &member.task.id));
-            if ran.run.passed() && check.of.is_some() && !is_own {
+            if ran.run.passed() && !check.is_config && !check.is_of(unit) {
                 continue;
             }
             let (numbers, output) = record(self.app, unit, check, run, ran)?;
+            let own = check.owners.iter().find(|(task, _)| unit.members.iter().any(|one| one.task.id == *task));
+            let owner = own.or_else(|| check.owners.first().filter(|_| !check.is_config));
             views.push(LandCheckView {
-                task_id: check.of.as_ref().map(|(task, _)| task.to_string()),
-                name: check.of.as_ref().map(|(_, name)| name.clone()),
+                task_id: owner.map(|(task, _)| task.to_string()),
+                name: owner.map(|(_, name)| name.clone()),
                 command: check.command.clone(),
                 result: if ran.run.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
                 flaky: ran.run.earlier.is_some() && ran.run.passed(),
                 evidence: numbers.clone(),
             });
             if !ran.run.passed() {
-                let name = match &check.of {
-                    Some((_, name)) if is_own => name.clone(),
-                    Some((task, name)) => format!("{name} of {task}"),
-                    None => check.command.clone(),
+                let name = match (own, owner) {
+                    (Some((_, name)), _) => name.clone(),
+                    (None, Some((task, name))) => format!("{name} of {task}"),
+                    (None, None) => check.command.clone(),
                 };
                 failed = Some(FailedCheck {
                     name,
                     how: ran.run.how.clone(),
                     command: check.command.clone(),
-                    of_other: check.of.as_ref().map(|(task, _)| task.clone()).filter(|_| !is_own),
+                    is_config: check.is_config,
+                    scripts: check.scripts.clone(),
+                    owners: check.owners.iter().map(|(task, _)| task.clone()).collect(),
                     evidence: numbers.first().copied(),
                     output,
+                    last_lines: last_lines(&ran.run.output),
                 });
             }
         }
@@ -357,58 +443,60 @@ impl<'a> Checks<'a> {
     /// could not be prepared.
     fn other_cause(&self, of: &str, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
         // The base lacks the work that a task's own check tests, so it is not tried there.
-        if one.of.is_some() && !ran.run.is_program_missing() {
+        if !one.is_config && !ran.run.is_program_missing() {
             return Ok(None);
         }
-        let (failure, is_base) = match self.on_base(base, one)? {
-            Some(failure) if one.of.is_none() || failure.is_prepare || failure.is_program_missing => (failure, true),
+        let (failure, is_base) = match self.try_on(&base.commit, one, &format!("trying {} alone", base.name))? {
+            Some(failure) if one.is_config || failure.is_prepare || failure.is_program_missing => (failure, true),
             None if one.is_prepare => (failure_of(self.app, one, ran)?, false),
             _ => return Ok(None),
         };
-        let stops_all = is_base && (one.of.is_none() || failure.is_prepare);
+        let stops_all = is_base && (one.is_config || failure.is_prepare);
         let cause = match &failure {
             failure if failure.is_prepare => StopCause::PrepareFailed,
             failure if failure.is_program_missing => StopCause::ProgramMissing,
             _ => StopCause::BaseRed,
         };
-        let BaseFailure { command, how, output, .. } = failure;
+        let Failure { command, how, output, .. } = failure;
         let (of, base) = (of.to_owned(), base.name.clone());
         Ok(Some(StoppedLanding { of, base, command, cause, how, is_base, stops_all, output }))
     }
 
-    /// How a command fails on the base's commit; `None` when it passes. The result is remembered.
-    fn on_base(&self, base: &Base, wanted: &CheckCommand) -> Result<Option<BaseFailure>> {
-        let is_it = |one: &&BaseResult| one.commit == base.commit && one.command == wanted.command;
-        if let Some(known) = self.bases.borrow().iter().find(is_it) {
+    /// How a command, or one that prepares for it, fails on a commit; `None` when it passes. `why` is shown before each command.
+    /// A tree on which it has run is not tried again.
+    fn try_on(&self, commit: &str, wanted: &CheckCommand, why: &str) -> Result<Option<Failure>> {
+        let tree = self.tree(commit)?;
+        let is_it = |one: &&KnownResult| one.tree == tree && one.command == wanted.command;
+        if let Some(known) = self.known.borrow().iter().find(is_it) {
             return Ok(known.failure.clone());
         }
-        let dir = check_out(self.app, &base.commit, 0)?;
+        let dir = check_out(self.app, commit, 0)?;
         let prepare: Vec<CheckCommand> = self.app.settings.land.prepare.iter().map(of_config(true)).collect();
         let before = prepare.iter().take_while(|one| !wanted.is_prepare || one.command != wanted.command);
         let (sandbox, mut failure) = (self.sandbox(&dir)?, None);
         for one in before.chain([wanted]) {
-            let step = CheckStep {
-                announcement: format!("trying {} alone: {}", base.name, one.command),
-                command: one.command.clone(),
-            };
+            let step = CheckStep { announcement: format!("{why}: {}", one.command), command: one.command.clone() };
             let failed = self.run_steps(&dir, &sandbox, &[step])?.pop().filter(|run| !run.passed());
             if let Some(run) = failed {
                 failure = Some(failure_of(self.app, one, &Ran::from(run))?);
                 break;
             }
         }
-        self.keep(&base.commit, &wanted.command, failure.clone());
+        self.keep(tree, &wanted.command, failure.clone());
         Ok(failure)
     }
 
-    fn keep(&self, commit: &str, command: &str, failure: Option<BaseFailure>) {
-        let (commit, command) = (commit.to_owned(), command.to_owned());
-        self.bases.borrow_mut().push(BaseResult { commit, command, failure });
+    fn tree(&self, commit: &str) -> Result<String> {
+        Ok(project_git(self.app)?.tree(commit)?)
+    }
+
+    fn keep(&self, tree: String, command: &str, failure: Option<Failure>) {
+        self.known.borrow_mut().push(KnownResult { tree, command: command.to_owned(), failure });
     }
 }
 
-fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
-    Ok(BaseFailure {
+fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<Failure> {
+    Ok(Failure {
         command: one.command.clone(),
         is_prepare: one.is_prepare,
         is_program_missing: ran.run.is_program_missing(),
@@ -428,18 +516,32 @@ fn sandbox_of(app: &App, unit: &Unit) -> Result<SandboxClass> {
     })
 }
 
-/// Whether a check belongs to this task.
-fn is_of(check: &CheckCommand, task: &TaskId) -> bool {
-    check.of.as_ref().is_some_and(|(of, _)| of == task)
+impl CheckCommand {
+    /// The name of the check of this task.
+    fn name_of(&self, task: &TaskId) -> Option<&String> {
+        self.owners.iter().find(|(owner, _)| owner == task).map(|(_, name)| name)
+    }
+
+    fn is_of(&self, unit: &Unit) -> bool {
+        unit.members.iter().any(|member| self.name_of(&member.task.id).is_some())
+    }
 }
 
-/// Records a check on the task that it belongs to, else on every task of the unit. Returns the ids of the evidence, and
-/// the file with the output.
+/// The end of an output, without secrets.
+fn last_lines(output: &[u8]) -> String {
+    let text = secrets::mask(&ansi::visible_text(&String::from_utf8_lossy(output)));
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let last = lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default();
+    let cut = |line: &&str| line.chars().take(MAX_LINE_CHARS).collect::<String>();
+    last.iter().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// Records a check on the tasks of the unit that have it, else, and for a check of the configuration, on every task of the unit.
+/// Returns the ids of the evidence, and the file with the output.
 fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ran) -> Result<(Vec<i64>, String)> {
     let all = || unit.members.iter().map(|one| &one.task.id);
-    let mut tasks: Vec<&TaskId> = all().filter(|task| is_of(check, task)).collect();
-    let is_own = !tasks.is_empty();
-    if !is_own {
+    let mut tasks: Vec<&TaskId> = all().filter(|task| !check.is_config && check.name_of(task).is_some()).collect();
+    if tasks.is_empty() {
         tasks = all().collect();
     }
     if tasks.is_empty() && ran.run.passed() {
@@ -470,7 +572,7 @@ fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ra
                 kind: LANDING_KIND.to_owned(),
                 result,
                 command: Some(check.command.clone()),
-                check: check.of.as_ref().filter(|_| is_own).map(|(_, name)| name.clone()),
+                check: check.name_of(id).cloned(),
                 exit_code,
                 duration_ms: Some(i64::try_from(ran.run.elapsed.as_millis()).unwrap_or(i64::MAX)),
                 artifact: Some(artifact.clone()),

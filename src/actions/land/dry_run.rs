@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    base, candidate, checks, report,
+    base, candidate, checks, regenerate, report,
     request::{LandRequest, answer, find},
     schedule,
 };
@@ -37,6 +37,7 @@ fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepo
         project: git.with_scratch(&scratch),
         merges: merges.git().with_scratch(&scratch),
         sign: false,
+        generated: &regenerate::files(app),
     };
     // The bases as they would be by then.
     let mut bases: Vec<base::Base> = Vec::new();
@@ -87,7 +88,10 @@ fn plan_one(
             candidate::check_submodules(app, &maker.project, unit, base, &commit)?;
             view.state = "would_land";
             // The commit is thrown away with this plan, so it is not shown.
-            base.commit = commit;
+            let base_before = std::mem::replace(&mut base.commit, commit);
+            for file in regenerate::needed(app, &maker.project, unit, &base_before)? {
+                view.notes.push(format!("{file} would be written anew"));
+            }
             let count = checks::count(app, unit);
             if count > 0 {
                 let checks = plural::count(count, "check");
@@ -97,8 +101,8 @@ fn plan_one(
         }
         Integration::Conflict { files, .. } => {
             view.state = "would_be_sent_back";
-            let (of, lane) = (unit.label(), unit.lane_name().cloned());
-            Err(Refusal::LandConflict { of, base: unit.base.clone(), files, with: Vec::new(), lane }.into())
+            let (of, base, next) = (unit.label(), unit.base.clone(), unit.bring_in_by_hand(app));
+            Err(Refusal::LandConflict { of, base, files, with: Vec::new(), next }.into())
         }
     }
 }

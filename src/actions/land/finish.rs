@@ -5,7 +5,6 @@ use anyhow::Result;
 use super::{
     base::{Base, full_name},
     lane_conflicts::Collision,
-    sent_back,
 };
 use crate::{
     actions::{
@@ -115,14 +114,14 @@ fn described(event: Event, task: &Task, landing: &Landing) -> Event {
         .with("candidate", landing.candidate.as_deref())
 }
 
-/// Sends a unit back: its tasks in review are in progress again, and their claimants get a message. `since` are the landings
-/// since the unit last contained its base: the sessions of their lanes get a message too.
+/// Sends a unit back: its tasks in review are in progress again. `tell` leaves the messages about the landing. A task that was
+/// submitted anew meanwhile stays in review.
 pub(super) fn sent_back(
     app: &App,
     unit: &Unit,
     landing: &mut Landing,
-    (error, hint): (&str, &str),
-    since: &[Landing],
+    error: &str,
+    tell: impl FnOnce(&WriteTx<'_>, i64) -> Result<()>,
 ) -> Result<()> {
     app.transaction(|tx| {
         for member in &unit.members {
@@ -130,12 +129,11 @@ pub(super) fn sent_back(
             tx.record(
                 &described(Event::new(EventKind::TaskSentBack).task(&task.id), &task, landing).with("error", error),
             )?;
-            if task.epoch == member.task.epoch {
+            if task.epoch == member.task.epoch && task.commit == member.task.commit {
                 transition::send_back(tx, &task, &format!("landing {} was sent back", landing.id))?;
             }
         }
-        sent_back::tell_sent_back(tx, unit, landing.id, error, hint)?;
-        sent_back::tell_landed(tx, unit, landing.id, error, since)?;
+        tell(tx, landing.id)?;
         end(tx, landing, LandingState::SentBack, Some(error.to_owned()))
     })?;
     drop_ref(app, landing);

@@ -12,7 +12,10 @@ use crate::{
         core::other_host,
         land::overlap::{self, Scope},
         mail::send::send_to_workers,
-        queue::landing_unit::{self, Unit, project_git},
+        queue::{
+            landing_unit::{self, MAX_EARLIER, Unit, project_git},
+            lane::checkout,
+        },
     },
     config::OverlapAction,
     domain::{
@@ -23,7 +26,7 @@ use crate::{
         overlap::LaneSnapshot,
     },
     os::git::{ListedWorktree, MergeOutcome, Repository},
-    store::{WriteTx, lanes},
+    store::{WriteTx, landings, lanes},
     wire::LandToldView,
 };
 
@@ -72,18 +75,19 @@ struct Work {
     lane: LaneName,
     commit: String,
     is_snapshot: bool,
+    command: String,
 }
 
 /// Finds the open lanes whose work conflicts with their base because of one of these moves of a base, and leaves a message for
-/// each lane that does not know it: the lanes in `told` were sent back for their conflict.
-pub(super) fn tell_all(app: &App, moves: &[Move], told: &[&str]) -> Result<Vec<Collision>> {
+/// each lane. The lanes in `but` get another one. Lanes whose work has landed whole have nothing to do.
+pub(super) fn tell_all(app: &App, moves: &[Move], but: &[LaneName]) -> Result<Vec<Collision>> {
     let moves: Vec<&Move> = moves.iter().filter(|one| one.old != one.new).collect();
     let bases: BTreeSet<&str> = moves.iter().map(|one| one.base.as_str()).collect();
     if bases.is_empty() {
         return Ok(Vec::new());
     }
     let lanes = app.read(|tx| Ok(lanes::all(tx)?))?;
-    let is_open = |lane: &&Lane| lane.status != LaneStatus::Closed;
+    let is_open = |lane: &&Lane| lane.status != LaneStatus::Closed && !but.contains(&lane.name);
     let open: Vec<&Lane> = lanes.iter().filter(is_open).collect();
     if open.is_empty() {
         return Ok(Vec::new());
@@ -92,12 +96,14 @@ pub(super) fn tell_all(app: &App, moves: &[Move], told: &[&str]) -> Result<Vec<C
     let mut collisions = Vec::new();
     for base in bases {
         let is_of = |lane: &&&Lane| lane.base.as_ref().unwrap_or(&app.settings.project.base_branch) == base;
-        let works = works(app, open.iter().filter(is_of).copied(), &snapshots, &listed);
+        let landed = app.read(|tx| Ok(landings::landed_in(tx, base, MAX_EARLIER)?))?;
+        let mut works = works(app, open.iter().filter(is_of).copied(), &snapshots, &listed);
+        works.retain(|work| landed.iter().all(|landing| landing.commit != work.commit));
         let moves: Vec<&Move> = moves.iter().filter(|one| one.base == base).copied().collect();
         collisions.extend(find(app, &moves, &works)?);
     }
     app.transaction(|tx| {
-        for collision in collisions.iter().filter(|one| !told.contains(&one.lane.as_str())) {
+        for collision in &collisions {
             if let Some(after) = moves.iter().find(|one| one.landing == collision.landing) {
                 collision.tell(tx, after)?;
             }
@@ -124,8 +130,10 @@ fn works<'a>(
             _ => landing_unit::tip(app, lane).ok()?,
         };
         let snapshot = snapshots.iter().find(|one| one.lane == lane.name && one.tip.as_ref() == Some(&tip));
+        let by_hand = checkout::bring_in_by_hand(app, lane);
+        let command = by_hand.unwrap_or_else(|| format!("fairway lane repair {}", lane.name));
         let (lane, commit) = (lane.name.clone(), snapshot.and_then(|one| one.commit.clone()));
-        Some(Work { lane, is_snapshot: commit.is_some(), commit: commit.unwrap_or(tip) })
+        Some(Work { lane, is_snapshot: commit.is_some(), commit: commit.unwrap_or(tip), command })
     };
     lanes.filter_map(work).collect()
 }
@@ -164,7 +172,7 @@ fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
             continue;
         }
         let (lane, is_snapshot) = (work.lane.clone(), work.is_snapshot);
-        let command = format!("fairway lane sync {lane} --rebase");
+        let command = work.command.clone();
         collisions.push(Collision { landing: after.landing, lane, files, command, is_snapshot });
     }
     Ok(collisions)
@@ -184,7 +192,9 @@ impl Collision {
         let Self { landing, lane, files, command, is_snapshot } = self;
         if *is_snapshot {
             // The next look finds it recorded, and sends no second message.
-            overlap::record_rebase(tx, lane, files)?;
+            if !overlap::record_rebase(tx, lane, files)? {
+                return Ok(());
+            }
         }
         let text = format!(
             "{} landed in {}, and your lane {lane} conflicts with it in {}. Commit your work, then bring {} in: {command}",

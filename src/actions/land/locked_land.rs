@@ -8,14 +8,13 @@ use super::{
     base::{self, Base},
     candidate,
     checks::{CheckRun, Checks},
-    finish,
-    sent_back::Suspect,
+    finish, next_step, regenerate,
+    sent_back::{BrokenCheck, SentBack, Why},
     upstream::{Pushed, Upstreams},
 };
 use crate::{
     actions::{
         App,
-        core::errors,
         queue::lane::remove_landed::remove_landed,
         queue::{
             landing_unit::{self, Unit, has_landed, landed_since, work_names},
@@ -43,8 +42,8 @@ pub(super) struct LockedLand<'a> {
     pub(super) lock: &'a FileLock,
     pub(super) checks: &'a Checks<'a>,
     pub(super) upstreams: &'a Upstreams<'a>,
-    /// Sent-back work for which [`Self::find_pairs`] searches the landed work that it fails together with.
-    pub(super) suspects: RefCell<Vec<Suspect>>,
+    /// The work that [`Self::send_back_all`] sends back at the end of the pass.
+    pub(super) sent_back: RefCell<Vec<SentBack>>,
     /// Gets lines about the progress.
     pub(super) say: &'a dyn Fn(&str),
 }
@@ -78,6 +77,8 @@ pub(super) enum Stacked {
     Decided,
     /// The unit conflicts with work below it that has not landed yet.
     DoesNotFit,
+    /// The base cannot move, whatever is to land.
+    BaseStays(anyhow::Error),
 }
 
 /// Why a base did not move.
@@ -94,7 +95,7 @@ pub(super) enum NotMoved {
 
 impl LockedLand<'_> {
     /// Makes the commit with which a unit would land on top of `stack`, the units that are checked together with it. On an
-    /// empty stack a conflict sends the unit back; on another one the unit waits, because it does not fit there. Work that the
+    /// empty stack a unit that conflicts goes back; on another one the unit waits, because it does not fit there. Work that the
     /// base has already is finished at once. When `base` is `None`, sets it, after its upstream was fetched where that is
     /// configured.
     pub(super) fn stack(
@@ -116,7 +117,10 @@ impl LockedLand<'_> {
         readiness::refuse_unready(&unit, reports)?;
         let base = match base {
             Some(base) => base,
-            None => base.insert(self.upstreams.bring(&unit.base)?),
+            None => match self.upstreams.bring(&unit.base) {
+                Ok(found) => base.insert(found),
+                Err(error) => return Ok(Stacked::BaseStays(error)),
+            },
         };
         // The base as it will be when the stack below has landed.
         let top = Base { commit: stack.last().map_or(&*base.commit, Candidate::candidate).to_owned(), ..base.clone() };
@@ -135,15 +139,20 @@ impl LockedLand<'_> {
         let made = {
             let merges =
                 candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(&top.commit);
-            let sign = self.app.settings.land.sign;
-            let maker = CandidateMaker { project: self.git, merges: merges.git(), sign };
-            candidate::make(self.app, &maker, &unit, &top.commit)?
+            let (sign, generated) = (self.app.settings.land.sign, regenerate::files(self.app));
+            let maker = CandidateMaker { project: self.git, merges: merges.git(), sign, generated: &generated };
+            match candidate::make(self.app, &maker, &unit, &top.commit)? {
+                Integration::Commit(made) => {
+                    Integration::Commit(regenerate::settle(self.app, self.checks, &maker, &unit, &top.commit, made)?)
+                }
+                conflict @ Integration::Conflict { .. } => conflict,
+            }
         };
         let made = match made {
             Integration::Commit(commit) => commit,
             Integration::Conflict { .. } if !stack.is_empty() => return Ok(Stacked::DoesNotFit),
             Integration::Conflict { files, .. } => {
-                return Err(self.send_back_conflict(&unit, base, files, view)?.into());
+                return Err(self.conflicts(&unit, base, files, view)?.into());
             }
         };
         readiness::check_dependencies(self.app, &unit, &made)?;
@@ -172,7 +181,9 @@ impl LockedLand<'_> {
         let Some(last) = last else { return Ok(()) };
         view.state = "skipped";
         let (of, why) = (unit.label(), last.error.unwrap_or_default());
-        Err(Refusal::SentBackBefore { of, why, lane: unit.lane_name().cloned(), base: unit.base.clone() }.into())
+        let next = next_step::bring_in(self.app, unit, &base.commit)?;
+        let next = next.unwrap_or_else(|| format!("name it to try it again: fairway land {}", unit.word()));
+        Err(Refusal::SentBackBefore { of, why, next }.into())
     }
 
     /// Finishes the tasks of a unit that the base contains already.
@@ -303,74 +314,89 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    /// Records a landing as failed, unless it has ended already. A landing that may have been pushed stays open: the next
+    /// Records a landing as failed, unless it has ended already or ends with the pass. A landing that may have been pushed stays open: the next
     /// `land` asks the remote whether it has the work.
     pub(super) fn give_up(&self, candidate: &mut Candidate, why: &str) {
-        if candidate.landing.ended_at.is_none() && !candidate.landing.may_be_pushed() {
+        let is_sent_back = self.sent_back.borrow().iter().any(|one| one.landing.id == candidate.landing.id);
+        if candidate.landing.ended_at.is_none() && !candidate.landing.may_be_pushed() && !is_sent_back {
             let _ = finish::failed(self.app, &mut candidate.landing, why);
         }
     }
 
-    /// Sends a unit back that conflicts with its base.
-    fn send_back_conflict(
-        &self,
-        unit: &Unit,
-        base: &Base,
-        files: Vec<String>,
-        view: &mut LandingView,
-    ) -> Result<Refusal> {
-        let mut landing = finish::begin(self.app, unit, base, LandingState::Checking, None, None)?;
+    /// Decides that a unit goes back that conflicts with its base.
+    fn conflicts(&self, unit: &Unit, base: &Base, files: Vec<String>, view: &mut LandingView) -> Result<Refusal> {
+        let landing = finish::begin(self.app, unit, base, LandingState::Checking, None, None)?;
         view.id = Some(landing.id);
-        let since = landed_since(self.app, &self.git, unit, &base.commit)?;
-        let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), work_names(&since));
-        let refusal = Refusal::LandConflict { of, base: unit.base.clone(), files, with, lane };
-        self.send_back(unit, &mut landing, refusal, &since)
+        view.notes.extend(self.lists_in(unit, base, &files)?.iter().map(|file| {
+            let line = format!("{file} merge=union");
+            format!("both only add lines to {file}: where their order does not matter, '{line}' in .gitattributes keeps both")
+        }));
+        let with = work_names(&landed_since(self.app, &self.git, unit, &base.commit)?);
+        let (of, base, next) = (unit.label(), unit.base.clone(), String::new());
+        let why = Why::Conflict { files: files.clone(), with: with.clone() };
+        self.sent_back.borrow_mut().push(SentBack { unit: unit.clone(), landing, why });
+        Ok(Refusal::LandConflict { of, base, files, with, next })
     }
 
-    /// Sends back a unit that breaks a check which its base passes, and returns the refusal for its author. When no check has
-    /// failed, sends nothing back and returns [`Refusal::BaseMoved`].
-    pub(super) fn send_back_failed(&self, candidate: &mut Candidate, run: &CheckRun, base: &Base) -> Result<Refusal> {
+    /// The conflicting files to which the unit and its base only add lines.
+    fn lists_in(&self, unit: &Unit, base: &Base, files: &[String]) -> Result<Vec<String>> {
+        let Some(fork) = self.git.merge_base(&base.commit, &unit.commit)? else { return Ok(Vec::new()) };
+        let mut lists = files.to_vec();
+        for to in [&base.commit, &unit.commit] {
+            let changed = self.git.files_between(&fork, to, files)?;
+            lists.retain(|file| {
+                changed.iter().any(|one| one.path == *file && one.letter == 'M' && one.deleted == Some(0))
+            });
+        }
+        Ok(lists)
+    }
+
+    /// Decides that a unit goes back that breaks a check which its base passes. When no check has failed, decides nothing and
+    /// returns [`Refusal::BaseMoved`].
+    pub(super) fn breaks_check(&self, candidate: &mut Candidate, run: &CheckRun, base: &Base) -> Result<Refusal> {
         let Candidate { unit, landing, view, .. } = candidate;
-        let (checks, failed) = self.checks.record(unit, run)?;
+        let (checks, broken) = self.checks.record(unit, run)?;
         view.checks = checks;
-        let Some(failed) = failed else { return Ok(Refusal::BaseMoved { base: base.name.clone() }) };
-        let since = landed_since(self.app, &self.git, unit, &base.commit)?;
-        let refused = FailedLandCheck {
+        let Some(broken) = broken else { return Ok(Refusal::BaseMoved { base: base.name.clone() }) };
+        // With the scripts of the work it passes: no other work is the cause.
+        let since = match &*broken.scripts {
+            [] => landed_since(self.app, &self.git, unit, &base.commit)?,
+            _ => Vec::new(),
+        };
+        let failed = FailedLandCheck {
             of: unit.label(),
             base: unit.base.clone(),
             base_commit: base.commit.clone(),
             candidate: landing.candidate.clone().unwrap_or_default(),
-            check: failed.name,
-            how: failed.how,
+            check: broken.name,
+            how: broken.how,
+            base_passes: broken.is_config,
+            scripts: broken.scripts,
             with: work_names(&since),
             fails_with: FailsWith::Unknown,
-            evidence: failed.evidence,
-            output: failed.output,
-            lane: unit.lane_name().cloned(),
-            is_behind: self.git.is_ancestor(&base.commit, &unit.commit) == Some(false),
+            runs: Vec::new(),
+            evidence: broken.evidence,
+            output: broken.output,
+            next: None,
         };
-        let refusal = Refusal::LandCheckFailed { failed: Box::new(refused.clone()) };
-        if !self.looks_for_pair(unit, &since) {
-            return self.send_back(unit, landing, refusal, &since);
-        }
-        let (command, of_other) = (failed.command, failed.of_other);
-        let refusal = self.send_back(unit, landing, refusal, &[])?;
-        let (unit, landing) = (unit.clone(), landing.id);
-        self.suspects.borrow_mut().push(Suspect { unit, landing, failed: refused, command, of_other, since });
+        let refusal = Refusal::LandCheckFailed { failed: Box::new(failed.clone()) };
+        let is_own = |task: &&TaskId| unit.members.iter().any(|member| member.task.id == **task);
+        let own = broken.owners.iter().filter(is_own).count();
+        let broken = BrokenCheck {
+            failed,
+            command: broken.command,
+            is_own: broken.is_config || own > 0,
+            is_own_alone: !broken.is_config && own == broken.owners.len(),
+            owners: broken.owners,
+            last_lines: broken.last_lines,
+            since,
+        };
+        let (unit, landing, why) = (unit.clone(), landing.clone(), Why::Check(Box::new(broken)));
+        self.sent_back.borrow_mut().push(SentBack { unit, landing, why });
         Ok(refusal)
     }
 
-    /// Sends a unit back. `since` has later landings, whose sessions get a message too.
-    fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal, since: &[Landing]) -> Result<Refusal> {
-        let error = anyhow::Error::from(refusal);
-        let failure = errors::classify(&error);
-        let hint = failure.hint.unwrap_or_default();
-        finish::sent_back(self.app, unit, landing, (&failure.message, &hint), since)?;
-        self.deliver_mailed();
-        error.downcast::<Refusal>()
-    }
-
-    /// Delivers the messages about what was decided: the next units may take long.
+    /// Delivers the messages about what was decided.
     pub(super) fn deliver_mailed(&self) {
         prompt::deliver_mailed(self.app).iter().for_each(|note| (self.say)(note));
     }

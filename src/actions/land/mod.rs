@@ -1,8 +1,8 @@
 //! Landing: finished work goes into its base through the gates, on a tree that was checked, one landing at a time.
 
 mod base;
-mod breaking_pairs;
 mod candidate;
+mod cause;
 mod check_commands;
 mod check_worker;
 mod checks;
@@ -11,15 +11,18 @@ mod finish;
 mod lane_conflicts;
 mod lock;
 mod locked_land;
+mod next_step;
 pub mod overlap;
 mod parallel_checks;
 mod pass;
 mod pause;
 mod recovery;
+mod regenerate;
 mod report;
 mod request;
 mod run;
 mod schedule;
+mod send_back;
 mod sent_back;
 pub(in crate::actions) mod shared_base;
 mod show;

@@ -40,7 +40,7 @@ pub(super) struct Passed {
     pub(super) outcomes: Vec<Outcome>,
     /// Whether something stops every further landing.
     pub(super) is_stopped: bool,
-    /// The units that were not tried because of that.
+    /// The units that were not tried because of that, or because their base cannot move.
     pub(super) not_tried: Vec<Unit>,
 }
 
@@ -58,6 +58,8 @@ pub(super) struct Pass<'a> {
     attempts: usize,
     moves: Vec<Move>,
     outcomes: Vec<Outcome>,
+    /// The units whose base cannot move.
+    not_tried: Vec<Unit>,
 }
 
 impl<'a> Pass<'a> {
@@ -80,11 +82,12 @@ impl<'a> Pass<'a> {
             attempts: 0,
             moves: Vec::new(),
             outcomes: Vec::new(),
+            not_tried: Vec::new(),
         }
     }
 
     /// Lands units or sends them back until each one is decided or nothing more can land. Afterwards leaves messages for the
-    /// lanes that conflict with the moved bases.
+    /// lanes that conflict with the moved bases. Work that goes back is sent back later, with a message of its own.
     pub(super) fn run(mut self) -> Result<Passed> {
         let mut is_stopped = false;
         while !is_stopped {
@@ -104,18 +107,17 @@ impl<'a> Pass<'a> {
                 BatchStep::Done => break,
             }
         }
-        let conflicts =
-            self.outcomes.iter().filter(|one| one.view.error.as_ref().is_some_and(|why| why.code == "land_conflict"));
-        let told: Vec<&str> = conflicts.filter_map(|one| one.view.lane.as_deref()).collect();
-        for collision in lane_conflicts::tell_all(self.land.app, &self.moves, &told)? {
+        let back: Vec<_> =
+            self.land.sent_back.borrow().iter().filter_map(|one| one.unit.lane_name().cloned()).collect();
+        for collision in lane_conflicts::tell_all(self.land.app, &self.moves, &back)? {
             let told = self.outcomes.iter_mut().find(|one| one.view.id == Some(collision.landing));
             if let Some(outcome) = told {
                 outcome.view.told.push(collision.view());
             }
         }
         self.land.deliver_mailed();
-        let not_tried = self.queue.waiting().filter_map(|place| self.units.get(place).cloned()).collect();
-        Ok(Passed { outcomes: self.outcomes, is_stopped, not_tried })
+        self.not_tried.extend(self.queue.waiting().filter_map(|place| self.units.get(place).cloned()));
+        Ok(Passed { outcomes: self.outcomes, is_stopped, not_tried: self.not_tried })
     }
 
     /// Decides a unit as not landed, because landing is paused.
@@ -149,6 +151,20 @@ impl<'a> Pass<'a> {
             Ok(Stacked::Decided) => {
                 self.queue.decided(place);
                 self.outcomes.push(Outcome { view, error: None });
+            }
+            Ok(Stacked::BaseStays(error)) => {
+                let is_stopped = upstream::stops_all(&error);
+                self.queue.decided(place);
+                // All others would be told the same.
+                let base = &unit.base;
+                let same = |place: &usize| self.units.get(*place).is_some_and(|other| other.base == *base);
+                for other in self.queue.waiting().filter(same).collect::<Vec<_>>() {
+                    self.queue.decided(other);
+                    self.not_tried.extend(self.units.get(other).cloned());
+                }
+                set_failure(&mut view, &error);
+                self.outcomes.push(Outcome { view, error: Some(error) });
+                return is_stopped;
             }
             // The work below it may be the cause, and may not land.
             Ok(Stacked::DoesNotFit) | Err(_) if !is_alone => self.queue.passed_over(place),
@@ -262,7 +278,7 @@ impl<'a> Pass<'a> {
                 let stopped = stopped.clone();
                 self.stopped(0, stopped).map_or_else(|error| error, Into::into)
             }
-            _ => self.land.send_back_failed(candidate, &run, &base).map_or_else(|error| error, Into::into),
+            _ => self.land.breaks_check(candidate, &run, &base).map_or_else(|error| error, Into::into),
         };
         self.fail(|height| height == 0, error);
     }

@@ -72,7 +72,7 @@ pub(super) fn place(unit: &Unit) -> LandOrderView {
 pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
     match errors::classify(error).code {
         "land_conflict" | "land_check_failed" => "sent_back",
-        "gate_blocked" => "not_ready",
+        "gate_blocked" | "unsaved_work" => "not_ready",
         "lane_elsewhere" => "skipped",
         _ => "failed",
     }
@@ -127,7 +127,10 @@ pub(super) fn lines(view: &LandingView) -> String {
         let failure = view.error.as_ref();
         let hint = failure.and_then(|failure| failure.hint.as_deref()).unwrap_or_default();
         let hints: String = hint.lines().map(|line| format!("\n  {line}")).collect();
-        format!(": {}{hints}", failure.map_or("", |failure| failure.message.as_str()))
+        let message = failure.map_or("", |failure| failure.message.as_str());
+        // The line begins with the name already.
+        let of = view.tasks.first().map(|task| format!("{task} cannot land: ")).unwrap_or_default();
+        format!(": {}{hints}", message.strip_prefix(&of).unwrap_or(message))
     };
     let mut text = match view.state {
         "landed" => format!("landed {what} in {} as {}{checks}{pushed}", view.base, short(&view.candidate)),

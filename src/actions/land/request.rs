@@ -45,12 +45,13 @@ pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
     Ok(Found { units, notes: Vec::new() })
 }
 
-/// Makes the answer, with the exit code of the first failure, or 0. Work that is not ready is a failure only when the request
-/// names it. `notes` come before those of the landings.
+/// Makes the answer, with the exit code of the first failure, or 0. Work that is not ready is a failure when the request names
+/// it, or when nothing is ready. `notes` come before those of the landings.
 pub(super) fn answer(app: &App, request: &LandRequest, view: LandView, mut notes: Vec<String>) -> Result<(Answer, u8)> {
     // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has succeeded.
+    let is_none_ready = view.landings.iter().all(|one| one.state == "not_ready");
     let counts = |one: &&LandingView| {
-        let is_waiting = matches!(one.state, "not_ready" | "skipped") && request.names.is_empty();
+        let is_waiting = matches!(one.state, "not_ready" | "skipped") && request.names.is_empty() && !is_none_ready;
         one.error.is_some() && !is_waiting && one.state != "would_be_sent_back"
     };
     let exit = view.landings.iter().find(counts).and_then(|one| one.error.as_ref()).map_or(0, |e| e.kind.exit_code());

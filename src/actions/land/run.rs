@@ -54,8 +54,8 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     let what = if app.settings.shares_base() { UpstreamUse::Push } else { request.upstream };
     let (fresh, moves) = (RefCell::default(), RefCell::default());
     let upstreams = Upstreams { app, git, lock: &lock, say, may_push, what, fresh, moves };
-    let suspects = RefCell::default();
-    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, suspects, say };
+    let sent_back = RefCell::default();
+    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, sent_back, say };
     let mut order = Vec::new();
     // Only the notes of the last pass are shown.
     let mut notes;
@@ -72,7 +72,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
         order.extend(places);
         let is_tried = |commit: &str| landings.iter().any(|known| known.id.is_some() && known.commit == commit);
         let mut pass = Pass::new(&locked, &ordered, &is_tried).run()?;
-        locked.find_pairs(!pass.is_stopped, &mut pass.outcomes)?;
+        locked.send_back_all(!pass.is_stopped, &mut pass.outcomes)?;
         let has_landed = pass.outcomes.iter().any(|one| one.view.state == "landed");
         let has_landed_before = landings.iter().any(|one| one.state == "landed");
         for outcome in pass.outcomes {

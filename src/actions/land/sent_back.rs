@@ -1,4 +1,7 @@
-//! Messages about sent-back work: to those who work on it, and to those whose work landed before it.
+//! Work that comes back, and the messages about it: to its authors one with the output, what was run and one command, and to the
+//! sessions of other work with which it fails.
+
+use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde_json::json;
@@ -9,136 +12,120 @@ use crate::{
         queue::landing_unit::Unit,
     },
     domain::{
-        SessionId, TaskId, commit_id,
-        landing::Landing,
-        landing::{FailedLandCheck, FailsWith},
+        TaskId, commit_id,
+        landing::{FailedLandCheck, LandedWork, Landing},
         message::{LAND_SOURCE, Priority, Recipient},
     },
     store::{WriteTx, sessions},
 };
 
-/// How many of the earlier landings get a message to their sessions.
-const MAX_TOLD: usize = 3;
-
-/// Leaves a message about a sent-back unit for the sessions that have claimed its tasks, or, when there are none, for the next
-/// session of its lane.
-pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, hint: &str) -> Result<()> {
-    let text = format!("{} was sent back: {error}. Next: {}", unit.label(), hint.replace('\n', "; "));
-    tell_workers(tx, unit, landing, "", text)
+/// Work that is sent back at the end of the pass.
+#[derive(Debug)]
+pub(super) struct SentBack {
+    pub(super) unit: Unit,
+    pub(super) landing: Landing,
+    pub(super) why: Why,
 }
 
-/// Leaves a message for each claiming session of a unit, else for those of its lane. `about` makes the deduplication keys of
-/// several messages about one landing different.
-fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, about: &str, text: String) -> Result<()> {
+/// Why work is sent back.
+#[derive(Debug)]
+pub(super) enum Why {
+    /// It conflicts with the base in these files; `with` landed since it last contained its base.
+    Conflict {
+        files: Vec<String>,
+        with: Vec<String>,
+    },
+    Check(Box<BrokenCheck>),
+}
+
+/// A check that the work breaks.
+#[derive(Debug)]
+pub(super) struct BrokenCheck {
+    pub(super) failed: FailedLandCheck,
+    /// The check, as text for a shell.
+    pub(super) command: String,
+    /// The tasks that have the check; none has a check of the configuration.
+    pub(super) owners: Vec<TaskId>,
+    /// Whether a task of the work is among them.
+    pub(super) is_own: bool,
+    /// Whether it is a check of the work alone.
+    pub(super) is_own_alone: bool,
+    pub(super) last_lines: String,
+    /// The landings since the work last contained its base, newest first.
+    pub(super) since: Vec<Landing>,
+}
+
+impl BrokenCheck {
+    /// The message for the authors: the end of the output, what was run, and the next command.
+    pub(super) fn message(&self, unit: &Unit, next: Option<&str>) -> String {
+        let FailedLandCheck { with, fails_with, .. } = &self.failed;
+        let mut text = format!("{} was sent back: {}.", unit.label(), self.failed.head());
+        let whole = match self.failed.evidence {
+            Some(number) => format!("evidence {number}"),
+            None => self.failed.output.clone(),
+        };
+        let _ = write!(text, "\nThe last lines of its output ({whole}):");
+        for line in self.last_lines.lines() {
+            let _ = write!(text, "\n  {line}");
+        }
+        let runs = self.failed.other_runs();
+        if !runs.is_empty() {
+            let _ = write!(text, "\nWhat was run: {runs}.");
+        }
+        match fails_with.landed() {
+            [] if self.failed.runs.is_empty() && !with.is_empty() => {
+                let _ = write!(text, "\nLanded since: {}.", with.join(", "));
+            }
+            all => {
+                for LandedWork { of, before, commit, .. } in all {
+                    let (before, commit) = (commit_id::short(before), commit_id::short(commit));
+                    let _ = write!(text, "\n{of} is: git diff {before} {commit}");
+                }
+            }
+        }
+        let see = || match self.failed.evidence {
+            Some(number) => format!("see all of its output: fairway evidence show {number}"),
+            None => format!("see all of its output: less {}", shell_words::quote(&self.failed.output)),
+        };
+        let _ = write!(text, "\nNext, {}", next.map_or_else(see, str::to_owned));
+        text
+    }
+}
+
+/// Leaves a message for each claiming session of a unit, else for those of its lane.
+pub(super) fn tell_workers(tx: &WriteTx<'_>, unit: &Unit, landing: i64, text: &str) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let claims = unit.members.iter().filter_map(|member| member.task.state.claim());
     let sessions = claims.filter_map(|claim| claim.session.as_ref());
-    let key = format!("landing {landing}{about}");
-    send_to_workers(tx, sessions, unit.lane_name(), (LAND_SOURCE, Priority::Normal), &text, &metadata, &key)
+    let key = format!("landing {landing}");
+    send_to_workers(tx, sessions, unit.lane_name(), (LAND_SOURCE, Priority::Normal), text, &metadata, &key)
 }
 
-/// Leaves a message for the sessions of a unit, or for the next session of its lane: the unit fails a check even without the
-/// work that landed since it last contained its base.
-pub(super) fn tell_alone(tx: &WriteTx<'_>, unit: &Unit, landing: i64, failed: &FailedLandCheck) -> Result<()> {
-    let text = format!(
-        "{} fails the check '{}' without what landed since, too: the cause is in its own commits.",
-        unit.label(),
-        failed.check
-    );
-    tell_workers(tx, unit, landing, " alone", text)
-}
-
-/// Sends messages about a unit that fails only together with other, landed work: to the sessions of the unit, and to the live
-/// sessions of the lane of the landed work. Does nothing when the other work is not known.
-pub(super) fn tell_pair(
+/// Leaves a message for the live sessions in the lane of landed work with which the unit fails.
+pub(super) fn tell_other(
     tx: &WriteTx<'_>,
     unit: &Unit,
     landing: i64,
     failed: &FailedLandCheck,
-    other: Option<&Landing>,
+    other: &LandedWork,
 ) -> Result<()> {
-    let FailsWith::Other { of, lane, commit } = &failed.fails_with else { return Ok(()) };
-    let (label, check, commit) = (unit.label(), &failed.check, commit_id::short(commit));
-    let together = "The two break only together";
-    let agree = lane.as_ref().map(|lane| format!("\nAgree with its author: fairway send lane:{lane} TEXT"));
-    let text = format!(
-        "{label} passes the check '{check}' without {of}, and fails with it. {together}.\nSee the other work: git show \
-         {commit}{}",
-        agree.unwrap_or_default()
-    );
-    tell_workers(tx, unit, landing, " pair", text)?;
-    let Some(lane) = other.and_then(|other| other.lane.as_ref()).filter(|lane| unit.lane_name() != Some(lane)) else {
-        return Ok(());
-    };
-    let (see, agree) = match unit.lane_name() {
-        Some(own) => {
-            (format!("fairway lane diff {own}"), format!("\nAgree with its author: fairway send lane:{own} TEXT"))
-        }
-        None => (format!("git show {}", commit_id::short(&unit.commit)), String::new()),
+    let Some(lane) = other.lane.as_ref().filter(|lane| unit.lane_name() != Some(lane)) else { return Ok(()) };
+    let (label, base, check) = (unit.label(), &unit.base, &failed.check);
+    let see = match unit.lane_name() {
+        Some(own) => format!("fairway lane diff {own}"),
+        None => format!("git diff {base}...{}", commit_id::short(&unit.commit)),
     };
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     for session in sessions::live(tx)?.iter().filter(|one| one.lane.as_ref() == Some(lane)) {
         let text = format!(
-            "The work of your lane {lane} landed in {} as {commit}. {label} was sent back: it passes the check '{check}' \
-             without yours, and fails with it. {together}.\nSee the other work: {see}{agree}",
-            unit.base
+            "The work of your lane {lane} landed in {base} as {}. {label} was sent back: together they fail the check \
+             '{check}'.\nWhat was run on {label}: {}.\nSee it: {see}",
+            commit_id::short(&other.commit),
+            failed.other_runs()
         );
-        let key = format!("landing {landing} pair {}", session.id);
+        let key = format!("landing {landing} with {}", session.id);
         let (to, by) = (Recipient::Session(session.id.clone()), (LAND_SOURCE, Priority::Normal));
         send_system(tx, &to, by, text, &metadata, &key)?;
     }
     Ok(())
-}
-
-/// Leaves a message about a sent-back unit for each live session in the lanes of the landings `since` the unit last contained
-/// its base. Only the newest landings count.
-pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, since: &[Landing]) -> Result<()> {
-    let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
-    let next = match (unit.lane_name(), &unit.task) {
-        (Some(lane), _) => format!("fairway send lane:{lane} TEXT"),
-        (None, Some(task)) => format!("fairway task show {task}"),
-        (None, None) => return Ok(()),
-    };
-    let live = sessions::live(tx)?;
-    let mut told: Vec<&SessionId> = Vec::new();
-    for lane in since.iter().take(MAX_TOLD).filter_map(|one| one.lane.as_ref()) {
-        for session in live.iter().filter(|one| one.lane.as_ref() == Some(lane)).map(|one| &one.id) {
-            if unit.lane_name() == Some(lane) || told.contains(&session) {
-                continue;
-            }
-            told.push(session);
-            let text = format!(
-                "The work of your lane {lane} landed in {}. {} was sent back after it: {error}. Talk to its \
-                 author: {next}",
-                unit.base,
-                unit.label()
-            );
-            let key = format!("landing {landing} {session}");
-            send_system(
-                tx,
-                &Recipient::Session(session.clone()),
-                (LAND_SOURCE, Priority::Normal),
-                text,
-                &metadata,
-                &key,
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// Sent-back work that may fail only together with work that landed since. A search for that work is worth while, because a
-/// session of it still runs.
-#[derive(Debug)]
-pub(super) struct Suspect {
-    pub(super) unit: Unit,
-    /// The id of the unit's landing.
-    pub(super) landing: i64,
-    pub(super) failed: FailedLandCheck,
-    /// The failed check, as text for a shell.
-    pub(super) command: String,
-    /// The task that the check belongs to, when that is not a task of the unit.
-    pub(super) of_other: Option<TaskId>,
-    /// The landings since the unit last contained its base, newest first.
-    pub(super) since: Vec<Landing>,
 }

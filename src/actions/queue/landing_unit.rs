@@ -102,6 +102,19 @@ impl Unit {
         }
     }
 
+    /// The command of git, with its purpose, that brings the base into the work and stops at each conflict.
+    pub(in crate::actions) fn bring_in_by_hand(&self, app: &App) -> String {
+        let (base, style) = (&self.base, app.settings.land.style);
+        let in_lane = self.lane.as_ref().and_then(|lane| checkout::bring_in_by_hand(app, lane));
+        match (&self.lane, in_lane) {
+            (Some(lane), Some(_)) if self.dir(app).is_none() => {
+                format!("make its worktree again: fairway lane repair {}", lane.name)
+            }
+            (_, Some(command)) => format!("bring {base} in by hand: {command}"),
+            (_, None) => format!("bring {base} in by hand: git {} {}", style.by_hand(), shell_words::quote(base)),
+        }
+    }
+
     /// The most urgent priority of the unit's tasks; the default priority when it has none.
     pub(in crate::actions) fn priority(&self) -> u8 {
         self.members.iter().map(|member| member.task.fields.priority).min().unwrap_or(DEFAULT_PRIORITY)

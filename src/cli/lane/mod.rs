@@ -364,8 +364,8 @@ impl DiffArgs {
 
 /// Bring the base into a lane's branch and worktree
 ///
-/// Merges the base into the branch; --rebase puts the branch's commits on top of the base instead. --onto brings in the merged tree
-/// with which the lane was sent back by `land`, so that the failed check can be seen there. On a conflict nothing is
+/// Merges the base into the branch; --rebase puts the branch's commits on top of the base instead. --onto brings in the base with
+/// which `land` made a candidate of the lane, in the style of the landing, so that a failed check can be seen there. On a conflict nothing is
 /// changed, and the error names the files. A worktree with changes is refused. Nothing is fetched, and git hooks do not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -382,7 +382,7 @@ pub struct SyncArgs {
     /// Put the branch's commits on top of the base
     #[arg(long, conflicts_with = "merge")]
     rebase: bool,
-    /// Bring in this candidate of a landing, not the base
+    /// Bring in the base of this candidate of a landing
     #[arg(long, value_name = "CANDIDATE", conflicts_with = "rebase")]
     onto: Option<String>,
     /// Sync while another session works in the lane

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{
-    LaneName, TaskId,
+    TaskId,
     blocker::{GateReport, NotReadyReason},
-    commit_id,
-    landing::{FailedLandCheck, FailsWith, StoppedLanding},
+    landing::{FailedLandCheck, StoppedLanding},
     status::TaskStatus,
 };
 
@@ -60,33 +59,12 @@ pub(super) fn open_dependencies(task: &TaskId, waiting: &[NotReadyReason]) -> St
     fixes.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// The hint that tells how to bring a base into a lane, or into work without a lane.
-pub(super) fn bring_in(lane: Option<&LaneName>, base: &str) -> String {
-    match lane {
-        Some(lane) => format!("bring {base} in: fairway lane sync {lane} --rebase"),
-        None => format!("bring {base} in: git rebase {base}"),
-    }
-}
-
 pub(super) fn after_failed_check(failed: &FailedLandCheck) -> String {
     let output = match failed.evidence {
         Some(number) => format!("see its output: fairway evidence show {number}"),
         None => format!("see its output: less {}", shell_words::quote(&failed.output)),
     };
-    let tree = match &failed.lane {
-        _ if !failed.is_behind => String::new(),
-        Some(lane) => {
-            let candidate = commit_id::short(&failed.candidate);
-            format!("\nput the merged tree into the lane: fairway lane sync {lane} --onto {candidate}")
-        }
-        None => format!("\nmake the merged tree: git merge {}", shell_words::quote(&failed.base)),
-    };
-    let author = match &failed.fails_with {
-        FailsWith::Other { lane: Some(lane), .. } => format!("\nagree with its author: fairway send lane:{lane} TEXT"),
-        FailsWith::Other { commit, .. } => format!("\nsee the other work: git show {}", commit_id::short(commit)),
-        FailsWith::Unknown | FailsWith::Nothing => String::new(),
-    };
-    format!("{output}{tree}{author}")
+    failed.next.iter().fold(output, |lines, next| format!("{lines}\n{next}"))
 }
 
 pub(super) fn after_stop(stopped: &StoppedLanding) -> String {

@@ -13,7 +13,7 @@ use super::{
     commit_id,
     excerpt::excerpt,
     id::InvalidValue,
-    landing::{FailedLandCheck, FailsWith, StopCause, StoppedLanding, landed_with},
+    landing::{FailedLandCheck, StopCause, StoppedLanding, landed_with},
     message::{Channel, MessageStatus, PromptWait},
     plural,
     review::{OpenReview, summary},
@@ -233,7 +233,9 @@ refusals! {
     #[error("cannot {verb} the lane {lane}: {why}")]
     #[code(Refused, "unsaved_work")]
     #[hint("{}", match dir {
-        Some(dir) => format!("commit or stash the changes: {}", git_in(dir, "stash --include-untracked")),
+        // It is its agent's work.
+        Some(_) if *verb == "land" => format!("ask its agent to commit: fairway send lane:{lane} \"Commit your work.\""),
+        Some(dir) => format!("commit the changes: {0} && {1}", git_in(dir, "add --all"), git_in(dir, "commit")),
         None => format!("to keep it as it is: fairway lane close {lane}"),
     })]
     UnsavedWork { lane: LaneName, verb: &'static str, why: String, dir: Option<String> },
@@ -288,7 +290,8 @@ refusals! {
     #[details_of(report)]
     GateBlocked { report: GateReport },
     #[error("{of} cannot land: {}", join(.reports, |report| {
-        format!("{}: {}", report.task, join(report.blockers(), |blocker| blocker.message.clone()))
+        let blockers = join(report.blockers(), |blocker| blocker.message.clone());
+        if report.task.as_str() == of { blockers } else { format!("{}: {blockers}", report.task) }
     }))]
     #[code(Refused, "gate_blocked")]
     #[hint("{}", hints::fixes(reports))]
@@ -431,10 +434,27 @@ refusals! {
     #[code(Refused, "no_identity")]
     #[hint("name yourself: git config user.name NAME && git config user.email EMAIL")]
     NoIdentity { why: String },
+    /// A command of `land.regenerate` did not write its file anew; `details.file`, `details.output`.
+    #[error("the command '{command}' does not write {file} anew on the merged tree of {of} and {base}: {why}; \
+        {of} is not sent back")]
+    #[code(Refused, "land_regenerate_failed")]
+    #[hint("{}", match output {
+        Some(output) => format!("see its output: less {}", shell_words::quote(output)),
+        None => "change [land] regenerate: fairway config edit".to_owned(),
+    })]
+    #[details("base": base, "file": file, "command": command, "output": output)]
+    RegenerateFailed {
+        of: String,
+        base: String,
+        file: String,
+        command: String,
+        why: String,
+        output: Option<String>,
+    },
     #[error("{of} has merge commits, which a rebase would leave out")]
     #[code(Refused, "merge_commits")]
-    #[hint("set [land] style = \"squash\": fairway config edit")]
-    CannotRebase { of: String },
+    #[hint("{next}")]
+    CannotRebase { of: String, next: String },
     /// What was to land points to a commit of a submodule that others cannot get; `details.path`, `details.commit`.
     #[error("{of} sets {path} to the commit {}, \
         which neither the submodule in the checkout of {base} nor a remote of it has", commit_id::short(.commit))]
@@ -452,14 +472,14 @@ refusals! {
     /// What was to land conflicts with the base; `details.files`, `details.landed_since`.
     #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
     #[code(Refused, "land_conflict")]
-    #[hint("{}", hints::bring_in(lane.as_ref(), base))]
+    #[hint("{next}")]
     #[details("base": base, "files": files, "landed_since": with)]
-    LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, lane: Option<LaneName> },
+    LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, next: String },
     /// It was sent back at this commit and base, which have not changed.
     #[error("{of} was sent back at this commit and base, and is not tried again until one of them changes: {why}")]
     #[code(Refused, "sent_back_before")]
-    #[hint("{}", hints::bring_in(lane.as_ref(), base))]
-    SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
+    #[hint("{next}")]
+    SentBackBefore { of: String, why: String, next: String },
     /// What was to land fails a check on the merged tree; `details.check`, `details.evidence`, `details.output`,
     /// `details.landed_since`, `details.base_commit`, `details.candidate`.
     #[error("{failed}")]
@@ -468,8 +488,8 @@ refusals! {
     #[details(
         "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
         "output": failed.output, "base_commit": failed.base_commit, "candidate": failed.candidate,
-        "fails_alone": (failed.fails_with != FailsWith::Unknown).then_some(failed.fails_with == FailsWith::Nothing),
-        "fails_with": failed.fails_with,
+        "fails_alone": failed.fails_with.is_alone(), "fails_with": failed.fails_with.one(),
+        "fails_with_all": failed.fails_with.landed(), "runs": failed.runs,
     )]
     LandCheckFailed { failed: Box<FailedLandCheck> },
     #[error("{commit} is no candidate of a landing of the lane {lane}, or git has removed it")]

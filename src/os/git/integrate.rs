@@ -94,7 +94,7 @@ impl Git<'_> {
     /// # Errors
     /// When git fails, also because no committer is configured.
     pub fn plan_merge(&self, merges: &Git<'_>, head: &str, base: &str, message: &str) -> Result<Integration, GitError> {
-        let tree = match merges.merge_trees(head, base)? {
+        let tree = match merges.merge_trees(head, base, &[])? {
             Ok(tree) => tree,
             Err(files) => return Ok(Integration::Conflict { files, commit: None }),
         };
@@ -109,23 +109,25 @@ impl Git<'_> {
     /// # Errors
     /// When git fails, also because no committer is configured.
     pub fn plan_rebase(&self, merges: &Git<'_>, head: &str, base: &str) -> Result<Integration, GitError> {
-        self.rebase_by(merges, head, base, self.signs_commits()?)
+        self.rebase_by(merges, head, base, self.signs_commits()?, &[])
     }
 
-    /// Like [`Self::plan_rebase`], but the commits are signed exactly when `sign` is set, whatever the configuration says.
+    /// Like [`Self::plan_rebase`], but the commits are signed exactly when `sign` is set, whatever the configuration says, and a
+    /// conflict in `generated` files is none.
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,
         head: &str,
         base: &str,
         sign: bool,
+        generated: &[String],
     ) -> Result<Integration, GitError> {
         let range = format!("{base}...{head}");
         let args = ["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", "--no-merges", &range];
         let list = self.run_checked("rev-list", &args, MERGE_TIMEOUT)?;
         let mut onto = base.to_owned();
         for commit in list.lines() {
-            match self.pick(merges, commit, &onto, sign)? {
+            match self.pick(merges, commit, &onto, sign, generated)? {
                 Integration::Commit(picked) => onto = picked,
                 conflict @ Integration::Conflict { .. } => return Ok(conflict),
             }
@@ -133,17 +135,50 @@ impl Git<'_> {
         Ok(Integration::Commit(onto))
     }
 
-    /// One step of a rebase.
-    fn pick(&self, merges: &Git<'_>, commit: &str, onto: &str, sign: bool) -> Result<Integration, GitError> {
-        let tree_of = |name: &str| {
-            self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{name}^{{tree}}")], QUERY_TIMEOUT)
-        };
-        let (tree, before, present) = (tree_of(commit)?, tree_of(&format!("{commit}^"))?, tree_of(onto)?);
-        // Three commits whose only history is this change, so that their common ancestor is the commit's parent.
+    /// Merges the change between two trees into a third one. Returns the id of the merged tree, or the files that conflict.
+    fn merge_change(
+        &self,
+        merges: &Git<'_>,
+        (before, after): (&str, &str),
+        onto: &str,
+        generated: &[String],
+    ) -> Result<Result<String, Vec<String>>, GitError> {
+        // Three commits whose only history is this change, so that their common ancestor is the state before it.
         let bare = |tree: &str, parents: &[&str]| self.commit_tree(tree, parents, b"picked\n", &Identity::Fixed);
-        let parent = bare(&before, &[])?;
-        let (ours, theirs) = (bare(&present, &[&parent])?, bare(&tree, &[&parent])?);
-        let merged = match merges.merge_trees(&ours, &theirs)? {
+        let parent = bare(before, &[])?;
+        merges.merge_trees(&bare(onto, &[&parent])?, &bare(after, &[&parent])?, generated)
+    }
+
+    /// Makes a commit on top of `onto` with the change between two commits, for a tree that no branch gets.
+    pub fn apply_change(
+        &self,
+        merges: &Git<'_>,
+        (before, after): (&str, &str),
+        onto: &str,
+    ) -> Result<Integration, GitError> {
+        let (before, after, present) = (self.tree(before)?, self.tree(after)?, self.tree(onto)?);
+        match self.merge_change(merges, (&before, &after), &present, &[])? {
+            Ok(tree) => self.commit_tree(&tree, &[onto], b"picked\n", &Identity::Fixed).map(Integration::Commit),
+            Err(files) => Ok(Integration::Conflict { files, commit: None }),
+        }
+    }
+
+    /// The tree of a commit.
+    pub fn tree(&self, commit: &str) -> Result<String, GitError> {
+        self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)
+    }
+
+    /// One step of a rebase.
+    fn pick(
+        &self,
+        merges: &Git<'_>,
+        commit: &str,
+        onto: &str,
+        sign: bool,
+        generated: &[String],
+    ) -> Result<Integration, GitError> {
+        let (tree, before, present) = (self.tree(commit)?, self.tree(&format!("{commit}^"))?, self.tree(onto)?);
+        let merged = match self.merge_change(merges, (&before, &tree), &present, generated)? {
             Ok(merged) => merged,
             Err(files) => return Ok(Integration::Conflict { files, commit: Some(commit.to_owned()) }),
         };
@@ -162,15 +197,27 @@ impl Git<'_> {
         Ok((author, message.to_vec()))
     }
 
-    /// Merges two commits without a worktree. Returns the id of the merged tree, or the files that conflict.
-    pub(super) fn merge_trees(&self, ours: &str, theirs: &str) -> Result<Result<String, Vec<String>>, GitError> {
+    /// Merges two commits without a worktree. Returns the id of the merged tree, or the files that conflict. Where only
+    /// `generated` files conflict, the tree has those of `ours`; this git's index is overwritten then.
+    pub(super) fn merge_trees(
+        &self,
+        ours: &str,
+        theirs: &str,
+        generated: &[String],
+    ) -> Result<Result<String, Vec<String>>, GitError> {
         let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs];
         let done = self.run(&args, MERGE_TIMEOUT)?;
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let mut parts = text.split_terminator('\0').map(str::to_owned);
         match (done.exit, parts.next()) {
             (ExitReason::Code(0), Some(tree)) => Ok(Ok(tree)),
-            (ExitReason::Code(1), Some(_)) => Ok(Err(parts.collect())),
+            (ExitReason::Code(1), Some(tree)) => {
+                let files: Vec<String> = parts.collect();
+                if files.iter().all(|file| generated.contains(file)) {
+                    return self.tree_with(&tree, &self.files_at(ours, &files)?).map(Ok);
+                }
+                Ok(Err(files))
+            }
             _ => Err(git_error("merge-tree", &done)),
         }
     }

@@ -110,6 +110,21 @@ impl Git<'_> {
     }
 }
 
+/// A merged file without the markers of the conflicts between two commits.
+fn both_sides(content: &[u8], ours: &str, theirs: &str) -> Vec<u8> {
+    let (begin, end) = (format!("<<<<<<< {ours}"), format!(">>>>>>> {theirs}"));
+    let (mut kept, mut in_ours, mut in_theirs) = (Vec::with_capacity(content.len()), false, false);
+    for line in content.split_inclusive(|byte| *byte == b'\n') {
+        match line.trim_ascii_end() {
+            text if text == begin.as_bytes() && !in_ours => in_ours = true,
+            b"=======" if in_ours => (in_ours, in_theirs) = (false, true),
+            text if text == end.as_bytes() && in_theirs => in_theirs = false,
+            _ => kept.extend_from_slice(line),
+        }
+    }
+    kept
+}
+
 /// Reads `1:  6e2f8a9 = 2:  0b1c2d3 the subject`; a side without a commit has dashes.
 fn range_commit(line: &str) -> Option<RangeCommit> {
     let (_, rest) = line.split_once(':')?;
@@ -143,6 +158,7 @@ impl MergeRepository {
         if conflicts.is_empty() {
             return git.work_between(&tree, new);
         }
+        let tree = self.without_markers(&tree, (seen, base), &conflicts)?;
         // The merged tree has both sides of each conflict, and lines between them that no person wrote. A file with lines like
         // those could be taken for seen, so it is compared with the base as a whole.
         let mut files = git.files_between(&tree, new, &[])?;
@@ -162,6 +178,27 @@ impl MergeRepository {
         let mut patch = if rest.is_empty() { Vec::new() } else { git.patch_between(&tree, new, &rest)? };
         patch.extend(git.patch_between(base, new, &whole)?);
         Ok(NewWork { files, patch, conflicts })
+    }
+
+    /// The merged tree with both sides of each conflict, without the lines that git wrote around them.
+    fn without_markers(
+        &self,
+        tree: &str,
+        (ours, theirs): (&str, &str),
+        conflicts: &[String],
+    ) -> Result<String, GitError> {
+        let git = self.git();
+        let mut files = Vec::new();
+        for file in git.files_at(tree, conflicts)? {
+            // A link or a submodule has no sides.
+            let Some(blob) = file.blob() else { continue };
+            let content = succeeded("cat-file", git.run(&["cat-file", "blob", blob], TIMEOUT)?)?.stdout;
+            let sides = both_sides(&content, ours, theirs);
+            if sides != content {
+                files.push(git.write_over(&file, &sides)?);
+            }
+        }
+        if files.is_empty() { Ok(tree.to_owned()) } else { git.tree_with(tree, &files) }
     }
 
     /// The changed files of a commit that have lines such as a merge with conflicts writes.
@@ -189,6 +226,14 @@ impl MergeRepository {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_lines_that_git_wrote_around_a_conflict_are_left_out() {
+        let merged = b"a\n<<<<<<< 12\nours\n=======\ntheirs\n=======\n>>>>>>> 34\n=======\n<<<<<<< HEAD\nend";
+        let expected = b"a\nours\ntheirs\n=======\n=======\n<<<<<<< HEAD\nend";
+        assert_eq!(both_sides(merged, "12", "34"), expected);
+        assert_eq!(both_sides(b"<<<<<<< 12\r\no\r\n=======\r\nt\r\n>>>>>>> 34\r\n", "12", "34"), b"o\r\nt\r\n");
+    }
 
     #[test]
     fn lines_of_range_diff_are_parsed() {

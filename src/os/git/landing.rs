@@ -10,6 +10,7 @@ use std::{
 use super::{
     command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text, succeeded},
     integrate::{Identity, Integration},
+    tree_edit::TreeFile,
 };
 use crate::os::exit_reason::ExitReason;
 
@@ -81,6 +82,8 @@ pub struct CandidateMaker<'a> {
     pub merges: Git<'a>,
     /// Whether to sign the commits.
     pub sign: bool,
+    /// Files that a command writes anew after the merge. Where they conflict, those of the base stay until then.
+    pub generated: &'a [String],
 }
 
 impl CandidateMaker<'_> {
@@ -109,7 +112,7 @@ impl CandidateMaker<'_> {
         message: &str,
         identity: &Identity,
     ) -> Result<Integration, GitError> {
-        Ok(match self.merges.merge_trees(base, commit)? {
+        Ok(match self.merges.merge_trees(base, commit, self.generated)? {
             // One commit without a change would say nothing; a merge without one says that the lane has landed.
             Ok(tree) if parents.len() == 1 && self.project.tree(base)? == tree => Integration::Commit(base.to_owned()),
             Ok(tree) => {
@@ -120,10 +123,24 @@ impl CandidateMaker<'_> {
         })
     }
 
+    /// Makes `made`, a commit of this maker, anew with these files in it. Where nothing of `commit` was left to land on `base`, makes
+    /// one commit with its author and message. No branch moves.
+    pub fn with_files(&self, made: &str, base: &str, commit: &str, files: &[TreeFile]) -> Result<String, GitError> {
+        let tree = self.merges.tree_with(made, files)?;
+        if tree == self.project.tree(made)? {
+            return Ok(made.to_owned());
+        }
+        let (of, parents) =
+            if made == base { (commit, vec![base.to_owned()]) } else { (made, self.project.parents(made)?) };
+        let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
+        let (author, message) = self.project.author_and_message(of)?;
+        self.project.commit_tree_signed(&tree, &parents, &message, &author, self.sign)
+    }
+
     /// Makes copies on top of `base` of the commits that only `commit` has, with their authors, unless they conflict. `trailers`
     /// are added to the message of the last copy. Returns `base` itself when there is nothing to copy. No branch moves.
     pub fn rebase(&self, base: &str, commit: &str, trailers: &[String]) -> Result<Integration, GitError> {
-        let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign)? {
+        let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign, self.generated)? {
             Integration::Commit(tip) if tip != base => tip,
             other => return Ok(other),
         };
@@ -226,6 +243,29 @@ impl Git<'_> {
         Ok(changes().filter(is_change).map(|(_, path)| path.to_owned()).collect())
     }
 
+    fn parents(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let text = self.run_checked("rev-parse", &["rev-parse", &format!("{commit}^@")], QUERY_TIMEOUT)?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Puts the files of another commit into this worktree, in which no person works. Files that it lacks go.
+    pub fn take_files(&self, commit: &str, paths: &[String]) -> Result<(), GitError> {
+        for file in self.files_at(commit, paths)? {
+            let args = ["--literal-pathspecs", "rm", "--quiet", "--force", "--ignore-unmatch", "--", &file.path];
+            self.run_checked("rm", &args, CHECKOUT_TIMEOUT)?;
+            if file.exists() {
+                let args = ["--literal-pathspecs", "checkout", "--quiet", commit, "--", &file.path];
+                self.run_checkout(&args, CHECKOUT_TIMEOUT)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths that `to` lacks or has changed.
+    pub fn rewritten_between(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        self.paths_between("--diff-filter=a", from, to)
+    }
+
     /// The paths that `to` has and `from` lacks; bytes that are not UTF-8 are replaced.
     pub fn added_paths(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         self.paths_between("--diff-filter=A", from, to)
@@ -239,10 +279,6 @@ impl Git<'_> {
     fn paths_between(&self, filter: &str, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", filter, from, to];
         Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
-    }
-
-    pub fn tree(&self, commit: &str) -> Result<String, GitError> {
-        self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)
     }
 
     /// The files of this worktree with uncommitted changes, new files included.

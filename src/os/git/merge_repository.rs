@@ -280,6 +280,25 @@ mod tests {
     }
 
     #[test]
+    fn new_work_after_a_conflict_that_was_resolved_by_hand_shows_no_marker() {
+        let repo = Repo::new();
+        let base = repo.git(&["rev-parse", "HEAD"]);
+        let main = repo.commit("main", &[("f", "1\nMAIN\n3\n4\n5\n")]);
+        repo.git(&["checkout", "-q", "-b", "lane", &base]);
+        let seen = repo.commit("seen", &[("f", "1\nLANE\n3\n4\n5\n")]);
+        repo.git(&["checkout", "-q", &main]);
+        let new = repo.commit("resolved", &[("f", "1\nBOTH\n3\n4\n5\n")]);
+        let work = repo.open().new_since(&seen, &new, &main).unwrap();
+        let patch = String::from_utf8(work.patch).unwrap();
+        assert_eq!(work.conflicts, ["f"]);
+        let lines = |sign: char| {
+            let own = |line: &&str| line.starts_with(sign) && !line.starts_with("---") && !line.starts_with("+++");
+            patch.lines().filter(own).collect::<Vec<_>>()
+        };
+        assert_eq!((lines('-'), lines('+')), (vec!["-LANE", "-MAIN"], vec!["+BOTH"]), "{patch}");
+    }
+
+    #[test]
     fn merge_runs_no_program_that_a_repository_names() {
         let repo = Repo::new();
         let canary = repo.home.path().join("canary");

@@ -20,6 +20,7 @@ mod own_configuration;
 mod repository_facts;
 mod scratch;
 mod submodules;
+mod tree_edit;
 mod uncommitted_work;
 mod upstream;
 mod worktree;

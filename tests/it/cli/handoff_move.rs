@@ -160,11 +160,11 @@ fn move_that_is_refused_changes_nothing() {
         assert_eq!(scene.state(), before, "{code}");
         error["message"].as_str().unwrap().to_owned()
     };
-    let stash = |dir: &Path| format!("commit or stash the changes: git -C {} stash --include-untracked", dir.display());
+    let commit = |dir: &Path| format!("commit the changes: git -C {0} add --all && git -C {0} commit", dir.display());
     // Work that is in no commit, on either side.
     for (dir, message) in [(from, "cannot move the work of the lane from: "), (to, "cannot sync the lane to: ")] {
         fs::write(dir.join("draft"), "d").unwrap();
-        let said = refuses(5, "unsaved_work", &stash(dir));
+        let said = refuses(5, "unsaved_work", &commit(dir));
         assert!(said.starts_with(message), "{said}");
         fs::remove_file(dir.join("draft")).unwrap();
     }

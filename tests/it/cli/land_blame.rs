@@ -268,10 +268,10 @@ fn output_of_a_failed_check_is_kept_without_a_task_and_the_merged_tree_can_be_ha
     assert!(output(&error["hint"]).contains("UNIQUE-REASON"), "{error}");
     assert_eq!(fs::read_to_string(error["details"]["output"].as_str().unwrap()).unwrap(), output(&error["hint"]));
     let candidate = error["details"]["candidate"].as_str().unwrap();
-    let command = format!("put the merged tree into the lane: fairway lane sync two --onto {}", &candidate[..12]);
-    assert_eq!(error["hint"].as_str().unwrap().lines().nth(1), Some(&*command));
+    let command = "bring main in: fairway lane sync two --merge";
+    assert_eq!(error["hint"].as_str().unwrap().lines().nth(1), Some(command));
     let told = world.value("SELECT content FROM messages WHERE to_lane = 'two'");
-    assert!(told.contains("less ") && told.ends_with(&command), "{told}");
+    assert!(told.contains("\n  UNIQUE-REASON\n") && told.ends_with(&format!("\nNext, {command}")), "{told}");
     // Of another lane, or none at all.
     let other = head(&world, &lane_dir(&world, "two"));
     let error = world.run(["lane", "sync", "two", "--onto", &other, "--json"]).refuses(3, "not_found").error();
@@ -281,11 +281,12 @@ fn output_of_a_failed_check_is_kept_without_a_task_and_the_merged_tree_can_be_ha
     );
     assert_eq!(error["hint"], "bring in the base: fairway lane sync two --merge");
     let plan = world.json(["lane", "sync", "two", "--onto", &candidate[..12], "--dry-run"]);
-    assert_eq!((&plan["how"], head(&world, &lane_dir(&world, "two"))), (&json!("fast_forward"), other));
-    // It is the very tree that was checked.
+    assert_eq!((&plan["how"], head(&world, &lane_dir(&world, "two"))), (&json!("merge"), other));
+    // It is the very tree that was checked, and no commit of a landing.
     world.run(["lane", "sync", "two", "--onto", &candidate[..12]]).exits(0);
     let dir = lane_dir(&world, "two");
-    assert_eq!(head(&world, &dir), candidate);
+    assert_eq!(world.git(&dir, &["diff", "--name-only", candidate, "HEAD"]), "");
+    assert!(!world.git(&dir, &["log", "-1", "--format=%B"]).contains("Fairway-Lane"));
     assert!(dir.join("one.txt").exists() && dir.join("two.txt").exists());
     // A lane that has the base is told nothing of it.
     let error = world.run(["land", "two", "--json"]).refuses(5, "land_check_failed").error();
@@ -406,53 +407,49 @@ fn other_half_of_a_pair_is_found_among_all_that_landed_since_and_only_its_author
     let tip = commit(&world, "ui", &[("ui.txt", "ui\n")]);
     world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
 
-    // Without a session that could be told it is not looked for.
-    let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
-    let message = error["message"].as_str().unwrap();
-    assert!(message.ends_with("; landed since: l5, l4, l3 and 3 more"), "{message}");
-    assert_eq!(error["details"]["landed_since"].as_array().unwrap().len(), 6);
-    assert_eq!((&error["details"]["fails_with"], &error["details"]["fails_alone"]), (&Value::Null, &Value::Null));
-
-    fixtures::add_session(&world, "s-api", "worker", Some("api"));
-    fixtures::add_session(&world, "s-l5", "worker", Some("l5"));
-    world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
-    let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
-    let message = error["message"].as_str().unwrap();
     let short = &landed[..12];
-    assert!(
-        message.ends_with(&format!("; it passes without {api}, which landed as {short}, and fails with it")),
-        "{message}"
-    );
-    assert!(
-        error["hint"].as_str().unwrap().ends_with("\nagree with its author: fairway send lane:api TEXT"),
-        "{error:#}"
-    );
-    assert_eq!(error["details"]["fails_with"], json!({ "of": api, "lane": "api", "commit": landed }));
-    let expected =
-        format!("The work of your lane api landed in main as {short}. {task} was sent back: it passes the check '");
+    let runs = format!("main without it: passes; alone: passes; with {api}: fails; {api} without it: passes");
+    // It is looked for without a session that could be told, too.
+    for has_sessions in [false, true] {
+        if has_sessions {
+            fixtures::add_session(&world, "s-api", "worker", Some("api"));
+            fixtures::add_session(&world, "s-l5", "worker", Some("l5"));
+        }
+        world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
+        let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
+        let message = error["message"].as_str().unwrap();
+        assert!(message.ends_with(&format!(" (exit 1); {runs}")), "{message}");
+        let half = json!({ "of": api, "lane": "api", "commit": landed });
+        let details = &error["details"];
+        assert_eq!((&details["fails_with"], &details["fails_with_all"]), (&half, &json!([half])));
+        assert_eq!(details["runs"][1], json!({ "with": [api], "has_work": true, "passes": false }));
+        assert_eq!(details["landed_since"].as_array().unwrap().len(), 6);
+        // The result stays on the task.
+        let event = world.run(["events", "--kind", "task.sent_back", "--json"]).exits(0).stdout;
+        assert!(event.lines().last().unwrap().contains(&runs), "{event}");
+    }
     assert_eq!(told(&world, "s-l5"), Vec::<String>::new());
     let [of_api] = &told(&world, "s-api")[..] else { panic!("{:?}", told(&world, "s-api")) };
-    assert!(of_api.starts_with(&expected), "{of_api}");
-    let end = "The two break only together.\nSee the other work: fairway lane diff ui\nAgree with its author: fairway send lane:ui TEXT";
-    assert!(of_api.ends_with(end), "{of_api}");
+    let expected =
+        format!("The work of your lane api landed in main as {short}. {task} was sent back: together they fail");
+    assert!(of_api.starts_with(&expected) && of_api.ends_with("\nSee it: fairway lane diff ui"), "{of_api}");
+    assert!(of_api.contains(&format!("\nWhat was run on {task}: {runs}.\n")), "{of_api}");
     let of_ui = told(&world, "ui");
     let last = of_ui.last().unwrap();
-    assert!(last.starts_with(&format!("{task} passes the check '")), "{of_ui:?}");
-    assert!(
-        last.ends_with(&format!("git show {short}\nAgree with its author: fairway send lane:api TEXT")),
-        "{of_ui:?}"
-    );
+    let end = format!("\nWhat was run: {runs}.\n{api} is: git diff ");
+    assert!(last.contains(&end) && last.ends_with(" --merge"), "{of_ui:?}");
+    assert_eq!((of_ui.len(), last.matches("Next, ").count()), (2, 1), "{of_ui:?}");
 
     // Work that is broken by itself is no half of anything: one more check, and only its own author is told.
     commit(&world, "bad", &[("bad.txt", "x\n")]);
     let ran_before = ran(&world, "log");
     let error = world.run(["land", "bad", "--json"]).refuses(5, "land_check_failed").error();
-    assert!(error["message"].as_str().unwrap().ends_with("; it fails without what landed since, too"), "{error:#}");
+    assert!(error["message"].as_str().unwrap().ends_with("; main without it: passes; alone: fails"), "{error:#}");
     assert_eq!((&error["details"]["fails_with"], &error["details"]["fails_alone"]), (&Value::Null, &json!(true)));
     // The merged tree, the base, and the work without what landed since.
     assert_eq!(ran(&world, "log") - ran_before, 3);
     assert_eq!((told(&world, "s-api").len(), told(&world, "s-l5").len()), (1, 0));
-    assert!(told(&world, "bad").last().unwrap().ends_with("too: the cause is in its own commits."));
+    assert!(told(&world, "bad").last().unwrap().contains("\nNext, see all of its output: less "));
 
     // Nothing has changed: the queue says that it does not try again.
     world.run(["task", "submit", &task, "--commit", &tip]).exits(0);
@@ -460,14 +457,11 @@ fn other_half_of_a_pair_is_found_among_all_that_landed_since_and_only_its_author
     let reason = "was sent back at this commit and base, and is not tried again until one of them changes";
     assert!(again.contains(&format!("skipped {task} (lane ui): {task} {reason}")), "{again}");
 
-    // Without the search the sessions of the last landings are told.
+    // Without the search nothing is said of a cause, and nobody else is told.
     fs::write(world.root().join(".fairway/local.toml"), "[land]\nfind_pair = false\n").unwrap();
     world.run(["trust"]).exits(0);
-    world.run(["land", &task, "--json"]).refuses(5, "land_check_failed");
-    assert_eq!((told(&world, "s-api").len(), told(&world, "s-l5").len()), (1, 1));
-    let of_l5 = &told(&world, "s-l5")[0];
-    assert!(
-        of_l5.starts_with(&format!("The work of your lane l5 landed in main. {task} was sent back after it:")),
-        "{of_l5}"
-    );
+    let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
+    let message = error["message"].as_str().unwrap();
+    assert!(message.ends_with("; main without it: passes; landed since: l5, l4, l3 and 3 more"), "{message}");
+    assert_eq!((told(&world, "s-api").len(), told(&world, "s-l5").len()), (1, 0));
 }

@@ -278,7 +278,7 @@ fn sync_refuses_unsaved_changes_and_merges() {
         error["message"],
         "cannot sync the lane ui: its worktree holds changes that are in no commit (?? new.txt)"
     );
-    let hint = format!("commit or stash the changes: git -C {} stash --include-untracked", tree.display());
+    let hint = format!("commit the changes: git -C {0} add --all && git -C {0} commit", tree.display());
     assert_eq!(error["hint"], hint);
     fs::remove_file(tree.join("new.txt")).unwrap();
     fs::write(tree.join("code.txt"), "changed\n").unwrap();

@@ -13,11 +13,16 @@ use crate::{
     actions::App,
     domain::{
         LaneName,
+        landing::{Landing, LandingState},
         overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, SnapshotPath},
         rules::overlap as rule,
     },
     os::git::{Git, GitError, MergeOutcome, MergeRepository, RepositoryFacts},
+    store::landings,
 };
+
+/// How many of the newest landings are searched.
+const MAX_LANDINGS: i64 = 200;
 
 /// The judgement on two lanes, or on a lane and its base.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +99,9 @@ impl PairJudge<'_> {
             let conflicts =
                 |lane: &LaneSnapshot, path: &str| behind.get(&lane.lane).is_some_and(|files| files.contains(path));
             let verdict = match one.other {
+                None if matches!(outcome, MergeOutcome::Conflict { .. }) && self.has_landed_whole(one.lane) => {
+                    none(one.lane, None)
+                }
                 None => base_verdict(one.lane, outcome),
                 Some(other) => {
                     let is_old = |path: &str| conflicts(one.lane, path) || conflicts(other, path);
@@ -106,6 +114,13 @@ impl PairJudge<'_> {
             verdicts.push(verdict);
         }
         Ok(Some(verdicts))
+    }
+
+    /// Whether all work of a lane has landed. A squash makes another commit of it, which may conflict with it later on.
+    fn has_landed_whole(&self, lane: &LaneSnapshot) -> bool {
+        let landed = |one: &Landing| one.state == LandingState::Landed && Some(&one.commit) == lane.tip.as_ref();
+        let newest = || self.app.read(|tx| Ok(landings::newest(tx, MAX_LANDINGS)?)).unwrap_or_default();
+        lane.commit == lane.tip && newest().iter().any(landed)
     }
 
     fn merge(&self, planned: &[Planned<'_>]) -> Result<Option<Merged>, GitError> {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{merge_pairs::Verdict, worktree_snapshots::local_host};
 use crate::{
-    actions::{App, mail::send},
+    actions::{App, mail::send, queue::lane::checkout},
     config::{OverlapAction, sandbox_defaults},
     domain::{
         Event, EventKind, LaneName,
@@ -16,7 +16,7 @@ use crate::{
         overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
     },
     render::escape_line,
-    store::{WriteTx, overlaps, sessions},
+    store::{WriteTx, lanes, overlaps, sessions},
 };
 
 /// The source of the messages.
@@ -83,13 +83,14 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
     }
     let known = overlaps::all_with_gone(tx)?;
     for verdict in found.verdicts.iter().filter(|verdict| verdict.changes(&known)) {
-        put(tx, verdict, &known, app.settings.overlap.action == OverlapAction::Tell)?;
+        put(tx, verdict, &known, Some(app).filter(|app| app.settings.overlap.action == OverlapAction::Tell))?;
     }
     Ok(())
 }
 
-/// Writes a judgement in place of the recorded one, with the event of a change.
-fn put(tx: &WriteTx<'_>, verdict: &Verdict, known: &[LaneOverlap], tells: bool) -> Result<()> {
+/// Writes a judgement in place of the recorded one, with the event of a change, and the messages when `tells` is set. Returns
+/// whether some of it is new.
+fn put(tx: &WriteTx<'_>, verdict: &Verdict, known: &[LaneOverlap], tells: Option<&App>) -> Result<bool> {
     let old = known.iter().find(|one| verdict.is_about(one));
     let mut overlap = LaneOverlap {
         lane: verdict.lane.clone(),
@@ -101,25 +102,28 @@ fn put(tx: &WriteTx<'_>, verdict: &Verdict, known: &[LaneOverlap], tells: bool) 
         told: old.map(|old| old.told.clone()).unwrap_or_default(),
     };
     let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
-    if !untold.is_empty() {
+    let is_new = !untold.is_empty();
+    if is_new {
         tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
-        if tells {
-            tell(tx, &overlap, &untold)?;
+        if let Some(app) = tells {
+            tell(app, tx, &overlap, &untold)?;
         }
         overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)));
     } else if overlap.level == OverlapLevel::None && old.is_some_and(LaneOverlap::is_told) {
         tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
     }
-    Ok(overlaps::put(tx, &overlap)?)
+    overlaps::put(tx, &overlap)?;
+    Ok(is_new)
 }
 
-/// Records that a lane conflicts with its base in these files. The caller sends the messages.
-pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
+/// Records that a lane conflicts with its base in these files. The caller sends the messages. Returns whether its sessions have
+/// not been told of all of them before.
+pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<bool> {
     let level = OverlapLevel::Rebase;
     let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };
     let files = paths.iter().map(file).collect();
     let verdict = Verdict { lane: lane.clone(), other: None, level, files, why: None };
-    put(tx, &verdict, &overlaps::all_with_gone(tx)?, false)
+    put(tx, &verdict, &overlaps::all_with_gone(tx)?, None)
 }
 
 fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event {
@@ -131,12 +135,14 @@ fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event
 }
 
 /// Leaves a message for every live session of both lanes.
-fn tell(tx: &WriteTx<'_>, overlap: &LaneOverlap, files: &[OverlapFile]) -> Result<()> {
+fn tell(app: &App, tx: &WriteTx<'_>, overlap: &LaneOverlap, files: &[OverlapFile]) -> Result<()> {
     let is_severe = files.iter().any(|file| file.level == OverlapLevel::Conflict);
     let priority = if is_severe { Priority::Urgent } else { Priority::Normal };
     for session in sessions::live(tx)? {
         let Some(own) = session.lane.as_ref().filter(|lane| overlap.involves(lane)) else { continue };
-        let text = message(overlap, own, files);
+        let lane = lanes::find(tx, own)?;
+        let by_hand = lane.and_then(|lane| checkout::bring_in_by_hand(app, &lane));
+        let text = message(overlap, own, files, by_hand);
         let key = format!(
             "{SOURCE} {} {} {}",
             session.run_id,
@@ -150,7 +156,7 @@ fn tell(tx: &WriteTx<'_>, overlap: &LaneOverlap, files: &[OverlapFile]) -> Resul
 }
 
 /// The message to a session of the lane `own`.
-fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile]) -> String {
+fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile], by_hand: Option<String>) -> String {
     let severest = files.iter().map(|file| file.level).min_by_key(|level| level.rank());
     let named: Vec<String> = files
         .iter()
@@ -174,7 +180,8 @@ fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile]) -> Stri
         ),
         (_, None) => format!(
             "Your lane {own} conflicts with its base in {list}. The longer it waits, the more it has to redo.\n\
-             Try it: fairway lane sync {own} --dry-run\nBring it up to date: fairway lane sync {own}"
+             Commit your work, then bring the base in by hand: {}",
+            by_hand.unwrap_or_else(|| format!("fairway lane repair {own}"))
         ),
     }
 }

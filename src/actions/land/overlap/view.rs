@@ -7,15 +7,17 @@ use crate::{
     actions::{
         App,
         core::{lookup, other_host},
+        queue::lane::checkout,
     },
     domain::{
         LaneName, TaskId,
+        lane::Lane,
         overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
         rules::globs,
         task::Task,
     },
     store::{
-        ReadTx,
+        ReadTx, lanes,
         tasks::{self, ListScope},
     },
     wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
@@ -69,11 +71,11 @@ impl Selection {
 
 /// The overlaps as a document, the most serious first.
 pub fn view(app: &App, found: &Refreshed, asked: &Selection) -> Result<OverlapView> {
-    let planned = app.read(|tx| planned_views(tx, found, asked))?;
+    let (planned, lanes) = app.read(|tx| Ok((planned_views(tx, found, asked)?, lanes::all(tx)?)))?;
     let is_asked =
         |one: &&LaneOverlap| asked.has_lane(&one.lane) || one.other.as_ref().is_some_and(|lane| asked.has_lane(lane));
     let mut overlaps: Vec<OverlapPairView> =
-        found.overlaps.iter().filter(is_asked).map(|one| pair_view(one, asked)).collect();
+        found.overlaps.iter().filter(is_asked).map(|one| pair_view(app, &lanes, one, asked)).collect();
     overlaps.extend(planned);
     let unknown = found.snapshots.iter().filter(|one| asked.has_lane(&one.lane));
     overlaps.extend(unknown.filter_map(unknown_view));
@@ -113,7 +115,7 @@ fn file_view(file: &OverlapFile) -> OverlapFileView {
 }
 
 /// One overlap as a document. The lane that was asked about comes first.
-fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
+fn pair_view(app: &App, lanes: &[Lane], overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
     let first = asked.lane.as_ref().filter(|lane| overlap.involves(lane)).unwrap_or(&overlap.lane);
     let other = overlap.counterpart(first);
     OverlapPairView {
@@ -125,12 +127,19 @@ fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
         files: overlap.files.iter().map(file_view).collect(),
         why: overlap.why.clone(),
         since: Some(overlap.since.to_string()),
-        commands: commands(overlap.level, first, other),
+        commands: commands(app, lanes, overlap.level, first, other),
     }
 }
 
 /// The commands with which an agent or a person looks at an overlap and ends it.
-pub(in crate::actions) fn commands(level: OverlapLevel, lane: &LaneName, other: Option<&LaneName>) -> Vec<CommandView> {
+pub(in crate::actions) fn commands(
+    app: &App,
+    lanes: &[Lane],
+    level: OverlapLevel,
+    lane: &LaneName,
+    other: Option<&LaneName>,
+) -> Vec<CommandView> {
+    let by_hand = || checkout::bring_in_by_hand(app, lanes.iter().find(|one| one.name == *lane)?);
     let command = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
     match (level, other) {
         (OverlapLevel::Conflict | OverlapLevel::Adjacent, Some(other)) => vec![
@@ -138,12 +147,15 @@ pub(in crate::actions) fn commands(level: OverlapLevel, lane: &LaneName, other: 
             command("see the other change", format!("fairway lane diff {other}")),
             command("agree on it", format!("fairway send lane:{other} \"...\"")),
         ],
-        (OverlapLevel::Rebase, _) => vec![
-            command("try to bring it up to date", format!("fairway lane sync {lane} --dry-run")),
-            command("bring it up to date", format!("fairway lane sync {lane}")),
-        ],
-        _ => vec![command("see the lane", format!("fairway lane show {lane}"))],
+        (OverlapLevel::Rebase, _) if let Some(by_hand) = by_hand() => {
+            vec![command("bring the base in by hand", by_hand)]
+        }
+        _ => vec![see_lane(lane)],
     }
+}
+
+fn see_lane(lane: &LaneName) -> CommandView {
+    CommandView { purpose: "see the lane".to_owned(), command: format!("fairway lane show {lane}") }
 }
 
 fn unknown_view(snapshot: &LaneSnapshot) -> Option<OverlapPairView> {
@@ -157,7 +169,7 @@ fn unknown_view(snapshot: &LaneSnapshot) -> Option<OverlapPairView> {
         files: Vec::new(),
         why: Some(why),
         since: None,
-        commands: commands(OverlapLevel::Unknown, &snapshot.lane, None),
+        commands: vec![see_lane(&snapshot.lane)],
     })
 }
 

@@ -68,6 +68,12 @@ pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
     lane.base.as_deref().unwrap_or(&app.settings.project.base_branch)
 }
 
+/// The git command that brings the base into a lane's worktree, for a person or an agent who resolves conflicts; `None` without a
+/// worktree.
+pub fn bring_in_by_hand(app: &App, lane: &Lane) -> Option<String> {
+    lane.bring_in_by_hand(base(app, lane), app.settings.land.style)
+}
+
 /// Temporary objects and a temporary index, which git needs to answer a question without writing to the repository.
 pub fn scratch(app: &App, git: &Git<'_>) -> Result<Scratch, GitError> {
     Scratch::create(git, &temp_dir(app))

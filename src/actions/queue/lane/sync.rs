@@ -11,7 +11,12 @@ use super::{
 };
 use crate::{
     actions::{Answer, App, core::lookup, queue::base_commit},
-    domain::{LaneName, Refusal, commit_id, lane::Lane, plural},
+    domain::{
+        LaneName, Refusal,
+        landing::{LandStyle, Landing},
+        lane::Lane,
+        plural,
+    },
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, WriteTx, landings, sessions},
     wire::LaneSyncView,
@@ -22,7 +27,8 @@ const MAX_LANDINGS: i64 = 1000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncOptions {
-    /// A candidate of a landing, which is brought in instead of the base.
+    /// A candidate of a landing: the base on which it was made is brought in, in the landing's style, so that the lane gets the
+    /// candidate's tree.
     pub onto: Option<String>,
     /// Rebase the branch on the base; by default the base is merged into the branch.
     pub rebase: bool,
@@ -44,13 +50,16 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
     let lane = app.read(|tx| lookup::lane(tx, name))?;
     let dir = checkout::dir(app, &lane, &["lane", "sync", name.as_str()])?;
     let git = Git::new(app.env.vars(), &dir);
-    let incoming = match &options.onto {
-        Some(onto) => candidate(app, &git, &lane, onto)?,
+    let (incoming, rebase) = match &options.onto {
+        Some(onto) => {
+            let of = candidate(app, &git, &lane, onto)?;
+            (Incoming { name: of.base, commit: of.base_before }, of.style == LandStyle::Rebase)
+        }
         None => {
             let name = checkout::base(app, &lane).to_owned();
             let commit =
                 base_commit::find(app, &git, &name)?.ok_or_else(|| Refusal::not_found("base branch", &name))?;
-            Incoming { name, commit }
+            (Incoming { name, commit }, options.rebase)
         }
     };
     let force = |_: &str| {
@@ -67,12 +76,12 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
         let scratch = checkout::scratch(app, &git)?;
         let (how, to) = checkout::ask_merges(app, &git, |merges| {
             let merges = merges.with_attributes_of(&update.head);
-            update.work_out(&git.with_scratch(&scratch), &merges.git().with_scratch(&scratch), options.rebase)
+            update.work_out(&git.with_scratch(&scratch), &merges.git().with_scratch(&scratch), rebase)
         })?;
         let to = Some(to).filter(|_| how == "fast_forward");
         return update.answer(how, to.as_deref(), true);
     }
-    let (how, plan) = update.plan(app, options.rebase)?;
+    let (how, plan) = update.plan(app, rebase)?;
     update.apply(app, &plan, |_| {
         let undo = format!("git -C {} reset --keep {}", shell_words::quote(&update.dir.to_string_lossy()), plan.from);
         let answer = update.answer(how, Some(&plan.to), false)?;
@@ -80,15 +89,13 @@ pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer>
     })
 }
 
-/// Finds the candidate that `onto` names among the landings of this lane. No other commit may come into the lane in place of its
-/// base.
-fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incoming> {
+/// Finds the landing of this lane whose candidate `onto` names. No other commit may come into the lane in place of its base.
+fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Landing> {
     let known = app.read(|tx| Ok(landings::newest(tx, MAX_LANDINGS)?))?;
-    let commit = git.commit(onto).filter(|commit| {
-        known.iter().any(|one| one.lane.as_ref() == Some(&lane.name) && one.candidate.as_ref() == Some(commit))
-    });
-    let commit = commit.ok_or_else(|| Refusal::NoCandidate { lane: lane.name.clone(), commit: onto.to_owned() })?;
-    Ok(Incoming { name: commit_id::short(&commit).to_owned(), commit })
+    let commit = git.commit(onto);
+    let is_it = |one: &Landing| one.lane.as_ref() == Some(&lane.name) && one.candidate == commit;
+    let landing = known.into_iter().find(|one| commit.is_some() && is_it(one));
+    Ok(landing.ok_or_else(|| Refusal::NoCandidate { lane: lane.name.clone(), commit: onto.to_owned() })?)
 }
 
 /// Commits that come into a lane: the base of a sync, or the work that is handed over.

@@ -14,7 +14,7 @@ use crate::{
         core::lookup,
         queue::{gates, readiness},
     },
-    config::built_in_consequences,
+    config::{ConsequenceRule, LandSettings, built_in_consequences},
     domain::{
         EventKind, Refusal, TaskId,
         blocker::{GateReport, JudgedWork},
@@ -173,7 +173,9 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
     let uncommitted =
         worktree.as_ref().and_then(|dir| Git::new(app.env.vars(), dir.as_ref()).is_clean()).map(|clean| !clean);
     let built_in = built_in_consequences();
-    let rules = built_in.iter().chain(&app.settings.review.consequences);
+    let paths = app.settings.land.checks.iter().flat_map(|command| LandSettings::scripts_of(command)).collect();
+    let judges = ConsequenceRule { kind: "checks".to_owned(), paths };
+    let rules = built_in.iter().chain([&judges]).chain(&app.settings.review.consequences);
     let consequences = review::consequences(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
     let commit = changes.as_ref().map(|changes| changes.commit.clone());
     let comments = comments::list(app, id, false)?;
