@@ -34,6 +34,9 @@ use crate::{
 /// The task of a person who sets up a directory without git.
 pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: git init, then a first commit";
 
+/// The part of a line about the section for lock files.
+const LOCKS: &str = "commands that write lock files anew";
+
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
@@ -221,19 +224,27 @@ impl Plan {
             return Ok(());
         }
         let layers = Layers::load(&self.project, &ctx.env)?;
-        if layers.has_any_section(&["guard"]) {
+        let locks = starter::lock_files(&self.project.root).filter(|_| !layers.has_any_section(&["land"]));
+        let guard = (!layers.has_any_section(&["guard"])).then_some(starter::GUARD);
+        let sections: Vec<&str> = guard.into_iter().chain(locks.as_deref()).collect();
+        let added = [guard.map(|_| "two rules of the guard"), locks.as_ref().map(|_| LOCKS)];
+        let added: Vec<&str> = added.into_iter().flatten().collect();
+        if added.is_empty() {
             self.push("config", file, "the configuration has rules of the guard", Work::Unchanged);
         } else {
-            let line = format!("add to {CONFIG_FILE}: two rules of the guard");
-            self.push("config", file, line, Work::Add(addition(&before, starter::GUARD)));
+            let line = format!("add to {CONFIG_FILE}: {}", added.join(", and "));
+            self.push("config", file, line, Work::Add(addition(&before, &sections.join("\n"))));
         }
         Ok(())
     }
 
     /// Adds to the configuration the sections of a project that setup creates.
     fn add_first_config(&mut self, file: PathBuf) {
-        let block = format!("\n{}\n{}", starter::CLAIMS, starter::GUARD);
-        let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard");
+        let locks = starter::lock_files(&self.project.root);
+        let more = locks.as_ref().map(|_| format!(", and {LOCKS}")).unwrap_or_default();
+        let locks = locks.map(|section| format!("\n{section}")).unwrap_or_default();
+        let block = format!("\n{}\n{}{locks}", starter::CLAIMS, starter::GUARD);
+        let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard{more}");
         self.push("config", file, line, Work::Add(block));
     }
 

@@ -1,5 +1,24 @@
 //! The sections that setup adds to `.fairway.toml`.
 
+use std::path::Path;
+
+/// Lock files, each with the command that writes it anew and changes nothing else.
+const LOCK_FILES: [(&str, &str); 5] = [
+    ("Cargo.lock", "cargo update --workspace"),
+    ("Gemfile.lock", "bundle lock"),
+    ("package-lock.json", "npm install --package-lock-only"),
+    ("pnpm-lock.yaml", "pnpm install --lockfile-only"),
+    ("uv.lock", "uv lock"),
+];
+
+/// The section for the lock files of a project; `None` without any.
+pub(super) fn lock_files(root: &Path) -> Option<String> {
+    let found = LOCK_FILES.iter().filter(|(file, _)| root.join(file).is_file());
+    let entries: Vec<String> = found.map(|(file, command)| format!("\"{file}\" = \"{command}\"")).collect();
+    let comment = "# Where two lanes have changed a lock file, a landing writes it anew. After a change: fairway trust";
+    (!entries.is_empty()).then(|| format!("{comment}\n[land]\nregenerate = {{ {} }}\n", entries.join(", ")))
+}
+
 /// The section for a project that setup creates.
 pub(super) const CLAIMS: &str = "\
 [claims]

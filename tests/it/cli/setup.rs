@@ -70,6 +70,26 @@ fn statuses(document: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
+fn setup_offers_commands_for_the_lock_files_that_it_finds() {
+    for lock in ["Cargo.lock", "package-lock.json"] {
+        let world = world();
+        fs::write(world.root().join(lock), "").unwrap();
+        let run = world.run(["setup", "--yes"]).exits(0);
+        assert!(run.stdout.contains("guard, and commands that write lock files anew"), "{run:?}");
+        let shown = world.json(["config", "get", "land.regenerate"]);
+        assert!(shown.to_string().contains(lock), "{shown}");
+        world.run(["setup", "--undo", "--yes"]).exits(0);
+        assert!(!world.root().join(".fairway.toml").exists());
+    }
+    // An own section is left alone.
+    let world = world();
+    fs::write(world.root().join("Cargo.lock"), "").unwrap();
+    fs::write(world.root().join(".fairway.toml"), "[land]\nbatch = 1\n").unwrap();
+    let run = world.run(["setup", "--dry-run"]).exits(0);
+    assert!(!run.stdout.contains("regenerate"), "{run:?}");
+}
+
+#[test]
 fn setup_connects_all_and_undo_restores_every_byte() {
     let world = world();
     let before = tree(&world);
