@@ -77,6 +77,11 @@ impl LandSettings {
         !self.checks.is_empty() || !self.prepare.is_empty() || !self.regenerate.is_empty()
     }
 
+    /// Whether commands write all of these files anew, so that a conflict in them is none.
+    pub fn are_generated(&self, files: &[String]) -> bool {
+        files.iter().all(|file| self.regenerate.contains_key(file))
+    }
+
     /// The words of a shell command that may be scripts which it runs, as paths from the top of the repository.
     pub fn scripts_of(command: &str) -> Vec<String> {
         const INTERPRETERS: [&str; 12] =

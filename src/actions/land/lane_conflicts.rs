@@ -155,7 +155,9 @@ fn find(app: &App, moves: &[&Move], works: &[Work]) -> Result<Vec<Collision>> {
     let ends = merge(&all, &[&first.old, &last.new])?;
     let mut found = Vec::new();
     for (work, outcome) in all.into_iter().zip(ends.chunks(2)) {
-        if let [MergeOutcome::Clean { .. }, MergeOutcome::Conflict { files, .. }] = outcome {
+        if let [MergeOutcome::Clean { .. }, MergeOutcome::Conflict { files, .. }] = outcome
+            && !app.settings.land.are_generated(files)
+        {
             found.push((work, files.clone()));
         }
     }

@@ -481,7 +481,7 @@ refusals! {
     #[hint("{next}")]
     SentBackBefore { of: String, why: String, next: String },
     /// What was to land fails a check on the merged tree; `details.check`, `details.evidence`, `details.output`,
-    /// `details.landed_since`, `details.base_commit`, `details.candidate`.
+    /// `details.landed_since`, `details.base_commit`, `details.candidate`, `details.runs`, `details.fails_with_all`.
     #[error("{failed}")]
     #[code(Refused, "land_check_failed")]
     #[hint("{}", hints::after_failed_check(failed))]

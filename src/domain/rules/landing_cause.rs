@@ -91,7 +91,9 @@ impl CauseSearch {
             (Phase::Members, true) => self.phase = Phase::Most,
             (Phase::Members, false) if !self.members.is_empty() => self.phase = Phase::Others,
             (Phase::Members, false) => match self.owner {
-                Some(owner) => drop(self.members.insert(owner)),
+                Some(owner) => {
+                    self.members.insert(owner);
+                }
                 None => self.result = Some(CauseStep::Alone),
             },
             // Something else than the landings came into the base.

@@ -122,7 +122,8 @@ fn check_that_several_tasks_have_runs_once_and_has_the_own_name_of_each() {
     assert!(fs::read_to_string(&log).unwrap().lines().count() <= 7);
     // Each has its evidence under its own name.
     for task in [&z, &a, &b] {
-        assert_eq!(world.json(["evidence", "list", task])[0]["check"], "tests");
+        let number = world.json(["evidence", "list", task])[0]["id"].to_string();
+        assert_eq!(world.json(["evidence", "show", &number])["check"], "tests");
     }
 }
 
@@ -135,7 +136,8 @@ fn three_that_break_only_together_are_told_as_a_set() {
     }
     let error = world.run(["land", "--all", "--json"]).exits(5).json()["landings"][3]["error"].clone();
     let message = error["message"].as_str().unwrap();
-    let runs = format!("alone: passes; with {b}: passes; with {a}, {b}: fails; {a}, {b} without it: passes");
+    let (with, runs) = (format!("{a}, {b}"), format!("alone: passes; with {a}: passes; with {b}: passes"));
+    let runs = format!("{runs}; with {with}: fails; {with} without it: passes");
     assert!(message.ends_with(&runs), "{message}");
     let of = |place: usize| &error["details"]["fails_with_all"][place]["of"];
     assert_eq!((&error["details"]["fails_with"], of(0), of(1)), (&Value::Null, &json!(a), &json!(b)));
@@ -152,8 +154,9 @@ fn work_that_was_submitted_anew_during_the_pass_stays_in_review() {
     let later = commit(&world, "ui", &[("good.txt", "x\n")]);
     // The check submits the next commit, as its author may at any time.
     let program = env!("CARGO_BIN_EXE_fairway");
-    let submit = format!("{program} -C '{}' task submit {task} --commit {later}", world.root().display());
-    world.run(["task", "edit", &task, "--check", &format!("own={submit} >/dev/null; test ! -f bad.txt")]).exits(0);
+    let anew = format!("{program} task resume {task} && {program} task submit {task} --commit {later}");
+    let check = format!("own=(cd '{}' && {anew}) >/dev/null; test ! -f bad.txt", world.root().display());
+    world.run(["task", "edit", &task, "--check", &check]).exits(0);
     world.run(["land", &task, "--json"]).refuses(5, "land_check_failed");
     assert_eq!(world.json(["task", "show", &task])["commit"], json!(later));
     assert_eq!(status(&world, &task), "review");

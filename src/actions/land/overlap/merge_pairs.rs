@@ -99,7 +99,9 @@ impl PairJudge<'_> {
             let conflicts =
                 |lane: &LaneSnapshot, path: &str| behind.get(&lane.lane).is_some_and(|files| files.contains(path));
             let verdict = match one.other {
-                None if matches!(outcome, MergeOutcome::Conflict { .. }) && self.has_landed_whole(one.lane) => {
+                None if let MergeOutcome::Conflict { files, .. } = outcome
+                    && (self.app.settings.land.are_generated(files) || self.has_landed_whole(one.lane)) =>
+                {
                     none(one.lane, None)
                 }
                 None => base_verdict(one.lane, outcome),
