@@ -3,11 +3,7 @@
 
 use anyhow::Result;
 
-use super::{
-    candidate,
-    locked_land::LockedLand,
-    sent_back::BrokenCheck,
-};
+use super::{candidate, locked_land::LockedLand, sent_back::BrokenCheck};
 use crate::{
     actions::queue::landing_unit::{Unit, work_names},
     domain::{
