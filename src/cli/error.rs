@@ -57,14 +57,20 @@ fn help(words: &[OsString]) -> StyledStr {
     page::page(&tree, &path, is_long).unwrap_or_default()
 }
 
-/// The failure of `fairway` without a command outside a project, where there is no status to show.
-pub(super) fn missing_command() -> Failure {
-    failure(
-        "usage",
-        FailureKind::Usage,
-        MISSING_COMMAND.to_owned(),
-        Some("list the commands: fairway --help".to_owned()),
-    )
+/// Prints what `fairway` can do, when it is called without a command outside a project, where there is no status to show. Returns
+/// the exit code.
+pub(super) fn without_command(out: &Out, is_terminal: bool) -> Exit {
+    let hint = Some("list the commands: fairway --help".to_owned());
+    let missing = failure("usage", FailureKind::Usage, MISSING_COMMAND.to_owned(), hint);
+    if out.json {
+        return print_error(&missing, out);
+    }
+    let page = help(&[]);
+    let text = if is_terminal { page.ansi().to_string() } else { page.to_string() };
+    match out.text(&text) {
+        Ok(()) | Err(OutError::Closed) => FailureKind::Usage.exit_code(),
+        Err(error) => print_error(&failure("output", FailureKind::Failure, error.to_string(), None), out),
+    }
 }
 
 fn usage(error: &clap::Error, words: &[OsString]) -> Failure {

@@ -6,9 +6,12 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::{
-    actions::queue::evidence::{
-        self, NewEvidence,
-        run::{self, CommandSpec, EvidenceRun},
+    actions::queue::{
+        evidence::{
+            self, NewEvidence,
+            run::{self, CommandSpec, EvidenceRun},
+        },
+        task::claimed_task,
     },
     cli::{
         age::rough,
@@ -49,16 +52,16 @@ impl Verb {
 
 /// Run a program and record its result as evidence
 ///
-/// Exits 0 if the program passed and 7 if it failed. It runs without a shell and without stdin, in the worktree of the
+/// Without a task: of the only one that you have claimed. Exits 0 if the program passed and 7 if it failed. It runs without a shell and without stdin, in the worktree of the
 /// task's lane, else here. Its output is shown and kept. Processes that it leaves behind are killed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-fairway evidence run T-4 --check tests
+fairway evidence run --check tests
 fairway evidence run T-4 --timeout 10m -- cargo test")]
 pub struct RunArgs {
-    /// Task id
+    /// Task id, if you have claimed several or none
     #[arg(value_parser = values::task)]
-    task: TaskId,
+    task: Option<TaskId>,
     /// Kind of evidence [default: test]
     #[arg(long, value_parser = values::label)]
     kind: Option<Label>,
@@ -78,10 +81,13 @@ pub struct RunArgs {
 
 impl RunArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
+        let app = ctx.app()?;
+        let command = self.check.map_or(CommandSpec::Command(self.command), CommandSpec::Check);
+        let form = |task: &TaskId| format!("fairway evidence run {task} {}", command.words());
         let request = EvidenceRun {
-            task: self.task,
+            task: claimed_task::named_or_only(&app, self.task, form)?,
             kind: self.kind,
-            command: self.check.map_or(CommandSpec::Command(self.command), CommandSpec::Check),
+            command,
             summary: self.summary,
             timeout: self.timeout,
         };
@@ -90,7 +96,7 @@ impl RunArgs {
             Stream::Out => relay.out(bytes),
             Stream::Err => relay.err(bytes),
         };
-        let answer = run::run(&ctx.app()?, &request, Arc::new(pass_on))?;
+        let answer = run::run(&app, &request, Arc::new(pass_on))?;
         let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };
         exit_even_if_closed(exit, ctx.answer(&answer))
     }

@@ -51,7 +51,7 @@ pub fn main(env: Env) -> Exit {
     let result = match cli.verb {
         Some(verb) => verb.run(&ctx),
         None if Project::discover(&ctx.env, ctx.globals.root.as_deref()).is_ok() => status::Args::default().run(&ctx),
-        None => return print_error(&error::missing_command(), &out),
+        None => return error::without_command(&out, ctx.env.terminal.stdout),
     };
     ctx.deliver_mailed();
     match result {

@@ -40,6 +40,8 @@ section! {
         pub order: LandOrder = "least-conflict",
         /// With the store on a server, fetch the base and push what lands; false where there is one clone only.
         pub shared: bool = true,
+        /// Leave the agent and its lane when its last task has landed; else an idle one ends with the lane that its start made.
+        pub keep_agents: bool = false,
         /// Remove ignored files too before a merged tree is checked.
         pub clean: bool = false,
         /// Sign the new commits with the key of git's configuration.
@@ -136,6 +138,7 @@ mod tests {
         for (text, key) in [
             ("land.order = 'age'", "land.order"),
             ("land.clean = 1", "land.clean"),
+            ("land.keep_agents = 'no'", "land.keep_agents"),
             ("land.find_pair = 'no'", "land.find_pair"),
             ("land.shared = 'no'", "land.shared"),
             ("land.batch = 0", "land.batch"),

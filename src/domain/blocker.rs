@@ -17,6 +17,13 @@ pub struct Blocker {
     pub fix: String,
 }
 
+impl Blocker {
+    /// Whether a reviewer clears it, by a verdict.
+    pub fn is_for_reviewer(&self) -> bool {
+        self.code.starts_with("review_") || self.code == "executables_unreviewed"
+    }
+}
+
 /// The work that was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -8,6 +8,11 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String
     format!("{number} {noun}{s}")
 }
 
+/// The form of a word that fits a number: `one` for 1, else `more`.
+pub const fn form<'a>(number: usize, one: &'a str, more: &'a str) -> &'a str {
+    if number == 1 { one } else { more }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -18,5 +23,6 @@ mod tests {
             [count(0_usize, "task"), count(1_i64, "task"), count(2_u8, "task")],
             ["0 tasks", "1 task", "2 tasks"]
         );
+        assert_eq!([0, 1, 2].map(|number| form(number, "waits", "wait")), ["wait", "waits", "wait"]);
     }
 }

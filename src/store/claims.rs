@@ -61,6 +61,13 @@ const HOLDERS: &str = "SELECT DISTINCT session_id FROM claims WHERE ended_at IS 
 const LIVE_IN_LANE: &str =
     "SELECT task_id FROM claims WHERE ended_at IS NULL AND lane = $1 AND session_id IS NOT NULL ORDER BY task_id";
 
+const HAS_WORKED: &str = "SELECT 1 FROM claims WHERE session_id = $1 AND lane = $2 AND ended_at IS NOT NULL LIMIT 1";
+
+/// Whether a session has claimed a task in a lane, and the claim has ended.
+pub fn has_worked(tx: &ReadTx<'_>, session: &SessionId, lane: &LaneName) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), HAS_WORKED, &[&session, &lane], |row| row.get::<i64>(0))?.is_some())
+}
+
 /// Inserts a live claim.
 /// Fails while another claim on the task is live.
 pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace) -> Result<(), StoreError> {

@@ -43,6 +43,14 @@ const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND clai
      OR EXISTS (SELECT 1 FROM claims WHERE lane = $1) OR EXISTS (SELECT 1 FROM handoffs WHERE to_lane = $1) \
      OR EXISTS (SELECT 1 FROM messages WHERE to_lane = $1)";
 
+const FINISHED: &str = "SELECT 1 FROM landings WHERE lane = $1 AND state = 'landed' \
+     UNION ALL SELECT 1 FROM tasks WHERE lane = $1 AND status = 'done' LIMIT 1";
+
+/// Whether work of a lane has landed, or one of its tasks is done.
+pub fn has_finished(tx: &ReadTx<'_>, name: &LaneName) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), FINISHED, &[&name], |row| row.get::<i64>(0))?.is_some())
+}
+
 /// The lane of this name. Here and in every list, a removed lane counts as absent.
 pub fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<Lane>, StoreError> {
     sql::first(tx.conn(), ONE, &[&name], read)

@@ -79,9 +79,10 @@ const UPDATE_TURN: &str = "UPDATE usage_turns SET at = $3, model = coalesce($4, 
 macro_rules! costs {
     ($which:literal) => {
         concat!(
-            "SELECT session_id, lane, CAST(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)) AS BIGINT) FROM usage_turns ",
+            "SELECT session_id, lane, CAST(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)) AS BIGINT), \
+             count(*) - count(cost_usd) FROM usage_turns ",
             $which,
-            " AND cost_usd IS NOT NULL GROUP BY session_id, lane"
+            " GROUP BY session_id, lane"
         )
     };
 }
@@ -149,17 +150,18 @@ fn count(tokens: u64) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
-/// The known cost of the turns of a session in a lane.
+/// The cost of the turns of a session in a lane, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownCost {
     pub session: String,
     /// The session's lane at that time.
     pub lane: Option<String>,
-    /// The cost in billionths of a US dollar.
-    pub nano_usd: i64,
+    /// The cost in billionths of a US dollar; `None` when no turn has one.
+    pub nano_usd: Option<i64>,
+    pub turns_without_cost: i64,
 }
 
-/// The known costs of the turns since `since`, of one session or of all. Sessions and lanes without a known cost are left out.
+/// The known costs of the turns since `since`, of one session or of all.
 pub fn known_costs(
     tx: &ReadTx<'_>,
     since: Timestamp,
@@ -167,7 +169,12 @@ pub fn known_costs(
 ) -> Result<Vec<KnownCost>, StoreError> {
     let query = if session.is_some() { COSTS_OF_SESSION } else { COSTS };
     sql::rows(tx.conn(), query, &[&since, &session], |row| {
-        Ok(KnownCost { session: row.get(0)?, lane: row.get(1)?, nano_usd: row.get(2)? })
+        Ok(KnownCost {
+            session: row.get(0)?,
+            lane: row.get(1)?,
+            nano_usd: row.get(2)?,
+            turns_without_cost: row.get(3)?,
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{CommandView, HeldTaskView, SessionOverviewView};
+use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, SessionOverviewView};
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,8 +29,11 @@ pub struct BoardView {
     pub claims: Vec<HeldTaskView>,
     /// Background jobs.
     pub jobs: BoardJobsView,
-    /// The known cost of today (UTC) in US dollars; `null` when none is known.
-    pub cost_usd: Option<f64>,
+    /// The landings at work.
+    pub landing: LandAtWorkView,
+    /// The cost of today (UTC).
+    #[serde(flatten)]
+    pub cost: CostView,
     /// The number of unread messages to the person who looks; `null` for a session.
     pub inbox: Option<usize>,
 }
@@ -151,8 +154,9 @@ pub struct BoardLaneView {
     pub diffstat: Option<BoardDiffstatView>,
     /// The overlaps with other lanes and with the base, most serious first, when they were last judged.
     pub overlap: Vec<BoardOverlapView>,
-    /// Its known cost of today (UTC) in US dollars; `null` when none is known.
-    pub cost_usd: Option<f64>,
+    /// Its cost of today (UTC).
+    #[serde(flatten)]
+    pub cost: CostView,
 }
 
 /// The size of a lane's change, uncommitted work included.

@@ -63,6 +63,8 @@ pub struct LandingView {
     pub told: Vec<LandToldView>,
     /// The directory of the lane's worktree that was removed.
     pub removed_worktree: Option<String>,
+    /// The agents that ended with the lane.
+    pub ended: Vec<String>,
     /// Why it did not land; null when it did.
     pub error: Option<Failure>,
     /// Notes.
@@ -122,6 +124,23 @@ pub struct LandPauseView {
     pub reason: Option<String>,
 }
 
+/// The landings at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LandAtWorkView {
+    /// What lands now: a batch has one for each of its tasks or lanes.
+    pub now: Vec<LandNowView>,
+    /// The commands that landings of this host run now.
+    pub running: Vec<LandRunningView>,
+}
+
+impl LandAtWorkView {
+    /// The command that runs for the landing at this place: a batch shares its checks.
+    pub fn running_for(&self, place: usize) -> Option<&LandRunningView> {
+        self.running.get(place).or_else(|| self.running.last())
+    }
+}
+
 /// The queue of landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -130,6 +149,8 @@ pub struct LandQueueView {
     pub paused: Option<LandPauseView>,
     /// What lands now: a batch has one for each of its tasks or lanes.
     pub now: Vec<LandNowView>,
+    /// The commands that landings of this host run now.
+    pub running: Vec<LandRunningView>,
     /// What `land --all` would try, in its order.
     pub order: Vec<LandOrderView>,
     /// The checks that passed only when they ran again, the most frequent first.
@@ -160,6 +181,35 @@ pub struct LandNowView {
     /// When it ends if it takes as long as earlier landings in that base; null without one.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub expected_end: Option<String>,
+}
+
+/// A command that a landing runs now: a check, or one that prepares for the checks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LandRunningView {
+    /// The command and what it checks: `checking T-4, T-5: make test`.
+    pub what: String,
+    /// When it was begun.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub since: String,
+    /// The newest lines of its output, with secrets masked.
+    pub output: Vec<String>,
+}
+
+impl LandNowView {
+    /// What lands, in one line: `T-4 (lane cart) in main`.
+    pub fn summary(&self) -> String {
+        format!("{} in {}", work_name(self.lane.as_deref(), &self.tasks), self.base)
+    }
+}
+
+/// The name of work that lands: its tasks, with their lane.
+pub fn work_name(lane: Option<&str>, tasks: &[String]) -> String {
+    match (lane, tasks) {
+        (Some(lane), []) => format!("lane {lane}"),
+        (Some(lane), tasks) => format!("{} (lane {lane})", tasks.join(" ")),
+        (None, tasks) => tasks.join(" "),
+    }
 }
 
 /// A check that passed only when it ran again.

@@ -210,6 +210,8 @@ pub struct PrunedLaneView {
     pub branch: Option<String>,
     /// The commit of that branch.
     pub commit: Option<String>,
+    /// The agents that ended with it, or would.
+    pub ended: Vec<String>,
 }
 
 /// A lane whose worktree stays.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CommandView, FileDiffView, TaskView};
+use super::{CommandView, CostView, FileDiffView, TaskView};
 use crate::domain::{
     blocker::Blocker,
     evidence::Evidence,
@@ -162,8 +162,9 @@ pub struct ReviewCardView {
     pub blockers: Vec<Blocker>,
     /// What the change would do beside the files that it changes.
     pub consequences: Vec<ConsequenceView>,
-    /// The known cost of the work in US dollars; null when none is known.
-    pub cost_usd: Option<f64>,
+    /// The cost of the work.
+    #[serde(flatten)]
+    pub cost: CostView,
     /// When the work was claimed.
     pub claimed_at: Option<String>,
     /// The commands that act on it.

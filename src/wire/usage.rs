@@ -20,6 +20,24 @@ pub struct UsageView {
     pub total: UsageRowView,
 }
 
+/// What turns cost, as far as that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CostView {
+    /// The cost of those turns that state it, in US dollars; null when none does.
+    pub cost_usd: Option<f64>,
+    /// How many turns do not say it.
+    pub turns_without_cost: i64,
+}
+
+impl CostView {
+    /// The known cost in a few characters; a plus says that some turns did not state theirs: `$0.06+`. `None` when none is known.
+    pub fn short(&self) -> Option<String> {
+        let more = if self.turns_without_cost > 0 { "+" } else { "" };
+        self.cost_usd.map(|cost| format!("${cost:.2}{more}"))
+    }
+}
+
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

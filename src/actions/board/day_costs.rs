@@ -1,22 +1,26 @@
 //! The known costs of today, kept up to date by the sessions that reported.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use crate::{
     domain::SessionId,
     env::Timestamp,
-    store::{ReadTx, usage},
+    store::{
+        ReadTx,
+        usage::{self, KnownCost},
+    },
+    wire::CostView,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Costs in billionths of a US dollar, by session and lane.
+/// The costs of the day, by session and lane.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DayCosts {
     day: Option<Timestamp>,
-    of: BTreeMap<(String, Option<String>), i64>,
+    of: Vec<KnownCost>,
 }
 
 impl DayCosts {
@@ -29,28 +33,23 @@ impl DayCosts {
     ) -> Result<()> {
         let day = now.start_of_day();
         let Some(sessions) = sessions.filter(|_| self.day == Some(day)) else {
-            *self = Self { day: Some(day), of: BTreeMap::new() };
-            self.add(usage::known_costs(tx, day, None)?);
+            *self = Self { day: Some(day), of: usage::known_costs(tx, day, None)? };
             return Ok(());
         };
         for session in sessions {
-            self.of.retain(|(id, _), _| id != session.as_str());
-            self.add(usage::known_costs(tx, day, Some(session))?);
+            self.of.retain(|cost| cost.session != session.as_str());
+            self.of.extend(usage::known_costs(tx, day, Some(session))?);
         }
         Ok(())
     }
 
-    fn add(&mut self, costs: Vec<usage::KnownCost>) {
-        self.of.extend(costs.into_iter().map(|cost| ((cost.session, cost.lane), cost.nano_usd)));
+    /// The cost of today in a lane.
+    pub(super) fn of_lane(&self, lane: &str) -> CostView {
+        total(self.of.iter().filter(|cost| cost.lane.as_deref() == Some(lane)))
     }
 
-    /// The costs of today in a lane, in US dollars; `None` when none are known.
-    pub(super) fn of_lane(&self, lane: &str) -> Option<f64> {
-        dollars(self.of.iter().filter(|((_, of), _)| of.as_deref() == Some(lane)).map(|(_, nano)| *nano))
-    }
-
-    pub(super) fn all(&self) -> Option<f64> {
-        dollars(self.of.values().copied())
+    pub(super) fn all(&self) -> CostView {
+        total(self.of.iter())
     }
 
     /// When the costs start at zero again; `None` when there are none.
@@ -60,6 +59,10 @@ impl DayCosts {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a sum of dollars is shown with few digits")]
-fn dollars(costs: impl Iterator<Item = i64>) -> Option<f64> {
-    costs.reduce(i64::saturating_add).map(|nano| nano as f64 / 1e9)
+fn total<'a>(costs: impl Iterator<Item = &'a KnownCost> + Clone) -> CostView {
+    let nano = costs.clone().filter_map(|cost| cost.nano_usd).reduce(i64::saturating_add);
+    CostView {
+        cost_usd: nano.map(|nano| nano as f64 / 1e9),
+        turns_without_cost: costs.map(|cost| cost.turns_without_cost).sum(),
+    }
 }

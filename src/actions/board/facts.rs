@@ -24,7 +24,7 @@ use crate::{
         core::{approval_state, session_process::RunProcesses},
         jobs::output::{JobReader, last_line},
         land::{
-            self, LandPause,
+            self, LandPause, at_work,
             shared_base::{self, BaseAnswers, SharedBase},
         },
         queue::gates,
@@ -58,6 +58,7 @@ use crate::{
         overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
         session_reports, tasks,
     },
+    wire::LandAtWorkView,
 };
 
 /// How long after its start an agent should have called its first hook.
@@ -68,6 +69,8 @@ const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long a failed job is shown.
 const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
+/// How often the output of a landing at work is read again.
+const LANDING_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of submitted tasks whose gates are evaluated. For the others the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
 /// The number of claimed tasks above which all checkpoints are read in one statement.
@@ -91,6 +94,8 @@ pub(super) struct Facts {
     pub overlaps: Vec<LaneOverlap>,
     /// The landings that stopped all others in their base.
     pub stopped: Vec<Landing>,
+    /// The landings at work.
+    pub landing: LandAtWorkView,
     /// Set while landing is paused on this host.
     pub paused: Option<LandPause>,
     pub approvals: Vec<(Approval, Offers)>,
@@ -170,6 +175,7 @@ impl Facts {
         self.approved_later = reviewed_executables::find(tx, &self.diffstats, &self.held)?;
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
+        self.landing = at_work::find(app, tx)?;
         self.paused = land::paused(app);
         let pending = approval_state::pending(app, tx)?.into_iter();
         self.approvals =
@@ -205,7 +211,9 @@ impl Facts {
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
         let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
         let decisions = self.decisions.iter().map(|message| message.created_at.plus(DELIVERY_TIME));
-        let ends = expired.chain(failed).chain(decisions).chain(self.costs.end());
+        // No event says that a running check has written.
+        let checks = self.landing.now.iter().map(|_| self.now.plus(LANDING_PAUSE));
+        let ends = expired.chain(failed).chain(decisions).chain(checks).chain(self.costs.end());
         let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
         leases
             .chain(first_hooks)

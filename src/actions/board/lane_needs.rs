@@ -104,7 +104,7 @@ fn of_diverged(one: &Diverged) -> Need {
 fn of_missing(one: &MissingLanding) -> Option<Need> {
     let task = one.tasks.first()?;
     let waiting: Vec<&str> = one.waiting.iter().map(AsRef::as_ref).collect();
-    let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+    let verb = plural::form(waiting.len(), "waits", "wait");
     let line = format!("{} {verb}: {}", waiting.join(", "), one.line);
     let evidence = format!("as {} was last fetched here", one.base);
     let (purpose, command) = one.fix.rsplit_once(": ")?;

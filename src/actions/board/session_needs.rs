@@ -125,9 +125,10 @@ pub(super) fn missing_programs(facts: &Facts) -> Vec<Need> {
         let line = "its shell does not find `fairway`, so it cannot claim, note or finish".to_owned();
         let evidence = format!("the answer of the shell to a call by {id}: command not found");
         items.push(
-            Need::new(NeedKind::Program, id.as_str(), Some(*since), line, evidence)
-                .session(one)
-                .then("see how to mend it", "fairway doctor".to_owned()),
+            Need::new(NeedKind::Program, id.as_str(), Some(*since), line, evidence).session(one).then(
+                "see how to mend it; then launch it again, because it keeps its PATH",
+                "fairway doctor".to_owned(),
+            ),
         );
     }
     items

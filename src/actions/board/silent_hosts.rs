@@ -109,14 +109,16 @@ fn silent_host_need(facts: &Facts, host: &Host, limit: Duration) -> Option<Need>
     let argument = shell_words::quote(&host.name).into_owned();
     let is_there = |one: &&SessionOverview| host.id.is_some() && one.session.host_id == host.id;
     let movable = facts.sessions.iter().filter(is_there).filter(|one| !one.holds.is_empty() && one.can_relaunch);
-    let need = Need::new(NeedKind::HostSilent, key, Some(host.last_seen), line, evidence)
-        .then("give it up, if it is gone", format!("fairway host retire {argument} --reason TEXT"))
-        .then("release its claims", format!("fairway release --host {argument}"))
-        .then("see the hosts", "fairway host list".to_owned());
-    Some(movable.take(MAX_MOVABLE).fold(need, |need, one| {
+    let need = Need::new(NeedKind::HostSilent, key, Some(host.last_seen), line, evidence);
+    // First what keeps the work with its task: the others give the claims away.
+    let need = movable.take(MAX_MOVABLE).fold(need, |need, one| {
         let id = &one.session.id;
         need.then(&format!("bring the work of {id} here"), format!("fairway session relaunch {id} --here"))
-    }))
+    });
+    let need = need
+        .then("give it up, if it is gone", format!("fairway host retire {argument} --reason TEXT"))
+        .then("release its claims", format!("fairway release --host {argument}"));
+    Some(need.then("see the hosts", "fairway host list".to_owned()))
 }
 
 /// The sessions, claims and jobs that are recorded for a host.

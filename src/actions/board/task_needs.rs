@@ -4,11 +4,16 @@ use super::{
     facts::{Facts, may_work},
     need::Need,
 };
-use crate::domain::{handoff::Handoff, need::NeedKind, review::Verdict, session_facts::HeldTask, task::TaskStatus};
+use crate::domain::{
+    TaskId, blocker::Blocker, handoff::Handoff, need::NeedKind, review::Verdict, session_facts::HeldTask,
+    task::TaskStatus,
+};
 
 /// One item for each submitted task, about its first unmet gate, or about the review that it waits for.
 pub(super) fn submitted_tasks(facts: &Facts) -> Vec<Need> {
-    let submitted = facts.held.iter().filter(|held| held.status == TaskStatus::Review);
+    // What lands now needs no person.
+    let lands = |task: &TaskId| facts.landing.now.iter().any(|one| one.tasks.iter().any(|id| id == task.as_str()));
+    let submitted = facts.held.iter().filter(|held| held.status == TaskStatus::Review && !lands(&held.task));
     submitted.map(|held| submitted_need(facts, held)).collect()
 }
 
@@ -24,12 +29,17 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
         }
     };
     let since = Some(held.updated_at);
-    match blockers.map(|blockers| (blockers.first(), blockers)) {
+    let look = |need: Need| need.then("look at it and decide", format!("fairway review next --task {task}"));
+    // What the author has to do comes before the review.
+    let for_author = |all: &'_ [Blocker]| all.iter().position(|one| !one.is_for_reviewer());
+    match blockers.map(|all| (all.get(for_author(all).unwrap_or_default()), all)) {
         Some((Some(first), all)) => {
             let more = if all.len() > 1 { format!(" (and {} more)", all.len() - 1) } else { String::new() };
             let line = format!("{}{more}: {}", first.message, held.title);
-            let need = about(Need::new(NeedKind::Gate, task.as_str(), since, line, format!("gate {}", first.code)));
-            let need = need.then("clear the gate", first.fix.clone());
+            let kind = if first.is_for_reviewer() { NeedKind::Review } else { NeedKind::Gate };
+            let need = about(Need::new(kind, task.as_str(), since, line, format!("gate {}", first.code)));
+            let need = if first.is_for_reviewer() { need } else { need.then("clear the gate", first.fix.clone()) };
+            let need = look(need);
             if all.len() > 1 { need.then("see every gate", merge_ready()) } else { need }
         }
         known => {
@@ -39,10 +49,10 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
                 "its gates were not evaluated"
             };
             let line = format!("submitted: {}", held.title);
-            let review = "fairway review record";
-            let need = about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned())).then(
+            let need = about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned()));
+            let need = look(need).then(
                 "approve it, or send it back with --verdict changes",
-                format!("{review} {task} --verdict approve --notes TEXT"),
+                format!("fairway review record {task} --verdict approve --notes TEXT"),
             );
             let need = match &held.lane {
                 Some(lane) => need.then("see the changes", format!("fairway lane diff {lane}")),

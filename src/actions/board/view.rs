@@ -58,7 +58,8 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
             .collect(),
         claims: facts.held.iter().filter(|held| held.session.is_none()).map(HeldTaskView::from).collect(),
         jobs: jobs::jobs(app, facts),
-        cost_usd: facts.costs.all(),
+        landing: facts.landing.clone(),
+        cost: facts.costs.all(),
         inbox: facts.inbox,
     };
     sort_lanes(&mut board);
@@ -111,7 +112,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             sessions,
             diffstat: diffstat(facts, lane),
             overlap: overlap(facts, lane),
-            cost_usd: facts.costs.of_lane(lane.name.as_str()),
+            cost: facts.costs.of_lane(lane.name.as_str()),
         })
     };
     facts.lanes.iter().filter_map(view).collect()

@@ -387,7 +387,10 @@ fn config(error: &ConfigError) -> Failure {
         ConfigError::NoProject { missing: Some(path), .. } => {
             let root = path.parent().unwrap_or(path).to_string_lossy();
             let root = shell_words::quote(&root);
-            let hint = format!("write its trusted text again, as a person: fairway --root {root} init");
+            let hint = format!(
+                "write its trusted text again, as a person: fairway --root {root} init\n\
+                 or set the project up anew, as after an undo: fairway --root {root} setup"
+            );
             return Failure { hint: Some(hint), ..plain("no_project", FailureKind::NotFound, error.to_string()) };
         }
         ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),

@@ -10,6 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::check_log::CheckLog;
 use crate::{
     config::show_duration,
     os::{
@@ -91,7 +92,7 @@ pub(super) fn run_until_failure(
 ) -> Result<(), StreamError> {
     for step in steps {
         tell(Progress::Note(step.announcement.clone()))?;
-        let ran = run_command(place, &step.command, limits, tell)?;
+        let ran = run_command(place, step, limits, tell)?;
         let passed = ran.passed();
         tell(Progress::Ran(ran))?;
         if !passed {
@@ -104,13 +105,13 @@ pub(super) fn run_until_failure(
 /// Runs a command, and again when it fails, but not when its program is missing.
 fn run_command(
     place: &CheckPlace<'_>,
-    command: &str,
+    step: &CheckStep,
     limits: CheckLimits,
     tell: &mut dyn FnMut(Progress) -> Result<(), StreamError>,
 ) -> Result<CommandRun, StreamError> {
     let (mut output, mut earlier, mut left) = (Vec::new(), None, limits.retries);
     loop {
-        let (ran, written) = run_once(place, command, limits.timeout)?;
+        let (ran, written) = run_once(place, step, limits.timeout)?;
         output.extend_from_slice(&written);
         let how = how(ran.exit, limits.timeout);
         let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
@@ -120,22 +121,31 @@ fn run_command(
             return Ok(CommandRun { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier });
         }
         left -= 1;
-        tell(Progress::Note(format!("trying it again, it failed ({how}): {command}")))?;
+        tell(Progress::Note(format!("trying it again, it failed ({how}): {}", step.command)))?;
         output.extend_from_slice(format!("\n[{how}; once more]\n").as_bytes());
         earlier = Some(how);
     }
 }
 
-fn run_once(place: &CheckPlace<'_>, command: &str, timeout: Duration) -> Result<(StreamResult, Vec<u8>), StreamError> {
-    let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
+fn run_once(
+    place: &CheckPlace<'_>,
+    step: &CheckStep,
+    timeout: Duration,
+) -> Result<(StreamResult, Vec<u8>), StreamError> {
+    let log = CheckLog::begin(place.dir, &step.announcement);
+    let kept = Arc::new(Mutex::new((HeadTailBuffer::new(CAPTURE_LIMIT_BYTES), log)));
     let seen = Arc::clone(&kept);
     let argv: Vec<OsString> =
-        place.sandbox.iter().map(String::as_str).chain(["/bin/sh", "-c", command]).map(OsString::from).collect();
+        place.sandbox.iter().map(String::as_str).chain(["/bin/sh", "-c", &step.command]).map(OsString::from).collect();
     let program = StreamedProgram { argv: &argv, dir: place.dir, timeout: Some(timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.0.push(bytes);
+        if let Some(log) = &mut seen.1 {
+            log.push(bytes);
+        }
     })?;
-    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
+    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).0.to_bytes();
     Ok((ran, output))
 }
 

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::{
     base::{Base, full_name},
+    landed_agents::LandedAgents,
     lane_conflicts::Collision,
 };
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
         App,
         queue::landing_unit::{Unit, project_git},
         queue::{
+            lane::remove_landed::remove_landed,
             review::seen_commits,
             task::transition::{self, Transition},
         },
@@ -25,12 +27,15 @@ use crate::{
     env::Timestamp,
     os::host,
     store::{WriteTx, landings, tasks},
+    wire::LandingView,
 };
 
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) unit: Unit,
     pub(super) landing: Landing,
+    /// Whether the base of this host has the work.
+    pub(super) is_in_base: bool,
     /// The lanes that got a message about a conflict.
     pub(super) told: Vec<Collision>,
     pub(super) notes: Vec<String>,
@@ -66,16 +71,39 @@ pub(super) fn begin(
     app.transaction(|tx| Ok(landings::insert(tx, landing)?))
 }
 
-/// Records that a landing has succeeded, and finishes its tasks. Returns notes for the person who landed the work.
+/// Records that a landing has succeeded, and finishes its tasks. The landing ends later, by [`close`]: until then the next one
+/// completes the end of its lane. Returns notes for the person who landed the work.
 pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
     let notes = app.transaction(|tx| {
         let notes = finish_tasks(tx, landing)?;
-        end(tx, landing, LandingState::Landed, None)?;
-        Ok(notes)
+        landing.state = LandingState::Landed;
+        landings::update(tx, landing)?;
+        Ok::<_, anyhow::Error>(notes)
     })?;
     drop_ref(app, landing);
     seen_commits::forget_closed(app);
     Ok(notes)
+}
+
+/// Ends a landing whose lane has ended, or stays.
+pub(super) fn close(app: &App, landing: &mut Landing) -> Result<()> {
+    app.transaction(|tx| end(tx, landing, LandingState::Landed, None))
+}
+
+/// Ends the lane of work that has landed: its idle agent, its worktree and its branch. A failure does not fail the landing: it
+/// becomes a note.
+pub(super) fn end_lane(app: &App, unit: &Unit, view: &mut LandingView) {
+    let Some(name) = unit.lane_name() else { return };
+    let tasks = unit.members.iter().map(|member| &member.task.id).collect();
+    let agents = LandedAgents::of_landing(app, view.id.unwrap_or_default(), tasks);
+    match remove_landed(app, name, &unit.commit, &agents) {
+        Ok(lane) => {
+            view.removed_worktree = lane.removed;
+            view.ended = lane.ended.iter().map(ToString::to_string).collect();
+            view.notes.extend(lane.note);
+        }
+        Err(error) => view.notes.push(format!("the worktree of the lane {name} stays: {error}")),
+    }
 }
 
 /// Finishes the tasks of a landing. A task that was claimed anew since stays as it is.

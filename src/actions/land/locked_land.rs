@@ -15,7 +15,6 @@ use super::{
 use crate::{
     actions::{
         App,
-        queue::lane::remove_landed::remove_landed,
         queue::{
             landing_unit::{self, Unit, has_landed, landed_since, work_names},
             readiness,
@@ -196,10 +195,11 @@ impl LockedLand<'_> {
         let mut landing = finish::begin(self.app, unit, base, state, candidate, push_to)?;
         view.notes.extend(finish::landed(self.app, &mut landing)?);
         view.id = Some(landing.id);
-        view.candidate = landing.candidate;
-        view.pushed = landing.push_to;
+        view.candidate.clone_from(&landing.candidate);
+        view.pushed.clone_from(&landing.push_to);
         view.state = "landed";
-        self.clean_up(unit, view);
+        finish::end_lane(self.app, unit, view);
+        finish::close(self.app, &mut landing)?;
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl LockedLand<'_> {
         // A lane in which work has not begun is at a commit of its base too: nothing is pushed for it.
         if has_landed(self.app, &self.git, (&unit.base, &base.commit), &unit.commit)? {
             view.pushed = self.push_base(unit, base)?;
-            self.clean_up(unit, view);
+            finish::end_lane(self.app, unit, view);
         }
         Ok(())
     }
@@ -399,18 +399,5 @@ impl LockedLand<'_> {
     /// Delivers the messages about what was decided.
     pub(super) fn deliver_mailed(&self) {
         prompt::deliver_mailed(self.app).iter().for_each(|note| (self.say)(note));
-    }
-
-    /// Removes the lane's worktree and branch after its work has landed. A failure does not fail the landing: it becomes a
-    /// note.
-    pub(super) fn clean_up(&self, unit: &Unit, view: &mut LandingView) {
-        let Some(lane) = unit.lane_name() else { return };
-        match remove_landed(self.app, lane, &unit.commit) {
-            Ok(lane) => {
-                view.removed_worktree = lane.removed;
-                view.notes.extend(lane.note);
-            }
-            Err(error) => view.notes.push(format!("the worktree of the lane {lane} stays: {error}")),
-        }
     }
 }

@@ -1,13 +1,16 @@
 //! Landing: finished work goes into its base through the gates, on a tree that was checked, one landing at a time.
 
+pub(in crate::actions) mod at_work;
 mod base;
 mod candidate;
 mod cause;
 mod check_commands;
+mod check_log;
 mod check_worker;
 mod checks;
 mod dry_run;
 mod finish;
+mod landed_agents;
 mod lane_conflicts;
 mod lock;
 mod locked_land;
@@ -29,6 +32,7 @@ mod show;
 mod upstream;
 
 pub use check_worker::run_checks;
+pub use landed_agents::prune_lanes;
 pub use lock::is_at_work;
 pub use pause::{LandPause, pause, paused, resume};
 pub use request::LandRequest;

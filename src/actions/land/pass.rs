@@ -322,9 +322,10 @@ impl<'a> Pass<'a> {
         for mut candidate in done {
             // When the base on this host lacks the work, the lane keeps it.
             if note.is_none() {
-                self.land.clean_up(&candidate.unit, &mut candidate.view);
+                finish::end_lane(self.land.app, &candidate.unit, &mut candidate.view);
             }
-            self.outcomes.push(Outcome { view: candidate.view, error: None });
+            let error = finish::close(self.land.app, &mut candidate.landing).err();
+            self.outcomes.push(Outcome { view: candidate.view, error });
         }
         false
     }

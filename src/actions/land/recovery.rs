@@ -44,10 +44,13 @@ pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<
         let git = project_git(app)?;
         let is_in = |new: &str| landing.candidate.as_ref().is_some_and(|one| git.is_ancestor(one, new) == Some(true));
         let taken = pushed.iter().find(|(base, new, _)| landing.may_be_pushed() && *base == landing.base && is_in(new));
-        if taken.is_some() || has_landed(app, &landing)? {
+        // The tasks are finished; only the end of its lane may be missing.
+        let is_finished = landing.state == LandingState::Landed;
+        if is_finished || taken.is_some() || has_landed(app, &landing)? {
             say(&format!("completing landing {}, which was interrupted", landing.id));
             if landing.is_base_alone() {
                 finish::landed(app, &mut landing)?;
+                finish::close(app, &mut landing)?;
                 continue;
             }
             let mut done = complete(app, landing)?;
@@ -102,8 +105,12 @@ fn catch_up(app: &App, lock: &FileLock, base: &str, to: &str) -> Result<()> {
 }
 
 fn has_landed(app: &App, landing: &Landing) -> Result<bool> {
+    Ok(landing.state == LandingState::Moving && is_in_base(app, landing)?)
+}
+
+fn is_in_base(app: &App, landing: &Landing) -> Result<bool> {
     let git = project_git(app)?;
-    let candidate = landing.candidate.as_ref().filter(|_| landing.state == LandingState::Moving);
+    let candidate = landing.candidate.as_ref();
     let now = git.commit(&full_name(&landing.base));
     Ok(candidate.zip(now).is_some_and(|(candidate, now)| git.is_ancestor(candidate, &now) == Some(true)))
 }
@@ -133,6 +140,8 @@ fn complete(app: &App, mut landing: Landing) -> Result<Completed> {
         let (commit, base) = (landing.commit.clone(), landing.base.clone());
         Ok(Unit { lane, task, commit, base, members, is_named: false })
     })?;
-    let notes = finish::landed(app, &mut landing)?;
-    Ok(Completed { unit, landing, told: Vec::new(), notes })
+    let is_finished = landing.state == LandingState::Landed;
+    let notes = if is_finished { Vec::new() } else { finish::landed(app, &mut landing)? };
+    let is_in_base = is_in_base(app, &landing)?;
+    Ok(Completed { unit, landing, is_in_base, told: Vec::new(), notes })
 }

@@ -10,7 +10,7 @@ use crate::{
         queue::lane::checkout::{self, Presence},
     },
     domain::{commit_id, lane::LaneStatus},
-    wire::{LandOrderView, LandQueueView, LandingView},
+    wire::{LandOrderView, LandQueueView, LandingView, work_name},
 };
 
 use super::finish::Completed;
@@ -32,6 +32,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
         pushed: None,
         told: Vec::new(),
         removed_worktree: None,
+        ended: Vec::new(),
         error: None,
         notes: without_worktree(app, unit).into_iter().collect(),
     }
@@ -92,8 +93,12 @@ pub(super) fn queue_lines(shown: &LandQueueView) -> String {
     }
     for now in &shown.now {
         let end = now.expected_end.as_ref().map(|end| format!(", expected end {end}")).unwrap_or_default();
-        let what = name(now.lane.as_deref(), &now.tasks);
+        let what = work_name(now.lane.as_deref(), &now.tasks);
         lines.push(format!("{} {what} for {} since {}{end}", now.state, now.base, now.since));
+    }
+    for one in &shown.running {
+        let last = one.output.last().map(|line| format!(": {line}")).unwrap_or_default();
+        lines.push(format!("{} since {}{last}", one.what, one.since));
     }
     lines.push(if shown.order.is_empty() { "nothing waits to land".to_owned() } else { order_line(&shown.order) });
     lines.extend(shown.flaky.iter().map(|one| format!("flaky {} times: {}", one.count, one.command)));
@@ -101,20 +106,12 @@ pub(super) fn queue_lines(shown: &LandQueueView) -> String {
 }
 
 pub(super) fn order_line(order: &[LandOrderView]) -> String {
-    let names: Vec<String> = order.iter().map(|one| name(one.lane.as_deref(), &one.tasks)).collect();
+    let names: Vec<String> = order.iter().map(|one| work_name(one.lane.as_deref(), &one.tasks)).collect();
     format!("order: {}", names.join(", "))
 }
 
-fn name(lane: Option<&str>, tasks: &[String]) -> String {
-    match (lane, tasks) {
-        (Some(lane), []) => format!("lane {lane}"),
-        (Some(lane), tasks) => format!("{} (lane {lane})", tasks.join(" ")),
-        (None, tasks) => tasks.join(" "),
-    }
-}
-
 pub(super) fn lines(view: &LandingView) -> String {
-    let what = name(view.lane.as_deref(), &view.tasks);
+    let what = work_name(view.lane.as_deref(), &view.tasks);
     let short = |commit: &Option<String>| commit.as_deref().map(commit_id::short).unwrap_or_default().to_owned();
     let with = if view.batch.is_empty() { String::new() } else { format!(" as part of {}", view.batch.join(", ")) };
     let checks = match view.checks.len() {
@@ -145,6 +142,9 @@ pub(super) fn lines(view: &LandingView) -> String {
     for told in &view.told {
         let files = told.files.join(", ");
         let _ = write!(text, "\ntold lane {}: it conflicts in {files}; next: {}", told.lane, told.command);
+    }
+    for session in &view.ended {
+        let _ = write!(text, "\nended {session}, whose work has landed");
     }
     if let Some(dir) = &view.removed_worktree {
         let _ = write!(text, "\nremoved {dir}");

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use super::{
-    candidate,
+    candidate, check_log,
     checks::Checks,
-    dry_run, lock,
+    dry_run, finish, lock,
     locked_land::LockedLand,
     pass::Pass,
     pause, recovery, report,
@@ -45,10 +45,18 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     pause::refuse(app)?;
     candidate::check_identity(&git)?;
     let lock = lock::acquire(app, say)?;
+    check_log::clear(app);
     // A person may have paused while this call waited.
     pause::refuse(app)?;
-    let mut landings: Vec<LandingView> =
-        recovery::run(app, &lock, say)?.iter().map(|done| report::completed(app, done)).collect();
+    let mut landings: Vec<LandingView> = Vec::new();
+    for mut done in recovery::run(app, &lock, say)? {
+        let mut view = report::completed(app, &done);
+        if done.is_in_base {
+            finish::end_lane(app, &done.unit, &mut view);
+        }
+        finish::close(app, &mut done.landing)?;
+        landings.push(view);
+    }
     let checks = Checks::new(app, say);
     // When several hosts share a store, they must share the base too.
     let what = if app.settings.shares_base() { UpstreamUse::Push } else { request.upstream };

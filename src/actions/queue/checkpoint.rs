@@ -104,7 +104,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let task = claimed_task::named_or_only(app, task.cloned(), "fairway note TEXT --task")?;
+    let task = claimed_task::named_or_only(app, task.cloned(), |task| format!("fairway note TEXT --task {task}"))?;
     let state = CheckpointState::Active;
     record(app, &task, NewCheckpoint { state, summary: text.to_owned(), owner: None, artifact, due: None })
 }

@@ -266,6 +266,7 @@ pub(crate) fn evaluate(
         reviews: &reviews,
         requested_domains: &requested_domains(tx, &reviews, &required)?,
         domains: &required,
+        is_for_claimant: claims::latest_epoch(tx, &task.id, &app.actor.name)?.is_some(),
         claimants: &holders,
         open_handoffs: &open_handoffs,
         open_comments: &open_comments,

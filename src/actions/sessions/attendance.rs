@@ -3,9 +3,10 @@
 
 use std::{io, path::PathBuf, thread};
 
+use super::control::running_session::RunningSession;
 use crate::{
     actions::App,
-    domain::SessionId,
+    domain::{SessionId, session::Session},
     os::{files, lock::SharedLock, notify::notify_all},
 };
 
@@ -39,6 +40,16 @@ pub fn attach(app: &App, session: &SessionId) -> io::Result<Presence> {
 /// Whether a person's terminal is attached to the session; `false` when the lock file cannot be read.
 pub fn is_attached(app: &App, session: &SessionId) -> bool {
     is_present(app, &of_session(session))
+}
+
+/// Asks the backend whether a terminal is attached to the session. When the session has no backend, or the backend does not
+/// answer, the agent is assumed to run in a person's terminal.
+pub fn has_terminal(app: &App, session: &Session) -> bool {
+    if session.adapter_script.is_none() {
+        return true;
+    }
+    let asked = RunningSession::find(app, &session.id, &["session", "attach", session.id.as_str()]).ok();
+    asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
 }
 
 /// Starts a thread that wakes the processes that wait for changes of the store, once the last watcher of permission requests

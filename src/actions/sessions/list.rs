@@ -26,13 +26,18 @@ use crate::{
 /// The sessions of a scope with the facts about them, oldest first. Sessions that are silent for too long count as stale, no
 /// matter which status is recorded.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
+    Ok(overviews(app, scope)?.iter().map(SessionOverviewView::from).collect())
+}
+
+/// Like [`list`], as facts.
+pub(in crate::actions) fn overviews(app: &App, scope: SessionScope) -> Result<Vec<SessionOverview>> {
     let mut found = app.read_together(|tx| {
         let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;
         shown_idle::judge(app, tx, &mut found)?;
         Ok(found)
     })?;
     silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
-    Ok(found.iter().map(SessionOverviewView::from).collect())
+    Ok(found)
 }
 
 /// The agent and the mode that a structured session has reported, and whether it is guarded; `None` for any other session, and

@@ -13,8 +13,8 @@ use super::{
 use crate::{
     actions::agents::approval::ALWAYS_FIELD,
     wire::{
-        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView,
-        short_job_id, tool_input::is_cut,
+        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, LandAtWorkView, NeedView,
+        SessionOverviewView, short_job_id, tool_input::is_cut,
     },
 };
 
@@ -70,6 +70,12 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
             board.needs_you.iter().map(|need| need_item(need, approvals)).collect(),
         ),
         part("counts", "Tasks", None, vec![counts(board)]),
+        part(
+            "landing",
+            "Landing",
+            None,
+            (0..board.landing.now.len()).filter_map(|at| landing(&board.landing, at)).collect(),
+        ),
         Part {
             count: board.lanes.len(),
             ..part("lanes", "Lanes", Some("no lanes"), board.lanes.iter().flat_map(lane_rows).collect())
@@ -209,7 +215,7 @@ fn counts(board: &BoardView) -> Item {
         }
         for (count, word, is_always) in [
             (counts.ready, "ready", true),
-            (counts.held, "held", true),
+            (counts.in_progress, "in progress", true),
             (counts.review, "in review", false),
             (counts.blocked, "blocked", false),
             (counts.done, "done", true),
@@ -221,8 +227,8 @@ fn counts(board: &BoardView) -> Item {
                 html.markup("</span> ");
             }
         }
-        if let Some(cost) = board.cost_usd {
-            html.markup("<span class=\"count\"><b>").text(&format!("${cost:.2}")).markup("</b> today</span>");
+        if let Some(cost) = board.cost.short() {
+            html.markup("<span class=\"count\"><b>").text(&cost).markup("</b> today</span>");
         }
     })
 }
@@ -283,8 +289,8 @@ fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
     for overlap in &lane.overlap {
         labelled(html, "overlap notice", &overlap.summary());
     }
-    if let Some(cost) = lane.cost_usd {
-        labelled(html, "cost", &format!("${cost:.2}"));
+    if let Some(cost) = lane.cost.short() {
+        labelled(html, "cost", &cost);
     }
 }
 
@@ -348,6 +354,26 @@ fn claim(html: &mut Html, held: &HeldTaskView) {
     html.markup("<span class=\"state\">").text(held.status).markup(" ");
     time(html, Some(&held.claimed_at));
     html.markup("</span></p><p class=\"doing\">").text(&claim_doing(held)).markup("</p>");
+}
+
+/// Draws a landing at work: what lands, since when, and what runs for it, with the newest lines of the output.
+fn landing(at_work: &LandAtWorkView, place: usize) -> Option<Item> {
+    let one = at_work.now.get(place)?;
+    Some(Item::draw(format!("landing:{}", one.id), |html, _| {
+        html.markup("><p class=\"head\">");
+        shape(html, '▶', "good");
+        labelled(html, "id", &one.summary());
+        html.markup("<span class=\"state good\">").text(one.state).markup(" ");
+        time(html, Some(&one.since));
+        html.markup("</span></p>");
+        let Some(running) = at_work.running_for(place) else { return };
+        html.markup("<p class=\"line\"><code>").text(&running.what).markup("</code> ");
+        time(html, Some(&running.since));
+        html.markup("</p>");
+        if !running.output.is_empty() {
+            html.markup("<pre tabindex=\"0\">").lines(&running.output.join("\n")).markup("</pre>");
+        }
+    }))
 }
 
 fn job(job: &BoardJobView) -> Item {

@@ -77,11 +77,12 @@ fn heading(html: &mut Html, card: &ReviewCardView) {
     html.markup(if card.submitted_at.is_some() { "submitted " } else { "claimed " });
     time(html, card.submitted_at.as_deref().or(card.claimed_at.as_deref()));
     html.markup("</span> ");
-    if let Some(cost) = card.cost_usd {
-        labelled(html, "cost", &format!("${cost:.2}"));
+    if let Some(cost) = card.cost.short() {
+        labelled(html, "cost", &cost);
     }
     if !card.wanted_by.is_empty() {
-        labelled(html, "notice", &format!("{} wait for it", card.wanted_by.join(", ")));
+        let verb = plural::form(card.wanted_by.len(), "waits", "wait");
+        labelled(html, "notice", &format!("{} {verb} for it", card.wanted_by.join(", ")));
     }
     html.markup("</p>");
 }

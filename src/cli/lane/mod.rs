@@ -6,9 +6,12 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::{
-    actions::queue::lane::{
-        self, LanePatch, close, diff, edit, list, prune, repair, rm, status,
-        sync::{self, SyncOptions},
+    actions::{
+        land,
+        queue::lane::{
+            self, LanePatch, close, diff, edit, list, repair, rm, status,
+            sync::{self, SyncOptions},
+        },
     },
     cli::{context::Context, exit::Exit, globals::Color, values},
     config::project::normalize,
@@ -68,7 +71,7 @@ impl Verb {
             Self::Open(args) => ctx.answer(&status::set(&ctx.app()?, &args.name, LaneStatus::Open)?),
             Self::Close(args) => args.run(ctx),
             Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.name)?),
-            Self::Prune(args) => ctx.answer(&prune::prune(&ctx.app()?, args.dry_run)?),
+            Self::Prune(args) => ctx.answer(&land::prune_lanes(&ctx.app()?, args.dry_run, args.landed)?),
             Self::Repair(args) => ctx.answer(&repair::repair(&ctx.app()?, &args.name)?),
         }
     }
@@ -288,11 +291,17 @@ impl CloseArgs {
 /// Removes the worktrees and branches that Fairway made for closed lanes whose work is in the base. A worktree with changes, with
 /// commits that the base lacks, with a live session, a claimed task or a running job stays. Each one that stays is listed with the
 /// reason and a command. Ignored files are removed with their worktree, as by `git worktree remove`.
+///
+/// --landed also takes open lanes whose work has landed: their idle agents end, and the lanes are closed. An agent that is busy or
+/// attached to a terminal, has another claim or an unread message, and whose activity is unknown keeps its lane.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-fairway lane prune --dry-run
+fairway lane prune --landed --dry-run
 fairway lane prune")]
 pub struct PruneArgs {
+    /// Also end lanes whose work has landed, with their idle agents
+    #[arg(long)]
+    landed: bool,
     /// List what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,

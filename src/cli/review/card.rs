@@ -53,8 +53,8 @@ pub(super) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp
     for one in &card.consequences {
         let _ = writeln!(top, "would:      {}: {}", one.kind, named(&one.paths));
     }
-    if let Some(cost) = card.cost_usd {
-        let _ = writeln!(top, "cost:       {cost:.2} USD");
+    if let Some(cost) = card.cost.short() {
+        let _ = writeln!(top, "cost:       {cost}");
     }
     for blocker in &card.blockers {
         let _ = writeln!(top, "blocked by: {}: {}", blocker.code, escape_line(&blocker.message));
@@ -106,7 +106,8 @@ fn heading(top: &mut String, card: &ReviewCardView, found: &ReviewNextView, now:
     let others = found.waiting.iter().filter(|id| **id != card.task.id).count();
     let _ = writeln!(top, "            {}", facts.join(", "));
     if others > 0 {
-        let _ = writeln!(top, "            {others} more wait for you, {} put off", found.deferred.len());
+        let verb = plural::form(others, "waits", "wait");
+        let _ = writeln!(top, "            {others} more {verb} for you, {} put off", found.deferred.len());
     }
 }
 
@@ -164,7 +165,7 @@ fn changes(top: &mut String, changes: &ReviewChangesView) {
     for one in changes.commits.iter().take(MAX_NAMED) {
         let commit = one.after.as_ref().or(one.before.as_ref());
         let commit = commit.map(String::as_str).unwrap_or_default();
-        let _ = writeln!(top, "  {:<8}{commit} {}", one.change, escape_line(&one.subject));
+        let _ = writeln!(top, "  {:<8} {commit} {}", one.change, escape_line(&one.subject));
     }
     if changes.commits.len() > MAX_NAMED {
         let _ = writeln!(top, "  … {} more commits", changes.commits.len() - MAX_NAMED);
@@ -173,7 +174,7 @@ fn changes(top: &mut String, changes: &ReviewChangesView) {
         let lines = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
         let (added, deleted) = (lines(file.added), lines(file.deleted));
         let from = file.old_path.as_ref().map(|old| format!(" (from {})", escape_line(old))).unwrap_or_default();
-        let _ = writeln!(top, "  {:<8}{}{from} +{added} -{deleted}", file.status, escape_line(&file.path));
+        let _ = writeln!(top, "  {:<8} {}{from} +{added} -{deleted}", file.status, escape_line(&file.path));
     }
     if changes.files.len() > MAX_NAMED {
         let _ = writeln!(top, "  … {} more files", changes.files.len() - MAX_NAMED);

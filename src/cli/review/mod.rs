@@ -8,9 +8,12 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::{
-    actions::queue::review::{
-        self, NewReview, comments, list,
-        next::{self, NextRequest},
+    actions::queue::{
+        review::{
+            self, NewReview, comments, list,
+            next::{self, NextRequest},
+        },
+        task::claimed_task,
     },
     cli::{age::age, context::Context, exit::Exit, force::ForceArgs, values},
     domain::{
@@ -307,16 +310,16 @@ impl CommentArgs {
 
 /// List the open comments on a task's lines
 ///
-/// Each with its line in the commit of the work now. To answer one, change the line, commit and submit again. To leave the line as it
+/// Without a task: of the only one that you have claimed. Each with its line in the commit of the work now. To answer one, change the line, commit and submit again. To leave the line as it
 /// is, tell the reviewer why: only the reviewer can resolve the comment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-fairway review comments T-4
+fairway review comments
 fairway review comments T-4 --all")]
 pub struct CommentsArgs {
-    /// Task id
+    /// Task id, if you have claimed several or none
     #[arg(value_parser = values::task)]
-    task: TaskId,
+    task: Option<TaskId>,
     /// Answered and resolved ones too
     #[arg(long)]
     all: bool,
@@ -324,7 +327,9 @@ pub struct CommentsArgs {
 
 impl CommentsArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let found = comments::list(&ctx.app()?, &self.task, self.all)?;
+        let app = ctx.app()?;
+        let form = |task: &TaskId| format!("fairway review comments {task}");
+        let found = comments::list(&app, &claimed_task::named_or_only(&app, self.task, form)?, self.all)?;
         ctx.show(
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),

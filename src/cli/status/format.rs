@@ -4,21 +4,22 @@ use std::fmt::Write as _;
 
 use crate::{
     cli::{age::age, session::list},
+    domain::plural,
     env::Timestamp,
     render::{Meaning, Style, Table, escape_line},
     wire::{
-        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView, SessionOverviewView,
-        short_job_id,
+        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, CommandView, HeldTaskView, LandAtWorkView, NeedView,
+        SessionOverviewView, short_job_id,
     },
 };
 
 /// The rows of a section that are shown without `--all`.
 const MAX_ROWS: usize = 15;
-/// The commands of an item that are shown; JSON has all.
-const MAX_COMMANDS: usize = 3;
 /// Room for the line of an item, in characters; with less it gets a line of its own.
 const MIN_LINE_WIDTH: usize = 24;
 const INDENT: &str = "    ";
+/// Between two commands of an item.
+const SEPARATOR: &str = "  ·  ";
 
 struct Printer {
     now: Timestamp,
@@ -35,6 +36,7 @@ pub(super) fn text(board: &BoardView, now: Timestamp, style: Style, width: Optio
     printer.needs(&board.needs_you);
     printer.inbox(board.inbox.unwrap_or_default());
     printer.counts(board);
+    printer.landing(&board.landing);
     printer.lanes(&board.lanes);
     printer.changes(&board.lanes);
     printer.sessions(&board.sessions);
@@ -94,19 +96,43 @@ impl Printer {
                 let line = self.cut(&need.line, used);
                 let _ = writeln!(self.text, "{painted} {about}  {line}");
             }
-            let evidence = self.cut(&format!("evidence: {}", need.evidence), INDENT.len());
-            let _ = writeln!(self.text, "{INDENT}{}", self.style.paint(Meaning::Faint, &evidence));
-            for next in need.commands.iter().take(MAX_COMMANDS) {
-                self.command(&next.purpose, &next.command);
+            if self.most == usize::MAX {
+                let evidence = self.cut(&format!("evidence: {}", need.evidence), INDENT.len());
+                let _ = writeln!(self.text, "{INDENT}{}", self.style.paint(Meaning::Faint, &evidence));
+                for next in &need.commands {
+                    self.command(&next.purpose, &next.command);
+                }
+            } else {
+                self.commands(&need.commands);
             }
         }
         self.more(needs.len());
     }
 
+    /// Adds as many commands as fit in one line, at least the first one. `--all` shows each in a line of its own.
+    fn commands(&mut self, commands: &[CommandView]) {
+        let Some((first, others)) = commands.split_first() else { return };
+        let text = |next: &CommandView| format!("{}: {}", escape_line(&next.purpose), escape_line(&next.command));
+        let mut used = INDENT.len() + text(first).chars().count();
+        let fits = |next: &&CommandView| {
+            used += SEPARATOR.chars().count() + text(next).chars().count();
+            self.width.is_none_or(|width| used <= width)
+        };
+        let others: Vec<&CommandView> = others.iter().take_while(fits).collect();
+        if others.is_empty() {
+            return self.command(&first.purpose, &first.command);
+        }
+        let paint = |next: &CommandView| {
+            let purpose = self.style.paint(Meaning::Faint, &format!("{}: ", escape_line(&next.purpose)));
+            format!("{purpose}{}", escape_line(&next.command))
+        };
+        let line: Vec<String> = std::iter::once(first).chain(others).map(paint).collect();
+        let _ = writeln!(self.text, "{INDENT}{}", line.join(SEPARATOR));
+    }
+
     fn inbox(&mut self, count: usize) {
         if count > 0 {
-            let noun = if count == 1 { "message" } else { "messages" };
-            let line = self.style.paint(Meaning::Notice, &format!("{count} {noun} for you"));
+            let line = self.style.paint(Meaning::Notice, &format!("{} for you", plural::count(count, "message")));
             let _ = writeln!(self.text, "\n{line}: fairway inbox");
         }
     }
@@ -122,15 +148,34 @@ impl Printer {
 
     fn counts(&mut self, board: &BoardView) {
         let counts = &board.counts;
-        let mut parts =
-            vec![format!("{} ready", counts.ready), format!("{} held", counts.held), format!("{} done", counts.done)];
+        let progress = format!("{} in progress", counts.in_progress);
+        let mut parts = vec![format!("{} ready", counts.ready), progress, format!("{} done", counts.done)];
         for (count, word) in [(counts.review, "in review"), (counts.blocked, "blocked")] {
             if count > 0 {
                 parts.insert(parts.len() - 1, format!("{count} {word}"));
             }
         }
-        parts.extend(board.cost_usd.map(|cost| format!("${cost:.2} today")));
+        let unknown = board.cost.turns_without_cost;
+        let unknown = if unknown > 0 { format!(", {} unknown", plural::count(unknown, "turn")) } else { String::new() };
+        parts.extend(board.cost.short().map(|cost| format!("{cost} today{unknown}")));
         let _ = writeln!(self.text, "\n{}", parts.join(" · "));
+    }
+
+    fn landing(&mut self, landing: &LandAtWorkView) {
+        if landing.now.is_empty() {
+            return;
+        }
+        self.heading("LANDING", landing.now.len());
+        for one in &landing.now {
+            let what = format!("{}  {} {}", one.summary(), one.state, age(&one.since, self.now));
+            let what = self.cut(&what, 2);
+            let _ = writeln!(self.text, "{} {what}", self.style.paint(Meaning::Good, "▶"));
+        }
+        for one in &landing.running {
+            let last = one.output.last().map(|line| format!(": {line}")).unwrap_or_default();
+            let text = self.cut(&format!("{} {}{last}", one.what, age(&one.since, self.now)), INDENT.len());
+            let _ = writeln!(self.text, "{INDENT}{text}");
+        }
     }
 
     fn lanes(&mut self, lanes: &[BoardLaneView]) {

@@ -18,17 +18,18 @@ use crate::{
 /// lanes, sessions and jobs. Processes of this host are looked at; nothing is written. `fairway` alone does the same inside a
 /// project.
 ///
-/// --line prints the items that need you (!), the agents at work (●) and the known cost of today (UTC). What is zero is left
-/// out; the line of a project in which all are is quiet.
+/// An item has two lines; --all shows its evidence and each of its commands, too. --line prints the items that need you (!), the
+/// agents at work (●), what lands now (▶) and the known cost of today (UTC), with a plus when some turns did not state theirs. What
+/// is zero is left out; the line of a project in which all are is quiet.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 fairway status
 fairway status --json")]
 pub struct Args {
-    /// Show every item of long sections
+    /// Show every item, its evidence and all its commands
     #[arg(long)]
     all: bool,
-    /// Print one line for a status bar, as 3! 9● $4.10
+    /// Print one line for a status bar, as 3! 9● 1▶ $4.10
     #[arg(long, conflicts_with = "all")]
     line: bool,
 }
@@ -53,14 +54,17 @@ impl Args {
 /// The line of a project in which nothing needs a person, no agent works and no cost is known.
 const NOTHING: &str = "quiet";
 
-/// What needs a person, the agents at work and today's cost: `3! 9● $4.10`. A number that is zero is left out.
+/// What needs a person, the agents at work, the landings at work and today's cost: `3! 9● 1▶ $4.10+`. A number that is zero is
+/// left out.
 fn line(board: &BoardView) -> String {
     let sessions = board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions);
     let working = sessions.filter(|one| is_working(one)).count();
     let counted = |count: usize, shape: char| (count > 0).then(|| format!("{count}{shape}"));
-    let cost = board.cost_usd.map(|cost| format!("${cost:.2}"));
-    let parts: Vec<String> =
-        [counted(board.needs_you.len(), '!'), counted(working, '●'), cost].into_iter().flatten().collect();
+    let landing = counted(board.landing.now.len(), '▶');
+    let parts: Vec<String> = [counted(board.needs_you.len(), '!'), counted(working, '●'), landing, board.cost.short()]
+        .into_iter()
+        .flatten()
+        .collect();
     if parts.is_empty() { format!("{NOTHING}\n") } else { format!("{}\n", parts.join(" ")) }
 }
 

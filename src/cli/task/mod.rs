@@ -252,7 +252,7 @@ fn of_claimed(
     {
         return ctx.answer(&answer);
     }
-    let id = claimed_task::named_or_only(&app, id, command)?;
+    let id = claimed_task::named_or_only(&app, id, |id| format!("{command} {id}"))?;
     ctx.answer(&act(&app, &id)?)
 }
 

@@ -10,7 +10,7 @@ use super::{
     action::{Aspect, ROW_KEYS, typed},
     editor::Editor,
     mode::{Mode, View},
-    rows::{Part, RowText, count, dollars},
+    rows::{Part, RowText, count},
     state::State,
     text::{fit, pad, width, wrap},
 };
@@ -20,8 +20,8 @@ use crate::{env::Timestamp, render::Meaning};
 const WIDE: usize = 120;
 /// The height from which parts have an empty line between them.
 const HIGH: usize = 30;
-/// The least width of the column that takes what is left.
-const MIN_REST: usize = 18;
+/// The least width of the text of an item that needs a person: with less room the key gives way, which the detail shows too.
+const MIN_NEED: usize = 40;
 
 const MAX_MESSAGE_LINES: usize = 4;
 
@@ -32,6 +32,8 @@ pub(super) struct Look {
 }
 
 struct Column {
+    /// The least width, of the column that takes what is left.
+    least: usize,
     most: usize,
     /// Columns of the highest rank go first when there is no room; those of rank 0 stay.
     rank: u8,
@@ -40,10 +42,14 @@ struct Column {
 }
 
 const fn column(most: usize, rank: u8) -> Column {
-    Column { most, rank, is_rest: false }
+    Column { least: 0, most, rank, is_rest: false }
 }
 
-const REST: Column = Column { most: usize::MAX, rank: 0, is_rest: true };
+const fn rest(least: usize) -> Column {
+    Column { least, most: usize::MAX, rank: 0, is_rest: true }
+}
+
+const REST: Column = rest(18);
 
 /// Draws a frame. Returns the position of the cursor while the person types a text, else `None`.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
@@ -123,14 +129,14 @@ impl Canvas<'_> {
     fn header(&mut self, state: &State) {
         let board = &state.board;
         let counts = &board.counts;
-        let mut parts = vec![format!("{} ready", counts.ready), format!("{} held", counts.held)];
+        let mut parts = vec![format!("{} ready", counts.ready), format!("{} in progress", counts.in_progress)];
         for (number, word) in [(counts.review, "in review"), (counts.blocked, "blocked")] {
             if number > 0 {
                 parts.push(format!("{number} {word}"));
             }
         }
         parts.push(format!("{} done", counts.done));
-        parts.extend(board.cost_usd.map(|cost| format!("{} today", dollars(cost))));
+        parts.extend(board.cost.short().map(|cost| format!("{cost} today")));
         let inbox = board.inbox.filter(|count| *count > 0);
         parts.extend(inbox.map(|count| format!("{count} for you: fairway inbox")));
         let mut end = self.put(0, 0, &board.project, self.style(Meaning::Strong));
@@ -272,7 +278,7 @@ impl Canvas<'_> {
         let mut widths: Vec<usize> = columns
             .iter()
             .enumerate()
-            .map(|(at, column)| if column.is_rest { MIN_REST } else { longest(at).unwrap_or(0).min(column.most) })
+            .map(|(at, column)| if column.is_rest { column.least } else { longest(at).unwrap_or(0).min(column.most) })
             .collect();
         let room = self.columns.saturating_sub(3);
         let used = |widths: &[usize]| widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum::<usize>();
@@ -310,8 +316,9 @@ impl Canvas<'_> {
         match part {
             Part::Needs => {
                 let cure = if is_wide { 48 } else { 16 };
-                vec![column(9, 0), column(24, 0), REST, column(8, 0), column(cure, 0)]
+                vec![column(9, 0), column(24, 0), rest(MIN_NEED), column(8, 0), column(cure, 1)]
             }
+            Part::Landing => vec![column(30, 0), column(16, 0), REST, REST],
             Part::Lanes => vec![
                 column(20, 0),
                 column(if is_wide { 32 } else { 14 }, 0),
@@ -348,6 +355,10 @@ impl Canvas<'_> {
             lines.push((format!("evidence: {}", need.evidence), faint));
             lines
                 .extend(need.commands.iter().map(|next| (format!("{}: {}", next.purpose, next.command), Style::new())));
+        }
+        if let Some(running) = subject.running {
+            let output = running.output.iter().rev().take(height / 2).rev();
+            lines.extend(std::iter::once(&running.what).chain(output).map(|line| (line.clone(), faint)));
         }
         if lines.len() + 1 < height {
             for (key, _) in ROW_KEYS {

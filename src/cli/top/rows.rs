@@ -9,14 +9,15 @@ use crate::{
     env::Timestamp,
     render::Meaning,
     wire::{
-        BoardDiffstatView, BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView,
-        SessionOverviewView, short_job_id,
+        BoardDiffstatView, BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, LandRunningView,
+        NeedView, SessionOverviewView, short_job_id,
     },
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Needs,
+    Landing,
     Lanes,
     Sessions,
     Claims,
@@ -28,6 +29,7 @@ impl Part {
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Needs => "NEEDS YOU",
+            Self::Landing => "LANDING",
             Self::Lanes => "LANES",
             Self::Sessions => "SESSIONS WITHOUT A LANE",
             Self::Claims => "CLAIMS WITHOUT A SESSION",
@@ -41,6 +43,7 @@ impl Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Need(usize),
+    Landing(usize),
     LaneSession(usize, usize),
     LaneClaim(usize, usize),
     FreeLane(usize),
@@ -75,6 +78,8 @@ pub(super) struct Subject<'a> {
     pub job: Option<&'a str>,
     /// The number of an approval that can be answered from here.
     pub approval: Option<i64>,
+    /// The command that a landing runs now.
+    pub running: Option<&'a LandRunningView>,
 }
 
 pub(super) fn rows(board: &BoardView) -> Vec<Row> {
@@ -82,6 +87,9 @@ pub(super) fn rows(board: &BoardView) -> Vec<Row> {
     let mut add = |part, id: String, place| rows.push(Row { id, part, place });
     for (at, need) in board.needs_you.iter().enumerate() {
         add(Part::Needs, need.id.clone(), Place::Need(at));
+    }
+    for (at, one) in board.landing.now.iter().enumerate() {
+        add(Part::Landing, format!("landing:{}", one.id), Place::Landing(at));
     }
     for (at, lane) in board.lanes.iter().enumerate() {
         for (one, session) in lane.sessions.iter().enumerate() {
@@ -117,6 +125,7 @@ pub(super) fn rows(board: &BoardView) -> Vec<Row> {
 pub(super) fn count(board: &BoardView, part: Part) -> usize {
     match part {
         Part::Needs => board.needs_you.len(),
+        Part::Landing => board.landing.now.len(),
         Part::Lanes => board.lanes.len(),
         Part::Sessions => board.sessions.len(),
         Part::Claims => board.claims.iter().filter(|held| held.lane.is_none()).count(),
@@ -137,12 +146,19 @@ impl Row {
     pub(super) fn text(&self, board: &BoardView, now: Timestamp) -> RowText {
         match self.place {
             Place::Need(at) => board.needs_you.get(at).map(|need| need_text(need, now)),
+            Place::Landing(at) => board.landing.now.get(at).map(|one| {
+                let running = board.landing.running_for(at);
+                let state = format!("{} {}", one.state, age(&one.since, now));
+                let what = running.map(|run| format!("{} {}", run.what, age(&run.since, now))).unwrap_or_default();
+                let last = running.and_then(|run| run.output.last().cloned()).unwrap_or_default();
+                RowText { shape: '▶', meaning: Meaning::Good, cells: vec![one.summary(), state, what, last] }
+            }),
             Place::LaneSession(at, one) => board.lanes.get(at).and_then(|lane| {
                 let mut row = session_text(lane.sessions.get(one)?, Some(&lane.name), now);
                 // The facts about a lane are shown once, in its first row.
                 let is_first = one == 0;
                 row.cells.push(if is_first { change(lane) } else { String::new() });
-                row.cells.push(lane.cost_usd.filter(|_| is_first).map(dollars).unwrap_or_default());
+                row.cells.push(lane.cost.short().filter(|_| is_first).unwrap_or_default());
                 Some(row)
             }),
             Place::LaneClaim(at, one) => board.lanes.get(at).and_then(|lane| {
@@ -153,7 +169,7 @@ impl Row {
             }),
             Place::FreeLane(at) => board.lanes.get(at).map(|lane| {
                 let state = if lane.status == "open" { "free" } else { lane.status };
-                let cost = lane.cost_usd.map(dollars).unwrap_or_default();
+                let cost = lane.cost.short().unwrap_or_default();
                 let cells = [&lane.name, "-", "-", "-", state, "-", &change(lane), &cost];
                 RowText { shape: '○', meaning: Meaning::Faint, cells: cells.map(str::to_owned).into() }
             }),
@@ -194,8 +210,14 @@ impl Row {
                 session: need.session_id.as_deref(),
                 task: need.task_id.as_deref(),
                 lane: need.lane.as_deref(),
-                job: None,
                 approval: approval_of(need),
+                ..Subject::default()
+            }),
+            Place::Landing(at) => board.landing.now.get(at).map(|one| Subject {
+                task: one.tasks.first().map(String::as_str),
+                lane: one.lane.as_deref(),
+                running: board.landing.running_for(at),
+                ..Subject::default()
             }),
             Place::LaneSession(at, one) => lane(at).and_then(|lane| lane.sessions.get(one)).map(of_session),
             Place::LaneClaim(at, one) => lane(at).and_then(|lane| lane.tasks.get(one)).map(of_claim),
@@ -233,7 +255,8 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
         "question" if need.session_id.is_some() => "Enter answer".to_owned(),
         "blocked" if need.session_id.is_some() => "p tell it".to_owned(),
         "dead" | "stale" | "lease" => "r release".to_owned(),
-        "gate" | "review" | "handoff" if need.task_id.is_some() => "e explain".to_owned(),
+        "review" if need.task_id.is_some() => "v review".to_owned(),
+        "gate" | "handoff" if need.task_id.is_some() => "e explain".to_owned(),
         _ => need.commands.first().map(|next| next.command.clone()).unwrap_or_default(),
     };
     let about = about.cloned().unwrap_or_default();
@@ -281,8 +304,4 @@ fn job_text(job: &BoardJobView, now: Timestamp) -> RowText {
     let cells =
         [short_job_id(&job.run_id).to_owned(), dash(&job.session_id), state, job.command.clone(), dash(&job.last_line)];
     RowText { shape, meaning, cells: cells.into() }
-}
-
-pub(super) fn dollars(cost: f64) -> String {
-    format!("${cost:.2}")
 }

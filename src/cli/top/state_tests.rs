@@ -16,8 +16,8 @@ use crate::{
     env::Timestamp,
     os::terminal::Size,
     wire::{
-        ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView,
-        HeldTaskView, NeedView,
+        ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView, CostView,
+        HeldTaskView, LandAtWorkView, NeedView,
     },
 };
 
@@ -57,7 +57,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         sessions: Vec::new(),
         diffstat: None,
         overlap: Vec::new(),
-        cost_usd: None,
+        cost: CostView::default(),
     };
     let job = BoardJobView {
         run_id: "0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4".to_owned(),
@@ -88,8 +88,9 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         lanes: ["cart", "docs", "shop"].map(lane).into(),
         sessions: Vec::new(),
         claims: Vec::new(),
+        landing: LandAtWorkView::default(),
         jobs: BoardJobsView { active: vec![job], active_count: 1, failed: Vec::new() },
-        cost_usd: None,
+        cost: CostView::default(),
         inbox: None,
     }
 }

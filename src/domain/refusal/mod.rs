@@ -16,7 +16,7 @@ use super::{
     landing::{FailedLandCheck, StopCause, StoppedLanding, landed_with},
     message::{Channel, MessageStatus, PromptWait},
     plural,
-    review::{OpenReview, summary},
+    review::{LinePlace, OpenReview, summary},
     sandbox::SandboxClass,
     status::{JobStatus, SessionStatus, TaskStatus},
 };
@@ -76,6 +76,16 @@ refusals! {
     #[error("{what} {why}")]
     #[code(Usage, "invalid_value")]
     Invalid { what: &'static str, why: String },
+    #[error("invalid value '{}:{}' for FILE:LINE: the commit {commit} has no such {}", place.path, place.line,
+        if *has_file { "line" } else { "file" })]
+    #[code(Usage, "invalid_value")]
+    #[hint("{}", if *has_file {
+        format!("see its lines: {} | cat -n", git_in(root, &format!("show {}",
+            shell_words::quote(&format!("{commit}:{}", place.path)))))
+    } else {
+        format!("list its files: {}", git_in(root, &format!("ls-tree -r --name-only {commit}")))
+    })]
+    NoSuchLine { place: LinePlace, commit: String, has_file: bool, root: String },
     /// An invalid line in an imported file; `details.line`.
     #[error("line {line}: {why}")]
     #[code(Usage, "invalid_line")]
@@ -728,9 +738,9 @@ refusals! {
     NothingClaimed { you: String },
     #[error("you have claimed {} tasks: {}", .tasks.len(), list(.tasks, ", "))]
     #[code(NotFound, "ambiguous")]
-    #[hint("name one: {command} {}", tasks.first().map_or("ID", TaskId::as_str))]
+    #[hint("name one: {command}")]
     #[details("noun": "task", "found": tasks)]
-    SeveralClaimed { tasks: Vec<TaskId>, command: &'static str },
+    SeveralClaimed { tasks: Vec<TaskId>, command: String },
     /// No live session is in the audience of a text. `later` is the flag of `message send` that reaches the next one.
     #[error("{of} has no live session{}", if .later.is_none() { " but the sender" } else { "" })]
     #[code(NotFound, "not_found")]

@@ -70,6 +70,8 @@ pub struct GateFacts<'a> {
     pub domains: &'a [Label],
     /// The other domains in which a review was requested: one must be given, and approve.
     pub requested_domains: &'a [Label],
+    /// Whether the reader of the report has claimed the task, and so cannot review it.
+    pub is_for_claimant: bool,
     /// Claimants of the task since it was last reopened; their approval does not count.
     pub claimants: &'a [String],
     pub open_handoffs: &'a [i64],
@@ -227,17 +229,23 @@ fn refusals(reviews: &[Review]) -> impl Iterator<Item = &Review> {
 }
 
 fn refusal_blocker(review: &Review, facts: &GateFacts<'_>) -> Blocker {
-    let (task, domain) = (facts.task, &review.domain);
+    let domain = &review.domain;
     let reviewer = review.reviewer.as_deref().unwrap_or(&review.actor);
     let what = if review.verdict == Some(Verdict::Reject) { "rejects it" } else { "asks for changes" };
     let is_requested = facts.reviews.iter().any(|other| other.verdict.is_none() && other.domain == *domain);
-    let fix = if is_requested {
-        format!("by {reviewer}: fairway review record {task} --domain {domain} --verdict VERDICT")
-    } else {
-        format!("fairway review request {task} --domain {domain}")
-    };
     let message = format!("{reviewer} {what} in the domain '{domain}' (review {})", review.id);
-    Blocker { code: "review_negative", message, fix }
+    Blocker { code: "review_negative", message, fix: way_to_review(Some(domain).filter(|_| !is_requested), facts) }
+}
+
+/// The way to a review. A claimant must not be led to an approval of its own work: it asks for a review in the domain
+/// `unrequested`, or waits for one.
+fn way_to_review(unrequested: Option<&Label>, facts: &GateFacts<'_>) -> String {
+    let task = facts.task;
+    match (facts.is_for_claimant, unrequested) {
+        (false, _) => format!("fairway review next --task {task}"),
+        (true, Some(domain)) => format!("fairway review request {task} --domain {domain}"),
+        (true, None) => format!("by a reviewer who never claimed {task}: fairway review next --task {task}"),
+    }
 }
 
 /// The blocker of a domain. An approval counts for its commit. One that names none counts only where none is required.
@@ -245,14 +253,7 @@ fn review_blocker(domain: &Label, is_required: bool, facts: &GateFacts<'_>) -> O
     let mut of_domain = facts.reviews.iter().rev().filter(|review| review.domain == *domain);
     let requested = of_domain.clone().find(|review| review.verdict.is_none());
     let newest = of_domain.find(|review| review.verdict.is_some());
-    let task = facts.task;
-    // The claimant reads it: it must not lead to an approval of one's own work.
-    let fix = match requested {
-        Some(_) => format!(
-            "by a reviewer who never claimed {task}: fairway review record {task} --domain {domain} --verdict VERDICT"
-        ),
-        None => format!("fairway review request {task} --domain {domain}"),
-    };
+    let fix = way_to_review(Some(domain).filter(|_| requested.is_none()), facts);
     let (code, message) = match newest {
         None if requested.is_some() => {
             ("review_missing", format!("the requested review in the domain '{domain}' is not given"))
@@ -308,9 +309,7 @@ fn executables_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
         ),
         None => "cannot determine which files of the work would run on a person's machine".to_owned(),
     };
-    let task = facts.task;
-    let fix = format!("by a reviewer who never claimed {task}: fairway review record {task} --verdict VERDICT");
-    Some(Blocker { code: "executables_unreviewed", message, fix })
+    Some(Blocker { code: "executables_unreviewed", message, fix: way_to_review(None, facts) })
 }
 
 fn question_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
@@ -474,6 +473,7 @@ mod tests {
             reviews: &given.reviews,
             domains: &given.domains,
             requested_domains: &given.requested,
+            is_for_claimant: true,
             claimants: &given.holders,
             open_handoffs: &given.open_handoffs,
             open_comments: &given.comments,

@@ -61,14 +61,26 @@ pub fn find_question<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
     })
 }
 
-/// The last line of the screen that contains a sign, without the frame and the cursor around its text. Returns the sign itself
-/// when the sign is broken over lines.
+/// The question that a sign belongs to, without the frame and the cursor around its text. Where the sign is one of the choices
+/// below a question, that is the last line above with a question mark, up to it; else the last line of the screen that contains
+/// the sign. Returns the sign itself when it is broken over lines.
 pub fn question_line<'a>(screen: &'a str, sign: &'a str) -> &'a str {
+    const CURSORS: [char; 4] = ['❯', '›', '●', '>'];
     let is_frame = |character: char| {
         character.is_whitespace() || ('\u{2500}'..='\u{25ff}').contains(&character) || "❯›>|".contains(character)
     };
-    let lines = last_lines(screen);
-    lines.iter().rev().find(|line| line.contains(sign)).map_or(sign, |line| line.trim_matches(is_frame))
+    let lines: Vec<&str> = last_lines(screen).iter().map(|line| line.trim_matches(is_frame)).collect();
+    let raw = last_lines(screen);
+    let Some(at) = lines.iter().rposition(|line| line.contains(sign)) else { return sign };
+    let is_choice = |line: &&str| {
+        let text = line.trim_start_matches(|character: char| character.is_whitespace() || character == '│');
+        text.starts_with(CURSORS) || text.get(..2).is_some_and(|number| number.ends_with('.'))
+    };
+    let near = raw.get(at.saturating_sub(1)..=at).unwrap_or_default();
+    let above = lines.get(..at).unwrap_or_default().iter().rev();
+    let asked = above.filter_map(|line| line.get(..=line.find('?')?)).next();
+    let own = lines.get(at).copied().unwrap_or(sign);
+    asked.filter(|_| near.iter().any(is_choice)).unwrap_or(own)
 }
 
 /// The last lines with text.
@@ -179,5 +191,16 @@ mod tests {
     fn line_of_a_sign_has_no_frame_and_a_broken_sign_stands_for_itself() {
         assert_eq!(question_line("\n│ ❯ 2. Yes, allow once │\n\n", "Yes, allow"), "2. Yes, allow once");
         assert_eq!(question_line("│ Yes, │\n│ allow │", "Yes, allow"), "Yes, allow");
+        // A choice below a question is not the question.
+        let asked = "╭──╮\n│ Do you trust it? │\n│ It may run code. │\n│ ● 1. Yes │\n│   2. Yes, all of it │\n╰──╯";
+        assert_eq!(question_line(asked, "2. Yes, all"), "Do you trust it?");
+        assert_eq!(
+            question_line(" One you trust? (Or\n not).\n\n ❯ No, exit\n   Yes, it is\n", "Yes, it is"),
+            "One you trust?"
+        );
+        assert_eq!(
+            question_line("Before?\n\n  Hooks need review\n  8 are new.\n", "Hooks need review"),
+            "Hooks need review"
+        );
     }
 }

@@ -121,7 +121,9 @@ impl ToolCall<'_> {
     /// # Errors
     /// `nothing_claimed`, `ambiguous`, or `invalid_value` for an invalid id.
     pub(super) fn task(&self, named: Option<&str>) -> Result<TaskId> {
-        claimed_task::named_or_only(self.app, named.map(TaskId::parse).transpose()?, "the argument task:")
+        claimed_task::named_or_only(self.app, named.map(TaskId::parse).transpose()?, |id| {
+            format!("the argument task: {id}")
+        })
     }
 
     /// Refuses to run a command that the guard would deny if the agent ran it with its own shell tool. `command` is shell text or

@@ -107,6 +107,13 @@ impl Git<'_> {
         Ok(tips)
     }
 
+    /// Whether the repository has a stash that was made on a branch.
+    pub fn has_stash_of(&self, branch: &str) -> Result<bool, GitError> {
+        let list = self.run_checked("stash list", &["stash", "list", "--format=%gs"], QUERY_TIMEOUT)?;
+        let begins = [format!("WIP on {branch}:"), format!("On {branch}:")];
+        Ok(list.lines().any(|line| begins.iter().any(|begin| line.starts_with(begin.as_str()))))
+    }
+
     /// The changed and new files, each as a line of `git status --porcelain`. Git does not look into submodules. A file whose
     /// filter Fairway does not run is compared by the times that the index has for it.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {

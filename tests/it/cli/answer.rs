@@ -32,10 +32,9 @@ fn answer_names_its_question_and_reaches_no_other() {
     $ fairway status
     NEEDS YOU (1)
     ? question  s1 T-1             1s  net or gross?
-        evidence: checkpoint 1, awaiting_input
         answer it: fairway answer question:s1:c1 TEXT
 
-    0 ready · 1 held · 0 done
+    0 ready · 1 in progress · 0 done
 
     SESSIONS WITHOUT A LANE (1)
     SESSION            TASK  PROVIDER  ACTIVITY                DOING
@@ -52,7 +51,7 @@ fn answer_names_its_question_and_reaches_no_other() {
     $ fairway status
     nothing needs you
 
-    0 ready · 1 held · 0 done
+    0 ready · 1 in progress · 0 done
 
     SESSIONS WITHOUT A LANE (1)
     SESSION            TASK  PROVIDER  ACTIVITY                DOING
@@ -74,10 +73,9 @@ fn answer_names_its_question_and_reaches_no_other() {
     $ fairway status
     NEEDS YOU (1)
     ? question  s1 T-1             1s  may I drop the table?
-        evidence: activity requires_action, reported by heartbeat
         see where it runs, and answer it there: fairway session show s1
 
-    0 ready · 1 held · 0 done
+    0 ready · 1 in progress · 0 done
 
     SESSIONS WITHOUT A LANE (1)
     SESSION            TASK  PROVIDER  ACTIVITY              DOING

@@ -19,6 +19,28 @@ fn artifact_is_recorded_with_its_digest() {
 }
 
 #[test]
+fn evidence_without_a_task_is_of_the_only_claimed_one_and_of_several_the_hint_names_one() {
+    let world = TestProject::new();
+    let refused = |words: &[&str], exit: i32, code: &str| {
+        let words = [&["--json", "evidence", "run"], words].concat();
+        world.run(words).refuses(exit, code).error()["hint"].as_str().unwrap_or_default().to_owned()
+    };
+    world.run(["task", "add", "T-1", "one", "--check", "unit=true"]).exits(0);
+    world.run(["task", "add", "T-2", "two"]).exits(0);
+    refused(&["--check", "unit"], 4, "nothing_claimed");
+    world.run(["claim", "T-1"]).exits(0);
+    assert_eq!(world.json(["evidence", "run", "--check", "unit"])["task_id"], "T-1");
+    assert_eq!(world.run(["--json", "evidence", "run", "--", "true"]).exits(0).json()["task_id"], "T-1");
+    world.run(["claim", "T-2"]).exits(0);
+    let hint = refused(&["--check", "unit"], 3, "ambiguous");
+    assert_eq!(hint, "name one: fairway evidence run T-1 --check unit");
+    let hint = refused(&["--", "echo", "a b"], 3, "ambiguous");
+    let pasted = hint.strip_prefix("name one: fairway ").unwrap();
+    assert_eq!(pasted, "evidence run T-1 -- echo 'a b'");
+    world.run(shell_words::split(pasted).unwrap()).exits(0);
+}
+
+#[test]
 fn program_run_records_its_result() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[

@@ -151,7 +151,7 @@ fn merge_ready_wants_everything_at_one_commit() {
       check_missing: the check 'unit' has not been run
           fairway evidence run T-1 --check unit
       review_missing: no review in the domain 'data'
-          fairway review request T-1 --domain data
+          fairway review next --task T-1
     [exit 5]
     $ fairway --session s1 evidence run T-1 --check unit --quiet
     1
@@ -161,7 +161,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     T-1 is not ready to be merged:
       judged: [world]/project (branch work, commit [commit], base main)
       review_own: review 1 in the domain 'data' is by s1, who has claimed the task
-          fairway review request T-1 --domain data
+          fairway review next --task T-1
     [exit 5]
     $ fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet
     2

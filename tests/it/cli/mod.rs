@@ -33,6 +33,7 @@ mod land_edge_cases;
 mod land_regenerate;
 mod land_told;
 pub(crate) mod land_upstream;
+mod landed_lanes;
 mod lane;
 mod lane_commit;
 mod lane_damaged;

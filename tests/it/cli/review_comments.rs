@@ -38,6 +38,15 @@ fn comments(world: &TestProject) -> Vec<String> {
 }
 
 #[test]
+fn comments_without_a_task_are_those_of_the_claimed_one() {
+    let world = reviewed();
+    world.run(["--session", "rosa", "review", "comment", "T-1", "a.txt:2", "why two?"]).exits(0);
+    let own = world.json(["--session", "author", "review", "comments"]);
+    assert_eq!(own, world.json(["review", "comments", "T-1"]));
+    world.run(["review", "comments", "--json"]).refuses(4, "nothing_claimed");
+}
+
+#[test]
 fn comments_are_written_listed_and_resolved() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
@@ -64,8 +73,14 @@ fn comments_are_written_listed_and_resolved() {
 fn author_is_told_once_per_round_and_the_line_is_followed_until_a_commit_changes_it() {
     let world = reviewed();
     let by = |session: &str, args: &[&str]| world.run([&["--session", session], args].concat());
-    by("rosa", &["review", "comment", "T-1", "a.txt:9", "x", "--json"]).refuses(2, "invalid_value");
-    by("rosa", &["review", "comment", "T-1", "b.txt:1", "x", "--json"]).refuses(2, "invalid_value");
+    // A line that is not there: the hint shows what is.
+    for (place, expected) in [("a.txt:9", "6\t6\n"), ("b.txt:1", "a.txt\n")] {
+        let words = ["review", "comment", "T-1", place, "x", "--json"];
+        let error = by("rosa", &words).refuses(2, "invalid_value").error();
+        let (_, command) = error["hint"].as_str().unwrap().split_once(": ").unwrap();
+        let shown = world.command("sh").args(["-c", command]).output().unwrap();
+        assert!(String::from_utf8_lossy(&shown.stdout).contains(expected), "{error}");
+    }
     by("rosa", &["review", "comment", "T-1", "a.txt:2", "why two?"]).exits(0);
     by("rosa", &["review", "comment", "T-1", "a.txt:5", "five is right"]).exits(0);
     by("rosa", &["review", "record", "T-1", "--verdict", "changes", "--notes", "two lines"]).exits(0);

@@ -24,17 +24,17 @@ fn empty_project_has_no_item_for_a_person() {
     $ fairway status
     nothing needs you
 
-    0 ready · 0 held · 0 done
+    0 ready · 0 in progress · 0 done
     $ fairway
     nothing needs you
 
-    0 ready · 0 held · 0 done
+    0 ready · 0 in progress · 0 done
     $ fairway status --quiet
     ");
 }
 
 #[test]
-fn fairway_alone_is_the_status_in_a_project_and_an_error_outside() {
+fn fairway_alone_is_the_status_in_a_project_and_the_help_outside() {
     let world = TestProject::new();
     assert_eq!(world.json([""; 0])["version"], 1);
     let inside: CommandOutput =
@@ -42,10 +42,7 @@ fn fairway_alone_is_the_status_in_a_project_and_an_error_outside() {
     assert!(inside.exits(0).stdout.starts_with("nothing needs you"));
     let outside: CommandOutput = world.fairway([""; 0]).current_dir(world.dir()).output().unwrap().into();
     let outside = outside.exits(2);
-    assert_eq!(
-        (outside.stdout.as_str(), outside.stderr.as_str()),
-        ("", "error: a command is missing\nhint: list the commands: fairway --help\n")
-    );
+    assert_eq!((outside.stdout, outside.stderr), (world.run(["-h"]).exits(0).stdout, String::new()));
     let outside: CommandOutput = world.fairway(["--json"]).current_dir(world.dir()).output().unwrap().into();
     outside.refuses(2, "usage");
 }
@@ -73,6 +70,23 @@ fn line_of_a_status_bar_has_the_numbers_that_are_not_zero() {
     }
     drop(conn);
     assert_eq!(line(&world), "1! 2● $4.10\n");
+    // Of two turns only one says what it costs.
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    for report in [
+        "INSERT INTO usage_turns (run_id, session_id, role, at, digest)
+         SELECT run_id, id, role, started_at, 'y' FROM agent_sessions WHERE id = 'two'",
+        "INSERT INTO events (at, kind, session_id, run_id, actor, data)
+         SELECT started_at, 'usage.reported', id, run_id, id, '{}' FROM agent_sessions WHERE id = 'two'",
+    ] {
+        conn.execute(report, []).unwrap();
+    }
+    drop(conn);
+    assert_eq!(line(&world), "1! 2● $4.10+\n");
+    assert_eq!(world.json(["status"])["turns_without_cost"], 1);
+    let text = world.run(["status"]).exits(0).stdout;
+    assert!(text.contains("· $4.10+ today, 1 turn unknown\n"), "{text}");
+    let frame = world.fairway(["top", "--once"]).env("COLUMNS", "80").env("LINES", "24").output().unwrap();
+    assert!(String::from_utf8_lossy(&frame.stdout).contains("$4.10+ today"), "{frame:?}");
     assert_eq!(world.json(["status", "--line"])["needs_you"].as_array().unwrap().len(), 1);
     world.run(["status", "--line", "--all"]).exits(2);
 }
@@ -169,11 +183,13 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
         "counts",
         "inbox",
         "jobs",
+        "landing",
         "lanes",
         "needs_you",
         "project",
         "seq",
         "sessions",
+        "turns_without_cost",
         "version",
     ];
     let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
@@ -217,6 +233,7 @@ fn submitted_task_waits_for_its_gates_and_then_for_its_end() {
     assert_eq!(
         commands.map(|next| next["command"].as_str().unwrap()).collect::<Vec<_>>(),
         [
+            "fairway review next --task T-1",
             "fairway review record T-1 --verdict approve --notes TEXT",
             "fairway land T-1",
             "fairway merge-ready T-1",
@@ -225,6 +242,81 @@ fn submitted_task_waits_for_its_gates_and_then_for_its_end() {
     );
     world.run(["done", "T-1"]).exits(0);
     assert!(needs(&world).is_empty());
+}
+
+/// What a person is told to type leads on, until the work has landed or is sent back.
+#[test]
+fn task_that_lacks_a_review_leads_the_person_to_its_card_and_the_card_to_its_end() {
+    let world = super::land::project("\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = [\"reviews\"]\n");
+    world.run(["lane", "add", "api", "--create-worktree"]).exits(0);
+    world.run(["task", "add", "T-1", "Refunds", "--lane", "api", "--review-domain", "code"]).exits(0);
+    world.add_session("s1");
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    let submit = |text: &str| {
+        super::land::commit(&world, "api", &[("a.txt", text)]);
+        world.run(["--session", "s1", "task", "submit", "T-1"]).exits(0);
+    };
+    let paste = |command: &Value, text: &str| {
+        let words = shell_words::split(&command.as_str().unwrap().replace("TEXT", text)).unwrap();
+        assert_eq!(words[0], "fairway", "{command}");
+        world.run([&words[1..], &["--json".to_owned()]].concat()).exits(0).json()
+    };
+    let item = || {
+        // What the author has not read yet is an item of its own.
+        let mut all = needs(&world);
+        all.retain(|need| need["kind"] != "decision");
+        let [need] = all.try_into().unwrap();
+        assert_eq!((&need["id"], &need["kind"]), (&json!("review:T-1"), &json!("review")), "{need}");
+        need
+    };
+    let on_card = |purpose: &str| {
+        let card = paste(&item()["commands"][0]["command"], "");
+        let commands = card["card"]["commands"].as_array().unwrap();
+        commands.iter().find(|one| one["purpose"] == purpose).unwrap()["command"].clone()
+    };
+    submit("one\n");
+    assert_eq!(item()["line"], "no review in the domain 'code': Refunds");
+    let text = world.run(["status"]).exits(0).stdout;
+    assert!(text.starts_with("NEEDS YOU (1)\n? review "), "{text}");
+    paste(&on_card("ask for changes"), "'see line 1'");
+    assert!(!ids(&needs(&world)).contains(&"review:T-1"), "it is the author's turn");
+    // Reworked after the verdict: the old one still refuses, and the card is the way on.
+    submit("two\n");
+    assert!(item()["line"].as_str().unwrap().contains("asks for changes in the domain 'code'"), "{}", item());
+    paste(&on_card("approve"), "");
+    assert!(item()["line"].as_str().unwrap().starts_with("submitted: "), "{}", item());
+    // Another reviewer is asked for, who sees the same.
+    world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
+    paste(&on_card("approve"), "");
+    paste(&on_card("land it"), "");
+    assert!(!ids(&needs(&world)).contains(&"review:T-1"));
+    // The author is not led to an approval of its own.
+    world.run(["task", "add", "T-2", "More", "--review-domain", "code"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-2"]).exits(0);
+    let fix = |session: &[&str]| {
+        let report = world.run([session, &["merge-ready", "T-2", "--json"]].concat()).exits(5).json();
+        report["blockers"][0]["fix"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(fix(&["--session", "s1"]), "fairway review request T-2 --domain code");
+    assert_eq!(fix(&[]), "fairway review next --task T-2");
+}
+
+#[test]
+fn item_has_two_lines_and_all_shows_its_evidence_and_each_command() {
+    let world = busy();
+    let section = |all: &[&str]| -> Vec<String> {
+        let text = world.run([&["status"], all].concat()).exits(0).stdout;
+        text.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let count = needs(&world).len();
+    let short = section(&[]);
+    assert_eq!(short.len(), 1 + 2 * count, "{short:#?}");
+    assert!(short.iter().any(|line| line.matches("  ·  fairway").count() == 0 && line.contains("  ·  ")), "{short:#?}");
+    assert!(!short.iter().any(|line| line.contains("evidence: ")));
+    let all = section(&["--all"]);
+    assert_eq!(all.iter().filter(|line| line.starts_with("    evidence: ")).count(), count, "{all:#?}");
+    let commands: usize = needs(&world).iter().map(|need| need["commands"].as_array().unwrap().len()).sum();
+    assert_eq!(all.len(), 1 + 2 * count + commands, "{all:#?}");
 }
 
 #[test]

@@ -205,7 +205,11 @@ fn guard_outlives_the_loss_of_its_file() {
             assert!(denies && said.contains(".fairway.toml is missing"), "{provider}: {said}");
         }
         // Every command says what the hook says.
-        let hint = format!("write its trusted text again, as a person: fairway --root {} init", root.display());
+        let hint = format!(
+            "write its trusted text again, as a person: fairway --root {0} init\n\
+             or set the project up anew, as after an undo: fairway --root {0} setup",
+            root.display()
+        );
         for words in [&["task", "list"][..], &["status"], &["doctor"], &["doctor", "hooks"], &["trust"]] {
             let error = world.run(words.iter().copied().chain(["--json"])).refuses(3, "no_project").error();
             assert_eq!(error["hint"], hint, "{words:?}");

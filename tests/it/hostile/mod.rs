@@ -518,7 +518,7 @@ fn misspelled_commands_get_suggestions() {
     $ fairway
     nothing needs you
 
-    0 ready · 0 held · 0 done
+    0 ready · 0 in progress · 0 done
     $ fairway task show
     error: the following required arguments were not provided: <ID>
     hint: write it as: fairway task show <ID>

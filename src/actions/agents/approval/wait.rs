@@ -13,7 +13,7 @@ use crate::{
     actions::{
         App,
         core::{approval_state, errors, server_outage::ServerOutage},
-        sessions::{attendance, control::running_session::RunningSession},
+        sessions::attendance,
     },
     domain::{
         approval::{Approval, ApprovalStatus},
@@ -87,23 +87,13 @@ pub fn wait_for_person(app: &App, session: &Session, id: i64, wait: ApprovalWait
         is_woken_at_end = false;
         let asked = asked_at.map(|at| at.elapsed()).filter(|ago| *ago < TERMINAL_PAUSE);
         if asked.is_none() {
-            if has_terminal_attached(app, session) {
+            if attendance::has_terminal(app, session) {
                 return None;
             }
             asked_at = Some(Instant::now());
         }
         Some(TERMINAL_PAUSE.saturating_sub(asked.unwrap_or_default()))
     })
-}
-
-/// Whether a terminal is attached to the session. When the session has no backend, or the backend does not answer, the agent is
-/// assumed to run in a person's terminal.
-fn has_terminal_attached(app: &App, session: &Session) -> bool {
-    if session.adapter_script.is_none() {
-        return true;
-    }
-    let asked = RunningSession::find(app, &session.id, &["session", "attach", session.id.as_str()]).ok();
-    asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
 }
 
 /// Waits for the usual time, and then for each span that `worth_waiting` returns, up to the longest time.

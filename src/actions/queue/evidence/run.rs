@@ -53,6 +53,19 @@ pub enum CommandSpec {
     Command(Vec<OsString>),
 }
 
+impl CommandSpec {
+    /// It as arguments of `fairway evidence run`.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Check(name) => format!("--check {name}"),
+            Self::Command(argv) => {
+                let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy()).collect();
+                format!("-- {}", shell_words::join(words))
+            }
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct EvidenceRun {
     pub task: TaskId,

@@ -14,7 +14,7 @@ use crate::{
         core::{lookup, other_host},
     },
     domain::{
-        Event, EventKind, LaneName, Refusal,
+        Event, EventKind, LaneName, Refusal, SessionId,
         lane::{Lane, LaneStatus},
     },
     os::git::{Git, Repository},
@@ -60,9 +60,9 @@ pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
 }
 
 /// Returns the reason why a lane's worktree must stay for now: a session, a claim, a job, a lock of git or submodules; `None`
-/// when the worktree can be removed. Fails with `unsaved_work`.
-pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::Hold>> {
-    if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane))? {
+/// when the worktree can be removed, once the sessions `ending` have ended. Fails with `unsaved_work`.
+pub(super) fn check_removable(app: &App, lane: &Lane, ending: &[SessionId]) -> Result<Option<removal::Hold>> {
+    if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane, ending))? {
         return Ok(Some(hold));
     }
     if let Some(hold) = removal::hold_in_git(app, lane)? {
@@ -75,13 +75,13 @@ pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::
 /// Closes a lane, then removes its worktree and branch, and records the removal. The caller holds the lane's lock. After a crash
 /// in between, the next call removes the rest.
 pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
-    if let Some(hold) = check_removable(app, lane)? {
+    if let Some(hold) = check_removable(app, lane, &[])? {
         return Err(hold.refusal(lane).into());
     }
     // Closed first: no claim may use the worktree while it is removed.
     app.transaction(|tx| {
         let now = lookup::lane(tx, &lane.name)?;
-        if let Some(hold) = removal::hold_in_store(tx, &now)? {
+        if let Some(hold) = removal::hold_in_store(tx, &now, &[])? {
             return Err(hold.refusal(&now).into());
         }
         if now.status == LaneStatus::Closed { Ok(()) } else { status::write(tx, now, LaneStatus::Closed) }

@@ -13,7 +13,7 @@ use crate::{
         App,
         queue::{base_commit, landing_unit::is_in_base},
     },
-    domain::{Refusal, commit_id, lane::Lane, plural},
+    domain::{Refusal, SessionId, commit_id, lane::Lane, plural, session::Session},
     os::git::{Git, GitError, LaneClone, ListedWorktree, Repository},
     store::{ReadTx, jobs, lanes, sessions, tasks},
 };
@@ -45,10 +45,18 @@ impl Removed {
 
 /// The reason why a worktree cannot be removed now, and the command that ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hold {
-    pub(super) code: &'static str,
-    pub(super) why: String,
-    pub(super) command: String,
+pub(in crate::actions) struct Hold {
+    pub(in crate::actions) code: &'static str,
+    pub(in crate::actions) why: String,
+    pub(in crate::actions) command: String,
+}
+
+/// The agents of lanes whose work has landed.
+pub(in crate::actions) trait LaneAgents {
+    /// The agents that are to end with the lane; else why one of them keeps it.
+    fn find(&self, lane: &Lane) -> Result<Result<Vec<SessionId>, Hold>>;
+
+    fn end(&self, session: &SessionId) -> Result<()>;
 }
 
 impl Hold {
@@ -59,14 +67,20 @@ impl Hold {
     }
 }
 
-/// The live session, claim or running job that needs a lane's worktree; `None` when nothing does.
-pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
-    let is_inside = |path: &str| lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir));
+fn is_inside(lane: &Lane, path: &str) -> bool {
+    lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir))
+}
+
+/// Whether a session belongs to a lane or works in its worktree.
+pub(in crate::actions) fn is_of_lane(session: &Session, lane: &Lane) -> bool {
+    session.lane.as_ref() == Some(&lane.name) || session.worktree.as_deref().is_some_and(|dir| is_inside(lane, dir))
+}
+
+/// The live session, claim or running job that needs a lane's worktree; `None` when nothing does but the sessions `ending`,
+/// which are to end with the lane.
+pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) -> Result<Option<Hold>> {
     let live = sessions::live(tx)?;
-    let mut in_lane = live
-        .iter()
-        .filter(|one| one.lane.as_ref() == Some(&lane.name) || one.worktree.as_deref().is_some_and(is_inside));
-    if let Some(session) = in_lane.next() {
+    if let Some(session) = live.iter().find(|one| is_of_lane(one, lane) && !ending.contains(&one.id)) {
         return Ok(Some(Hold {
             code: "live_session",
             why: format!("session {} is {}", session.id, session.status),
@@ -88,7 +102,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>
             command: format!("fairway release {} --force --reason TEXT", task.id),
         }));
     }
-    let running = jobs::active(tx)?.into_iter().find(|job| is_inside(&job.cwd));
+    let running = jobs::active(tx)?.into_iter().find(|job| is_inside(lane, &job.cwd));
     Ok(running.map(|job| Hold {
         code: "running_job",
         why: format!("job {} runs in its worktree", job.id.short()),
@@ -207,6 +221,15 @@ pub(super) fn unlanded(app: &App, lane: &Lane, commit: &str) -> Result<Option<St
         }
     }
     Ok(None)
+}
+
+/// The reason why a lane whose work has landed stays for a stash that was made on its branch; `None` without one.
+pub(super) fn hold_by_stash(app: &App, lane: &Lane) -> Result<Option<Hold>> {
+    let git = Git::new(app.env.vars(), &app.project.root);
+    let Some(branch) = &lane.branch else { return Ok(None) };
+    let list = || format!("git -C {} stash list", shell_words::quote(&app.project.root.to_string_lossy()));
+    let why = || format!("its branch {branch} has a stash");
+    Ok(git.has_stash_of(branch)?.then(|| Hold { code: "unsaved_work", why: why(), command: list() }))
 }
 
 /// The reason why a lane stays while its sandbox has commits of its own.

@@ -6,7 +6,9 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    close, removal, status,
+    close,
+    removal::{self, LaneAgents},
+    status,
     worktree::{self, Checkout},
 };
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
         App,
         core::{lookup, other_host},
     },
-    domain::{LaneName, lane::LaneStatus, plural},
+    domain::{LaneName, SessionId, lane::LaneStatus, plural},
     os::git::{Git, LaneClone, Repository},
     store::lanes,
 };
@@ -22,18 +24,26 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::actions) struct LandedLane {
     pub(in crate::actions) removed: Option<String>,
+    /// The agents that have ended with it.
+    pub(in crate::actions) ended: Vec<SessionId>,
     pub(in crate::actions) note: Option<String>,
 }
 
 /// Closes a lane whose work has landed, and removes the worktree and branch that Fairway made for it. Both stay, with a note,
-/// when the branch has other commits, the worktree has changes or is on another host, or a session, claim, job or open task
-/// needs them. Does nothing for a lane that is unknown or whose worktree Fairway did not make. When the call fails, at most
-/// the worktree was removed.
-pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
+/// when the branch has other commits or a stash, the worktree has changes or is on another host, or a session, claim, job or
+/// open task needs them. `agents` end first, once nothing else keeps the lane. Does nothing for a lane that is unknown or whose
+/// worktree Fairway did not make. When the call fails, at most agents have ended and the worktree was removed.
+pub(in crate::actions) fn remove_landed(
+    app: &App,
+    name: &LaneName,
+    commit: &str,
+    agents: &dyn LaneAgents,
+) -> Result<LandedLane> {
     let Some(lane) = app.read(|tx| Ok(lanes::find(tx, name)?))? else { return Ok(LandedLane::default()) };
     let Some(dir) = lane.worktree.clone().filter(|_| lane.owns_worktree) else { return Ok(LandedLane::default()) };
     let stays = |why: String| {
-        Ok(LandedLane { removed: None, note: Some(format!("the worktree of the lane {name} stays: {why}")) })
+        let note = Some(format!("the worktree of the lane {name} stays: {why}"));
+        Ok(LandedLane { note, ..LandedLane::default() })
     };
     if other_host::has_worktree(app, &lane) {
         return stays(format!("it is on the host {}", checkout::host_name(app, &lane)));
@@ -44,20 +54,26 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
         return Ok(LandedLane::default());
     }
     if let Some(why) = removal::unlanded(app, &lane, commit)? {
-        return Ok(LandedLane { removed: None, note: Some(why) });
+        return Ok(LandedLane { note: Some(why), ..LandedLane::default() });
     }
     if app.env.cwd.starts_with(&dir) {
         return stays("you are in it".to_owned());
     }
-    let _held = worktree::lock(app, name)?;
-    let (hold, usage) = app.read(|tx| Ok((removal::hold_in_store(tx, &lane)?, lanes::usage(tx, name)?)))?;
+    let held = worktree::lock(app, name)?;
+    let ending = match agents.find(&lane)? {
+        Ok(ending) => ending,
+        Err(hold) => return stays(hold.why),
+    };
+    let (hold, usage) = app.read(|tx| Ok((removal::hold_in_store(tx, &lane, &ending)?, lanes::usage(tx, name)?)))?;
     if let Some(hold) = hold {
         return stays(hold.why);
     }
     if usage.open_tasks > 0 {
         return stays(format!("it has {}", plural::count(usage.open_tasks, "open task")));
     }
-    if let Some(hold) = removal::hold_in_git(app, &lane)? {
+    if let Some(hold) =
+        removal::hold_in_git(app, &lane)?.map_or_else(|| removal::hold_by_stash(app, &lane), |hold| Ok(Some(hold)))?
+    {
         return stays(hold.why);
     }
     let alone = worktree::lock_git(app)?;
@@ -75,7 +91,7 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     if is_present {
         // Checked again: a commit may have been added since.
         if let Some(why) = removal::unlanded(app, &lane, commit)? {
-            return Ok(LandedLane { removed: None, note: Some(why) });
+            return Ok(LandedLane { note: Some(why), ..LandedLane::default() });
         }
         if let Some(text) = worktree::uncommitted_work(app, path)?.text() {
             return stays(format!("it {text}"));
@@ -83,10 +99,17 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     } else if path.exists() {
         return stays("it is no worktree any more".to_owned());
     }
+    if !ending.is_empty() {
+        drop((held, alone));
+        ending.iter().try_for_each(|session| agents.end(session))?;
+        // They may have written until they ended.
+        let after = remove_landed(app, name, commit, agents)?;
+        return Ok(LandedLane { ended: ending, ..after });
+    }
     // Closed first: no claim may use the worktree while it is removed.
     let is_free = app.transaction(|tx| {
         let now = lookup::lane(tx, name)?;
-        let is_free = removal::hold_in_store(tx, &now)?.is_none();
+        let is_free = removal::hold_in_store(tx, &now, &[])?.is_none();
         if is_free && now.status != LaneStatus::Closed {
             status::write(tx, now, LaneStatus::Closed)?;
         }
@@ -106,5 +129,5 @@ pub(in crate::actions) fn remove_landed(app: &App, name: &LaneName, commit: &str
     let _ = LaneClone::clear(&app.project.sandbox_dir(name));
     let removed = removal::Removed { worktree: had_worktree, ..deletion };
     app.transaction(|tx| close::record(tx, &lane, &removed))?;
-    Ok(LandedLane { removed: Some(dir).filter(|_| is_present), note: None })
+    Ok(LandedLane { removed: Some(dir).filter(|_| is_present), ..LandedLane::default() })
 }

@@ -40,7 +40,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
         return app.mutate(|tx| delete(app, tx, &check_unused(tx, name)?, None));
     }
     let _held = worktree::lock(app, name)?;
-    if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane))? {
+    if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane, &[]))? {
         return Err(hold.refusal(&lane).into());
     }
     removal::refuse_unsaved(app, &lane, VERB)?;

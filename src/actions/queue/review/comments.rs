@@ -39,11 +39,11 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
     let git = Git::new(app.env.vars(), dir.here().unwrap_or(&app.project.root));
     let named = commit.map(str::to_owned).or(task.commit).unwrap_or_else(|| "HEAD".to_owned());
     let commit = git.commit(&named).ok_or_else(|| Refusal::not_found("commit", &named))?;
-    let line_text = git.line_at(&commit, &place.path, place.line)?.ok_or_else(|| {
-        let short = commit_id::short(&commit);
-        let LinePlace { path, line } = place;
-        Refusal::invalid("FILE:LINE", format!("'{path}:{line}': the commit {short} has no such line"))
-    })?;
+    let Some(line_text) = git.line_at(&commit, &place.path, place.line)? else {
+        let has_file = git.line_at(&commit, &place.path, 1)?.is_some();
+        let (commit, root) = (commit_id::short(&commit).to_owned(), app.project.root.display().to_string());
+        return Err(Refusal::NoSuchLine { place: place.clone(), commit, has_file, root }.into());
+    };
     let answer = app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;

@@ -34,7 +34,8 @@ use crate::{
         usage,
     },
     wire::{
-        CommandView, ConsequenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView, ReviewView,
+        CommandView, ConsequenceView, CostView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewNextView,
+        ReviewView,
     },
 };
 
@@ -202,10 +203,11 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
             comments,
             blockers: report.map(GateReport::into_blockers).unwrap_or_default(),
             consequences: consequences.map(|one| ConsequenceView { kind: one.kind, paths: one.paths }).collect(),
-            cost_usd: costs
+            cost: costs
                 .into_iter()
                 .find(|one| one.key.as_deref() == Some(id.as_str()))
-                .and_then(|one| one.cost_usd),
+                .map(|one| CostView { cost_usd: one.cost_usd, turns_without_cost: one.turns_without_cost })
+                .unwrap_or_default(),
             claimed_at: claims::chain(tx, id)?.map(|chain| chain.since.to_string()),
         })
     })

@@ -14,22 +14,19 @@ pub fn all(app: &App) -> Result<Vec<TaskId>> {
     Ok(held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect())
 }
 
-/// Returns the named task, else the only task that the caller has claimed. `form` is the command up to the task's id, for the
-/// hint.
+/// Returns the named task, else the only task that the caller has claimed. `command` is the same command with a task's id, for
+/// the hint.
 ///
 /// # Errors
 /// `nothing_claimed`; `ambiguous` for several claimed tasks.
-pub fn named_or_only(app: &App, named: Option<TaskId>, form: &'static str) -> Result<TaskId> {
+pub fn named_or_only(app: &App, named: Option<TaskId>, command: impl Fn(&TaskId) -> String) -> Result<TaskId> {
     if let Some(named) = named {
         return Ok(named);
     }
-    let mut tasks = all(app)?;
-    match (tasks.pop(), tasks.is_empty()) {
-        (Some(task), true) => Ok(task),
-        (Some(last), false) => {
-            tasks.push(last);
-            Err(Refusal::SeveralClaimed { tasks, command: form }.into())
-        }
-        (None, _) => Err(Refusal::NothingClaimed { you: app.actor.name.clone() }.into()),
+    let tasks = all(app)?;
+    match &*tasks {
+        [task] => Ok(task.clone()),
+        [first, ..] => Err(Refusal::SeveralClaimed { command: command(first), tasks }.into()),
+        [] => Err(Refusal::NothingClaimed { you: app.actor.name.clone() }.into()),
     }
 }

@@ -42,6 +42,14 @@ const GRACE: Duration = Duration::from_secs(2);
 /// # Errors
 /// `not_found`, `session_mismatch`; the `adapter_` codes, after which the session has its earlier status and activity.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
+    stop_by(app, id, &app.actor.name)
+}
+
+/// Like [`stop`], with the name of what ends the session.
+///
+/// # Errors
+/// Those of [`stop`].
+pub fn stop_by(app: &App, id: &SessionId, by: &str) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -53,7 +61,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         return stop_from_inside::stop_through_helper(app, &session);
     }
     let waiting = app.read(|tx| message_state::unread_of(tx, id))?;
-    let is_stopped = !session.status.is_final() && begin(app, &session)?;
+    let is_stopped = !session.status.is_final() && begin(app, &session, by)?;
     // A final session may have a running program, when its end was recorded by hand.
     let left = !is_stopped && end_remaining_program(app, &session)?;
     app.mutate(|tx| {
@@ -135,7 +143,7 @@ fn end_remaining_program(app: &App, session: &Session) -> Result<bool> {
 ///
 /// # Errors
 /// The `adapter_` codes, after which the session has its earlier activity.
-fn begin(app: &App, session: &Session) -> Result<bool> {
+fn begin(app: &App, session: &Session, by: &str) -> Result<bool> {
     let id = &session.id;
     let adapter = adapter_endpoint::adapter(app, session, &["session", "stop", id.as_str()])?;
     let before = app.transaction(|tx| {
@@ -143,7 +151,7 @@ fn begin(app: &App, session: &Session) -> Result<bool> {
         if before.status.is_final() {
             return Ok(None);
         }
-        set(tx, &before, &before.to_stopping(&app.actor.name, tx.now())?)?;
+        set(tx, &before, &before.to_stopping(by, tx.now())?)?;
         Ok(Some(before))
     })?;
     let Some(before) = before else { return Ok(false) };

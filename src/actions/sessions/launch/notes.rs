@@ -71,17 +71,10 @@ fn about_task(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, notes:
 /// How the claimant of a task has ended, and the first command that continues or frees the task.
 fn way_on(tx: &ReadTx<'_>, task: &Task, claimant: &Session) -> Result<String> {
     let alive = session_process::aliveness(claimant);
-    let can_relaunch = launch_event::can_relaunch(tx, claimant)?;
     let status = task.state.status();
-    let ways = claimants::ways_on(
-        &task.id,
-        status,
-        claimant,
-        &alive,
-        can_relaunch,
-        &mut session_process::RunProcesses::default(),
-    );
-    let next = ways?.first().map(|next| format!("; to {}: {}", next.purpose, next.command)).unwrap_or_default();
+    let processes = &mut session_process::RunProcesses::default();
+    let ways = claimants::ways_on(tx, &task.id, status, claimant, &alive, processes)?;
+    let next = ways.first().map(|next| format!("; to {}: {}", next.purpose, next.command)).unwrap_or_default();
     Ok(format!(", which has {}{next}", claimant.status))
 }
 

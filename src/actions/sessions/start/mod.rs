@@ -10,7 +10,7 @@ mod request;
 mod requested_task;
 mod steps;
 pub mod switch;
-mod task_lane;
+pub(in crate::actions) mod task_lane;
 
 pub use agent_program::installed_providers;
 pub use request::StartRequest;

@@ -9,7 +9,7 @@ use crate::{
         queue::lane::{LanePatch, add, rm},
     },
     config::project::worktree_top,
-    domain::{LaneName, Refusal, lane::Lane, task::Task},
+    domain::{LaneName, Refusal, TaskId, lane::Lane, task::Task},
     store::lanes,
 };
 
@@ -34,8 +34,8 @@ impl TaskLane {
 }
 
 /// The name of a task's own lane: the task's id with `-` for `.`, because a lane's name has no dots.
-pub(super) fn own_name(task: &Task) -> Result<LaneName, Refusal> {
-    Ok(LaneName::parse(&task.id.as_str().replace('.', "-"))?)
+pub(in crate::actions) fn own_name(task: &TaskId) -> Result<LaneName, Refusal> {
+    Ok(LaneName::parse(&task.as_str().replace('.', "-"))?)
 }
 
 /// Chooses the lane of a task. A lane that an earlier start of the task has added is used again.
@@ -53,7 +53,7 @@ pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<Tas
     if let Some(name) = named {
         return app.read(|tx| lookup::lane(tx, &name)).and_then(existing);
     }
-    let name = own_name(task)?;
+    let name = own_name(&task.id)?;
     match app.read(|tx| Ok(lanes::find(tx, &name)?))? {
         Some(lane) => existing(lane),
         None if worktree_top(&app.project.root).is_none() => {

@@ -54,6 +54,7 @@ fn interrupted(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
 fn finding(landing: &Landing) -> Finding {
     let Landing { id, base, started_at, .. } = landing;
     let (state, end) = match landing.state {
+        LandingState::Landed => ("before its lane ended".to_owned(), "completes it"),
         LandingState::Moving => (format!("while {base} moved"), "completes it"),
         _ => (format!("before {base} moved"), "gives it up and begins anew"),
     };

@@ -74,7 +74,8 @@ pub(super) fn without_program(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         }
         let message = format!(
             "the shell of the session {id} does not find fairway: its directory is not in the PATH of that shell, which \
-             may be a login shell with a PATH of its own"
+             may be a login shell with a PATH of its own; once it is found, launch the session again, because the agent \
+             keeps its PATH"
         );
         let finding = Finding::new("program_missing", Severity::Warning, message);
         let own = executable::current_executable().ok().and_then(|own| own.to_str().map(str::to_owned));
