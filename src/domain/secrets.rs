@@ -245,7 +245,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn token_is_masked_whatever_forms_are_in_it(
-            before in prop_oneof!["[ /:@(é]", "[a-z]{1,5}[-_.]"],
+            before in prop_oneof!["[ /:@(é]", "x{1,5}[-_.]"],
             form in prop::sample::select(TOKEN_PREFIXES),
             random in "[A-Za-z0-9_.-]{12}",
             parts in prop::collection::vec(

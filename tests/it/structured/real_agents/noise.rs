@@ -43,6 +43,8 @@ impl RealScene {
         eventually("it disappears", || (self.approvals().len() == 1).then_some(()));
         self.noise("RAN touch forbidden");
         self.shows("[it ran without asking, and the guard denies it: as a rule]");
+        let refuted = eventually("it is not guarded", || Some(self.shown()).filter(|shown| shown["guarded"] == false));
+        assert_eq!(refuted["unguarded_reason"], "it ran without asking: Bash: touch forbidden");
         self.noise(&format!("ASKS {}", MAX_OPEN + 10));
         eventually("the questions", || (self.approvals().len() == MAX_OPEN).then_some(()));
         self.interrupt();

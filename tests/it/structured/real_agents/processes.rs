@@ -33,7 +33,7 @@ impl RealScene {
         self.signal_agent(Signal::SIGSTOP);
         self.prompt("the words that it does not read");
         eventually("its turn", || (self.row()["activity"] == "busy").then_some(()));
-        assert_eq!(self.shown()["guarded"], true, "the session is still shown");
+        assert_eq!(self.shown()["mode"], self.mode, "the session is still shown");
         self.interrupt();
         self.signal_agent(Signal::SIGCONT);
         self.wait_until_idle();
