@@ -98,6 +98,20 @@ impl Landing {
     }
 }
 
+/// A command of `land.regenerate` that did not write its file anew on the merged tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRegeneration {
+    /// The work that was to land.
+    pub of: String,
+    pub base: String,
+    pub file: String,
+    pub command: String,
+    /// A clause without a subject.
+    pub why: String,
+    /// The file with the output of the command; `None` when it did not run.
+    pub output: Option<String>,
+}
+
 /// A check that what was to land fails on the merged tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedLandCheck {

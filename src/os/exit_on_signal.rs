@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use super::poll_until::sleep;
 use nix::{
     libc,
     sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction},
@@ -96,7 +97,7 @@ pub fn delay_termination(grace: Duration, wake: impl FnOnce() + Send + 'static) 
         let Ok(signal) = signals.wait() else { return };
         IS_ENDING.store(true, SeqCst);
         wake();
-        thread::sleep(grace);
+        sleep(grace);
         let _ = signals.thread_unblock();
         let _ = raise(signal);
     })?;

@@ -398,6 +398,8 @@ impl LockedLand<'_> {
 
     /// Delivers the messages about what was decided.
     pub(super) fn deliver_mailed(&self) {
-        prompt::deliver_mailed(self.app).iter().for_each(|note| (self.say)(note));
+        for note in prompt::deliver_mailed(self.app) {
+            (self.say)(&note);
+        }
     }
 }

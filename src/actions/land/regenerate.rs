@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::checks::Checks;
 use crate::{
     actions::{App, queue::landing_unit::Unit},
-    domain::Refusal,
+    domain::{Refusal, landing::FailedRegeneration},
     os::git::{CandidateMaker, Git},
     store::StoreError,
 };
@@ -55,12 +55,14 @@ pub(super) fn settle(
         let file = &old.path;
         let Some(command) = app.settings.land.regenerate.get(file) else { continue };
         let refuse = |why: String, output: Option<String>| Refusal::RegenerateFailed {
-            of: unit.label(),
-            base: unit.base.clone(),
-            file: file.clone(),
-            command: command.clone(),
-            why,
-            output,
+            failed: Box::new(FailedRegeneration {
+                of: unit.label(),
+                base: unit.base.clone(),
+                file: file.clone(),
+                command: command.clone(),
+                why,
+                output,
+            }),
         };
         if !is_file_or_missing(&dir.join(file)) {
             return Err(refuse(format!("{file} is no file"), None).into());

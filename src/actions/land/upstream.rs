@@ -136,6 +136,7 @@ impl Upstreams<'_> {
             return Err(error);
         }
         finish::landed(self.app, &mut landing)?;
+        finish::close(self.app, &mut landing)?;
         self.moves.borrow_mut().push(Move::of_upstream(upstream.name(), &landing));
         Ok(Base { commit: to.clone(), ..base })
     }

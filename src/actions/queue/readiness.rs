@@ -132,6 +132,10 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
     if base.is_some() || worktree_top(&app.project.root).is_none() {
         return gates_alone(app, id, app.settings.merge_gates(), base);
     }
+    let lane = app.read(|tx| Ok(lookup::lane_of(tx, &task)?))?;
+    if let (Some(lane), None) = (&lane, task.fixed_commit()) {
+        other_host::refuse_lane(app, lane, &["merge-ready", id.as_str()])?;
+    }
     let judged = landing_unit::of_task(app, &task).and_then(|unit| {
         let of_worktree = blocker(check_worktree(app, &unit))?;
         let (_, reports) = judge(app, &unit, Vec::new())?;

@@ -13,7 +13,7 @@ use super::{
     commit_id,
     excerpt::excerpt,
     id::InvalidValue,
-    landing::{FailedLandCheck, StopCause, StoppedLanding, landed_with},
+    landing::{FailedLandCheck, FailedRegeneration, StopCause, StoppedLanding, landed_with},
     message::{Channel, MessageStatus, PromptWait},
     plural,
     review::{LinePlace, OpenReview, summary},
@@ -445,22 +445,15 @@ refusals! {
     #[hint("name yourself: git config user.name NAME && git config user.email EMAIL")]
     NoIdentity { why: String },
     /// A command of `land.regenerate` did not write its file anew; `details.file`, `details.output`.
-    #[error("the command '{command}' does not write {file} anew on the merged tree of {of} and {base}: {why}; \
-        {of} is not sent back")]
+    #[error("the command '{}' does not write {} anew on the merged tree of {} and {}: {}; {2} is not sent back",
+        failed.command, failed.file, failed.of, failed.base, failed.why)]
     #[code(Refused, "land_regenerate_failed")]
-    #[hint("{}", match output {
+    #[hint("{}", match &failed.output {
         Some(output) => format!("see its output: less {}", shell_words::quote(output)),
         None => "change [land] regenerate: fairway config edit".to_owned(),
     })]
-    #[details("base": base, "file": file, "command": command, "output": output)]
-    RegenerateFailed {
-        of: String,
-        base: String,
-        file: String,
-        command: String,
-        why: String,
-        output: Option<String>,
-    },
+    #[details("base": failed.base, "file": failed.file, "command": failed.command, "output": failed.output)]
+    RegenerateFailed { failed: Box<FailedRegeneration> },
     #[error("{of} has merge commits, which a rebase would leave out")]
     #[code(Refused, "merge_commits")]
     #[hint("{next}")]

@@ -685,7 +685,7 @@ mod tests {
         assert_eq!(fix(vec![review(1, Some(Verdict::Approve), "worker")]), request);
         assert_eq!(
             fix(vec![review(1, Some(Verdict::Changes), "reviewer"), review(2, None, "worker")]),
-            "by reviewer: fairway review record T-1 --domain data --verdict VERDICT"
+            "by a reviewer who never claimed T-1: fairway review next --task T-1"
         );
     }
 

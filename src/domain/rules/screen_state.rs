@@ -77,8 +77,8 @@ pub fn question_line<'a>(screen: &'a str, sign: &'a str) -> &'a str {
         text.starts_with(CURSORS) || text.get(..2).is_some_and(|number| number.ends_with('.'))
     };
     let near = raw.get(at.saturating_sub(1)..=at).unwrap_or_default();
-    let above = lines.get(..at).unwrap_or_default().iter().rev();
-    let asked = above.filter_map(|line| line.get(..=line.find('?')?)).next();
+    let mut above = lines.get(..at).unwrap_or_default().iter().rev();
+    let asked = above.find_map(|line| line.get(..=line.find('?')?));
     let own = lines.get(at).copied().unwrap_or(sign);
     asked.filter(|_| near.iter().any(is_choice)).unwrap_or(own)
 }

@@ -107,10 +107,10 @@ fn it_asks_for_trust(agent: Agent, question: &str) {
 
 #[test]
 fn launch_says_that_claude_code_asks_for_trust() {
-    it_asks_for_trust(Agent::Claude, "Yes, I trust this folder");
+    it_asks_for_trust(Agent::Claude, "Quick safety check: Is this a project you created or one you trust?");
 }
 
 #[test]
 fn launch_says_that_codex_asks_for_trust() {
-    it_asks_for_trust(Agent::Codex, "1. Trust and continue");
+    it_asks_for_trust(Agent::Codex, "Trust this folder?");
 }

@@ -232,7 +232,7 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
             // A launch cannot bring its hooks.
             drop(lane.world.run(["hook", "install", "gemini", "--user"]).exits(0));
         }
-        _ => untrusted(".codex/config.toml", &|text| text.split("[projects").next().unwrap().to_owned()),
+        Agent::Codex => untrusted(".codex/config.toml", &|text| text.split("[projects").next().unwrap().to_owned()),
     }
     let session = lane.launch(&["--lane", "l", "--prompt", &secret()], &[]);
     lane.shows(question);

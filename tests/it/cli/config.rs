@@ -52,6 +52,7 @@ fn every_value_names_its_source() {
     land.find_pair                               true                                                                                                             default
     land.order                                   "least-conflict"                                                                                                 default
     land.shared                                  true                                                                                                             default
+    land.keep_agents                             false                                                                                                            default
     land.clean                                   false                                                                                                            default
     land.sign                                    false                                                                                                            default
     roles.backend.provider                       "p"                                                                                                              [world]/project/.fairway.toml

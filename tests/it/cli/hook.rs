@@ -60,8 +60,9 @@ fn hooks_are_entered_and_taken_out() {
     hint: read the help: fairway hook install --help
     [exit 2]
     $ fairway doctor hooks gemini
-    SEVERITY  CODE           FIX                          MESSAGE
-    warning   not_installed  fairway hook install gemini  no Fairway hooks in the settings of gemini
+    SEVERITY  CODE                FIX                                 MESSAGE
+    warning   not_installed       fairway hook install gemini         no Fairway hooks in the settings of gemini
+    note      lane_without_hooks  fairway hook install gemini --user  gemini finds no Fairway hooks in the worktree of a new lane: there the guard is off, and an agent reports no activity and gets no prompts
     [exit 1]
     $ fairway hook uninstall claude
     removed the hooks of claude in [world]/project/.claude/settings.json

@@ -85,6 +85,7 @@ struct History {
     lane: String,
     claimant: String,
     /// What was submitted: a commit, or nothing that the base lacks. `None` while the task is worked on.
+    #[expect(clippy::option_option, reason = "a submission without a commit is none without a submission")]
     submitted: Option<Option<String>>,
     /// The newest submission, when the task is worked on again.
     earlier: Option<String>,
@@ -200,7 +201,7 @@ impl History {
             Step::DeleteBranch => drop(self.git(&dir, &["branch", "-D", &format!("lane/{}", self.lane)])),
             Step::Amend if self.is_new(&self.head(&self.lane)) => self.commit(&dir, &["--amend"]),
             Step::Reset if self.is_new(&self.head(&self.lane)) => {
-                drop(self.git(&dir, &["reset", "--quiet", "--hard", "HEAD~1"]))
+                drop(self.git(&dir, &["reset", "--quiet", "--hard", "HEAD~1"]));
             }
             Step::Rebase if self.is_tidy() => drop(self.git(&dir, &["rebase", "--quiet", "main"])),
             Step::Amend | Step::Reset | Step::Rebase => {}
@@ -221,7 +222,7 @@ impl History {
                 self.earlier = self.submitted.take().flatten();
             }
             Step::HandOver | Step::HandOverAndMove if is_worked_on => {
-                self.hand_over(&other, step == Step::HandOverAndMove)
+                self.hand_over(&other, step == Step::HandOverAndMove);
             }
             Step::Resume | Step::HandOver | Step::HandOverAndMove => {}
             Step::Land => self.land(),

@@ -295,7 +295,8 @@ fn task_that_lacks_a_review_leads_the_person_to_its_card_and_the_card_to_its_end
     world.run(["--session", "s1", "claim", "T-2"]).exits(0);
     let fix = |session: &[&str]| {
         let report = world.run([session, &["merge-ready", "T-2", "--json"]].concat()).exits(5).json();
-        report["blockers"][0]["fix"].as_str().unwrap().to_owned()
+        let blockers = report["blockers"].as_array().unwrap();
+        blockers.iter().find(|one| one["code"] == "review_missing").unwrap()["fix"].as_str().unwrap().to_owned()
     };
     assert_eq!(fix(&["--session", "s1"]), "fairway review request T-2 --domain code");
     assert_eq!(fix(&[]), "fairway review next --task T-2");

@@ -30,7 +30,7 @@ use crate::common::{
 /// The longest answer to a cut: a lock that the broken connection still holds, and the questions about a commit.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 /// As many as the cuts of the verb with the most messages need.
-const TASKS: usize = 120;
+const TASKS: usize = 200;
 /// The runs that go on at once.
 const AT_ONCE: usize = 4;
 

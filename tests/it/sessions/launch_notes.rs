@@ -54,7 +54,7 @@ fn launch_says_why_its_task_cannot_be_claimed() {
     assert_eq!(
         notes(&world, &["--lane", "api", "--task", "T-1"]),
         [
-            "task T-1 is claimed by m1, which has ended; to continue it, in a new session of lane api: fairway claim T-1",
+            "task T-1 is claimed by m1, which has ended; to continue it, in m2 of lane api: fairway --session m2 claim T-1",
             "the lane api is paused",
             "the lane api has another live session: m2 (running)"
         ]

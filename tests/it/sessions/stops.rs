@@ -90,7 +90,7 @@ fn stop_at_any_moment_is_told_as_a_stop() {
         eventually("the stop has begun", || {
             (activity() == "stopping" || world.session(&id)["status"] == "ended").then_some(())
         });
-        for _ in 0..1 + random.below(4) {
+        for _ in 0..=random.below(4) {
             tell(&pick(&mut random, &all));
             thread::sleep(Duration::from_millis(random.below(120)));
             let shown = cache.compose(&app, &[]).unwrap().needs_you;

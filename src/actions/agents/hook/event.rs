@@ -16,6 +16,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct HookCaller {
     pub provider: Label,
     /// The other supported providers. A session of one of them is not the caller's.

@@ -115,7 +115,7 @@ pub(super) fn find(app: &App, id: &TaskId, words: &[&str]) -> Result<HandedIn> {
     let missing = of_other.filter(|_| own.is_some()).or_else(|| task.commit.clone().filter(|_| commit.is_none()));
     if let Some(missing) = missing.and_then(|missing| git.commit(&missing))
         && !is_in_base(app, &git, &found.base, &missing)?
-        && !found.commit().is_some_and(|commit| git.is_ancestor(&missing, commit) == Some(true))
+        && found.commit().is_none_or(|commit| git.is_ancestor(&missing, commit) != Some(true))
     {
         let place = own.or(lane).map_or_else(|| "the worktree".to_owned(), |lane| format!("the lane {}", lane.name));
         let (task, dir) = (task.id, found.worktree.unwrap_or_default());

@@ -25,8 +25,7 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
 /// `session_asks`; those of the backend.
 pub(super) fn press_again_if_unconfirmed(app: &App, live: &RunningSession) -> Result<()> {
     let session = &live.session;
-    let is_unconfirmed =
-        |tx: &ReadTx<'_>| Ok(messages::typed_to(tx, &session.id)?.iter().any(|message| begins_turn(message)));
+    let is_unconfirmed = |tx: &ReadTx<'_>| Ok(messages::typed_to(tx, &session.id)?.iter().any(begins_turn));
     let calls_hooks = |tx: &ReadTx<'_>| Ok(session_reports::find(tx, &session.id)?.last_hook_at.is_some());
     let is_agent = !session.is_structured() && !question::signs(app, session).is_empty();
     if !is_agent || !app.read(calls_hooks)? || !app.read(is_unconfirmed)? {
