@@ -54,7 +54,7 @@ fn ended_session_gets_no_notification_and_a_person_does() {
     let world = world();
     let ended = spawn(&world, "s-1", &["--watch", "x=x"], "while [ ! -e go ]; do sleep 0.02; done; echo x");
     world.run(["session", "end", "s-1"]).exits(0);
-    std::fs::write(world.root().join("go"), "").unwrap();
+    fs::write(world.root().join("go"), "").unwrap();
     over(&world, &ended);
     let run = world.json(["exec", "spawn", "--watch", "x=x", "--shell", "echo x"]);
     let run = run["run_id"].as_str().unwrap();

@@ -14,9 +14,7 @@ mod server_store;
 
 use std::{
     collections::BTreeMap,
-    panic,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    thread,
 };
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -141,26 +139,9 @@ fn run<D: Driver>(driver: &mut D, cases: usize, seed: u64) -> (usize, BTreeMap<S
 /// `FAIRWAY_MODEL_SEQUENCES` makes it longer.
 #[test]
 fn random_operations_match_the_reference_model() {
-    // One: a child process that another thread starts holds the lock of `reconcile` until it runs its program.
-    const THREADS: usize = 1;
     let cases = number("FAIRWAY_MODEL_SEQUENCES").map_or(QUICK, |cases| usize::try_from(cases).unwrap());
-    let seed = seed();
-    let (mut ran, mut outcomes) = (0, BTreeMap::new());
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
-            .map(|part| {
-                let share = cases / THREADS + usize::from(part < cases % THREADS);
-                scope.spawn(move || run(&mut InProcess::new(), share, seed.wrapping_add(u64::try_from(part).unwrap())))
-            })
-            .collect();
-        for part in threads {
-            let (count, seen) = part.join().unwrap_or_else(|why| panic::resume_unwind(why));
-            ran += count;
-            for (outcome, times) in seen {
-                *outcomes.entry(outcome).or_insert(0) += times;
-            }
-        }
-    });
+    // In one thread: a child process that another thread starts holds the lock of `reconcile` until it runs its program.
+    let (ran, outcomes) = run(&mut InProcess::new(), cases, seed());
     println!("{ran} sequences, {outcomes:?}");
     assert_eq!(ran, cases);
     for outcome in OUTCOMES {
