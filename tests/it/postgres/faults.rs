@@ -140,7 +140,6 @@ fn a_cut_at_every_message_loses_and_doubles_nothing() {
     }
     world.run_with_stdin(["task", "import", "-"], tasks.as_bytes()).exits(0);
     let claimed = AtomicUsize::new(0);
-    let mut busy = 0;
     for (index, verb) in VERBS.iter().enumerate() {
         let next = AtomicUsize::new(0);
         let next = if index == 0 { &claimed } else { &next };
@@ -149,7 +148,8 @@ fn a_cut_at_every_message_loses_and_doubles_nothing() {
         println!("{}: {} cuts, {} done", verb.event, kinds.len(), count("done"));
         // A commit whose answer was cut is told as done, one that was cut itself as not written.
         assert!(count("done") >= 3 && count("store_unreachable") >= 1, "{kinds:?}");
-        busy += count("store_busy");
+        // `done` asks git between its messages, and none of its cuts was seen to be told as busy.
+        assert!(verb.event == "task.done" || count("store_busy") >= 1, "{kinds:?}");
         if index == 0 {
             // The other verbs need claimed tasks; they may have more messages.
             for number in claimed.load(SeqCst)..TASKS {
@@ -161,7 +161,6 @@ fn a_cut_at_every_message_loses_and_doubles_nothing() {
             }
         }
     }
-    assert!(busy >= 1, "no cut of a commit was told as busy");
 }
 
 /// A network that passes nothing on and says nothing: each step has a limit.

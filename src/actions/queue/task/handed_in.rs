@@ -159,7 +159,7 @@ fn unmerged(app: &App, git: &Git<'_>, work: &LaneWork) -> Result<Option<String>>
     Ok(if is_in_base(app, git, &work.base, commit)? { None } else { Some(commit.to_owned()) })
 }
 
-/// What the one who hands in should know of the worktree.
+/// Notes about the worktree for the caller that submits the task.
 fn notes(app: &App, work: &LaneWork, has_commit: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if let (true, Some(branch)) = (has_commit, &work.branch)
