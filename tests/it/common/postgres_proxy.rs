@@ -29,6 +29,8 @@ pub enum Fault {
     Cut(Side, usize),
     /// Cuts so, and passes no connection any more.
     CutForGood(Side, usize),
+    /// Closes both ends in place of the client's commit.
+    CutCommit,
     /// Closes both ends in place of the end of the server's answer to the commit, and passes no connection any more.
     CutAfterCommit,
     /// Passes nothing on any more behind this many turns of that side, and keeps both ends open.
@@ -150,6 +152,7 @@ impl Link {
                     self.is_over.store(true, SeqCst);
                     break;
                 }
+                Fault::CutCommit if is_commit => break,
                 Fault::CutAfterCommit if is_behind && kind == b'Z' => {
                     self.is_over.store(true, SeqCst);
                     break;
