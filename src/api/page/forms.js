@@ -1,6 +1,9 @@
 // Sends a form to the server, and tells what came of it.
 
 const result = document.getElementById("result");
+// The height in the window at which the person last pressed.
+let pressedAt = 0;
+document.addEventListener("pointerdown", (event) => (pressedAt = event.clientY), true);
 
 /** @param {string} text @param {boolean} refused */
 export const say = (text, refused) => {
@@ -13,6 +16,9 @@ export const say = (text, refused) => {
   close.textContent = "close";
   close.addEventListener("click", () => (result.hidden = true));
   result.append("\n", close);
+  // It covers no control that the person is about to press again.
+  result.classList.remove("top");
+  result.classList.toggle("top", result.getBoundingClientRect().top <= pressedAt);
 };
 
 /** Whether the server has done it.
