@@ -40,6 +40,7 @@ need setpriv util-linux
 need setsid util-linux
 need psql postgresql-client
 need openssl openssl
+need gh gh
 need ps procps
 need systemd-analyze systemd
 need npm npm

@@ -72,6 +72,16 @@ pub const ALL: &[BuiltIn] = &[
     },
 ];
 
+/// All built-in forge scripts.
+pub const FORGES: &[BuiltIn] = &[BuiltIn {
+    name: "github",
+    file: "github.sh",
+    text: include_str!("../../session-adapters/forge/github.sh"),
+    about: "GitHub; needs gh 2.23 or newer, logged in",
+    allows_points: false,
+    multiplexer: None,
+}];
+
 /// The script that reports a provider's events. It is not a backend.
 pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     name: "provider-event",
@@ -82,8 +92,8 @@ pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     multiplexer: None,
 };
 
-/// Files to copy and adapt, by their paths below the directory of [`install`]: the template of a backend script, the bridges and
-/// a watcher. The bridges have the names of backend scripts, so they have a directory of their own.
+/// Files to copy and adapt, by their paths below the directory of [`install`]: the template of a backend script, the bridges,
+/// a watcher and the forge scripts. The bridges have the names of backend scripts, so they have a directory of their own.
 const EXAMPLES: &[(&str, &str)] = &[
     ("minimal.sh", include_str!("../../examples/session-adapters/minimal.sh")),
     ("bridges/README.md", include_str!("../../examples/session-adapters/README.md")),
@@ -91,6 +101,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("bridges/shell.sh", include_str!("../../examples/session-adapters/shell.sh")),
     ("bridges/tmux.sh", include_str!("../../examples/session-adapters/tmux.sh")),
     ("bridges/zellij.sh", include_str!("../../examples/session-adapters/zellij.sh")),
+    ("forge/github.sh", include_str!("../../session-adapters/forge/github.sh")),
+    ("forge/fake.py", include_str!("../../examples/forge/fake.py")),
     ("watchers/README.md", include_str!("../../examples/watchers/README.md")),
     ("watchers/codex-app-server.py", include_str!("../../examples/watchers/codex-app-server.py")),
 ];

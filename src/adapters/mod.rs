@@ -7,6 +7,7 @@ mod capabilities;
 pub mod conformance;
 mod environment;
 mod error;
+pub mod forge;
 pub mod list;
 mod operations;
 pub mod plumbing;

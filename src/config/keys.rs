@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::{
     AcpProfile, AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConsequenceRule, ContextSettings,
-    DialogProfile, HookSettings, IdentitySettings, JobSettings, LandSettings, NotifySettings, OneSink, OverlapSettings,
-    ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings,
-    SandboxSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
+    DialogProfile, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, NotifySettings, OneSink,
+    OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings,
+    RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
     guard::{RawRole, RawRule, RawSection},
     section::{Key, Section},
     sections::{DoneGates, MergeGates},
@@ -35,6 +35,7 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("gates.done", DoneGates::KEYS),
     ("gates.merge", MergeGates::KEYS),
     ("land", LandSettings::KEYS),
+    ("forge", ForgeSettings::KEYS),
     ("roles.*", RoleSettings::KEYS),
     ("roles.*", ProgramSettings::KEYS),
     ("roles.*", SetupSettings::KEYS),

@@ -3,6 +3,7 @@
 mod agent_proof;
 mod agents;
 mod error;
+mod forge;
 mod guard;
 mod in_force;
 mod keys;
@@ -28,6 +29,7 @@ mod values;
 pub use agent_proof::{AgentProof, AgentSetup, newest_proof, refute_proofs};
 pub use agents::{AgentSettings, ContextSettings, HookSettings, IdentitySettings, Unguarded};
 pub use error::ConfigError;
+pub use forge::ForgeSettings;
 pub use in_force::{check_text, load_in_force};
 pub use keys::{KEYS, example};
 pub use landing::LandSettings;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use toml::Table;
 
 use super::{
-    AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConfigError, ContextSettings, HookSettings,
+    AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConfigError, ContextSettings, ForgeSettings, HookSettings,
     IdentitySettings, JobSettings, LandSettings, Layers, NotifySettings, OverlapSettings, Project, ProjectSettings,
     ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, StoreSettings,
     TaskSettings,
@@ -46,6 +46,8 @@ section! {
         /// The gates of `done` and `merge-ready`.
         gates: GateSettings,
         pub land: LandSettings,
+        /// Where pull requests are.
+        pub forge: ForgeSettings,
         /// By role.
         pub roles: BTreeMap<String, RoleSettings>,
         /// By provider.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The sections that name programs or their environment, or say what an agent may do.
-const SECTIONS: &[&str] = &["approvals", "backends", "guard", "identity", "providers", "roles", "sandbox"];
+const SECTIONS: &[&str] = &["approvals", "backends", "forge", "guard", "identity", "providers", "roles", "sandbox"];
 
 /// Whether the programs that the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +99,7 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash; of a backend only if the file is there.
     let setup = launches().filter_map(|(_, setup)| inside(setup.session_setup_script.as_deref()?));
+    let setup = setup.chain(inside(&settings.forge.script));
     let setup = setup.chain(settings.backends.values().filter_map(|backend| inside(backend.script.as_deref()?)));
     named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
 }

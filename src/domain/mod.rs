@@ -33,6 +33,7 @@ pub mod other_host;
 pub mod overlap;
 pub mod plural;
 pub mod provider_event;
+pub mod pull_request;
 pub mod question;
 pub mod quote;
 pub mod refusal;

@@ -108,6 +108,8 @@ pub const FAIRWAY_INITIAL_PROMPT: &str = "FAIRWAY_INITIAL_PROMPT";
 /// Where an adapter script's multiplexer listens: a socket's path, or `default` for the person's own server. Without it the
 /// script uses a private one.
 pub const FAIRWAY_BACKEND_SOCKET: &str = "FAIRWAY_BACKEND_SOCKET";
+/// The address of the git remote that a forge script is asked about.
+pub const FAIRWAY_FORGE_REMOTE: &str = "FAIRWAY_FORGE_REMOTE";
 /// Which session a multiplexer's server was started for, as a digest, where it has one of its own.
 pub const FAIRWAY_SERVER: &str = "FAIRWAY_SERVER";
 /// A tmux pane that is to be adopted; the tmux bridge reads it.

@@ -91,7 +91,11 @@ struct LatestRestore {
 /// Every document, by its name. A command may have several.
 pub(super) const DOCUMENTS: &[Document] = &[
     document::<AcceptedHandoffView>("accepted-handoff", "A handoff and who has its task now", &["handoff accept"]),
-    document::<AdapterCheckView>("adapter-check", "The operations of a backend script, tried", &["adapter check"]),
+    document::<AdapterCheckView>(
+        "adapter-check",
+        "The operations of a backend script, tried",
+        &["adapter check", "adapter check forge"],
+    ),
     document::<ApprovalView>("approval", "A permission request", &["approvals answer"]).in_lines(&["approvals watch"]),
     document::<Vec<Each<ApprovalView>>>(
         "approval-each",

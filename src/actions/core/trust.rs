@@ -36,8 +36,9 @@ pub fn trust(app: &App) -> Result<Answer> {
     let content = present.content(app)?;
     let scripts = unknown_session_scripts(app);
     // What others can write would be trusted as something else by tomorrow.
-    for backend in present.settings.backends.values().filter_map(|backend| backend.script.as_deref()) {
-        let script = app.project.root.join(backend);
+    let backends = present.settings.backends.values().filter_map(|backend| backend.script.as_deref());
+    for named in backends.chain([&*present.settings.forge.script]) {
+        let script = app.project.root.join(named);
         if content.scripts.contains_key(&script) {
             adapters::check_permissions(&script)?;
         }

@@ -90,6 +90,7 @@ pub const PAGES: &[GuidePage] = pages![
     "notifications" in "guides",
     "overlap" in "guides",
     "prompts" in "guides",
+    "pull-requests" in "guides",
     "reviews-and-gates" in "guides",
     "sandbox" in "guides",
     "search" in "guides",

@@ -5,6 +5,7 @@ mod attach;
 mod call_result;
 mod environment;
 mod exit_codes;
+mod forge;
 mod harness;
 mod input;
 mod lifecycle;
@@ -19,5 +20,6 @@ mod start_options;
 mod suite;
 mod supported_operations;
 
+pub use forge::check_forge;
 pub use operations::OPERATIONS;
 pub use suite::run;

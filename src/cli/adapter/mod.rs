@@ -10,7 +10,9 @@ use clap::Subcommand;
 use crate::{
     actions::Answer,
     adapters::{
+        BackendSource,
         conformance::{self, OPERATIONS},
+        forge::{self, Forge},
         list::{self, InstalledScripts},
     },
     cli::{context::Context, exit::Exit},
@@ -96,17 +98,55 @@ impl InstallArgs {
 /// a script means "not supported", and is no failure except for start, stop and is-running.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway adapter check ./backends/tmux.sh --operation start")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct CheckArgs {
     /// Path, backend, or exec:PROGRAM
-    script: String,
+    #[arg(required = true)]
+    script: Option<String>,
     /// Check only this operation; repeatable
     #[arg(long, value_name = "OPERATION", value_parser = clap::builder::PossibleValuesParser::new(OPERATIONS))]
     operation: Vec<String>,
+    #[command(subcommand)]
+    verb: Option<CheckVerb>,
+}
+
+/// What is checked besides backend scripts.
+#[derive(Debug, Subcommand)]
+enum CheckVerb {
+    Forge(ForgeArgs),
+}
+
+/// Run the conformance cases against a forge script
+///
+/// Exits 7 when the script fails. The cases only read: they open, change and say nothing. --remote is the address of a repository of
+/// the forge; a script may answer with a reason that there is none.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "fairway adapter check forge ./forge.sh --remote https://forge.example/team/shop.git --number 12"
+)]
+struct ForgeArgs {
+    /// Path, github, or a program in PATH
+    script: String,
+    /// Address of the git remote
+    #[arg(long, value_name = "ADDRESS", default_value = "")]
+    remote: String,
+    /// Also ask for this pull request
+    #[arg(long, value_name = "NUMBER")]
+    number: Option<i64>,
 }
 
 impl CheckArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let (report, broken) = conformance::run(&ctx.env, ctx.globals.root.as_deref(), &self.script, &self.operation)?;
+        let root = ctx.globals.root.as_deref();
+        let (report, broken) = match (self.verb, self.script) {
+            (Some(CheckVerb::Forge(asked)), _) => {
+                let cwd = &ctx.env.cwd;
+                let script = forge::resolve(&ctx.env, BackendSource::Flag, cwd, &asked.script)?;
+                let forge = Forge::new(&script, cwd, &ctx.env, &asked.remote)?;
+                conformance::check_forge(&script, &forge, asked.number)
+            }
+            (None, script) => conformance::run(&ctx.env, root, &script.unwrap_or_default(), &self.operation)?,
+        };
         ctx.show(
             &report,
             || {

@@ -216,6 +216,15 @@ refusals! {
     })]
     #[details("noun": "backend", "id": backend, "near": [], "script": script)]
     NoBackendScript { backend: String, script: String, reason: &'static str },
+    /// The script of `[forge]` cannot be run; `details.script`, `details.reason`.
+    #[error("the forge script {script} {reason}")]
+    #[code(NotFound, "not_found")]
+    #[hint("{}", match *reason {
+        NOT_EXECUTABLE => format!("make it executable: chmod +x {}", shell_words::quote(script)),
+        _ => "name another one in [forge] script: fairway config edit".to_owned(),
+    })]
+    #[details("noun": "forge script", "script": script, "reason": reason)]
+    NoForgeScript { script: String, reason: &'static str },
     #[error("there is no session with the run '{run}'")]
     #[code(NotFound, "not_found")]
     #[hint("to register it: POST /lifecycle with \"event\": \"started\" and a role, \

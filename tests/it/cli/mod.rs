@@ -17,6 +17,7 @@ mod evidence;
 mod exec;
 mod explain;
 mod first_words;
+mod forge_scripts;
 mod gates;
 mod guard;
 mod guide;

@@ -619,6 +619,11 @@ pub const COMMANDS: &[CommandRow] = &[
         "adapter check shell --operation unknown",
         &["adapter check {}", "adapter check shell --operation {}"],
     ),
+    row(
+        "adapter check forge",
+        "adapter check forge github --help",
+        &["adapter check forge {}", "adapter check forge x --number {}"],
+    ),
     row("adapter install", "adapter install scripts", &["adapter install ./x{}"]),
     row("trust", "trust", &[]),
     row("doctor agents", "doctor agents --dry-run", &["doctor agents --dry-run {}"]),

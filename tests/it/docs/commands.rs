@@ -127,6 +127,7 @@ run_pages! {
     overlap: "docs/guides/overlap.md",
     reviews_and_gates: "docs/guides/reviews-and-gates.md",
     landing: "docs/guides/landing.md",
+    pull_requests: "docs/guides/pull-requests.md",
     setup: "docs/guides/setup.md",
     sessions: "docs/guides/sessions.md",
     status: "docs/guides/status.md",

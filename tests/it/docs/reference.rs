@@ -195,7 +195,8 @@ fn plumbing_page_help_and_scripts_name_the_same_commands() {
     let call = Regex::new(r"adapter ([a-z][a-z-]*)").unwrap();
     let sources = ["session-adapters", "examples/session-adapters"].map(|dir| fs::read_dir(root().join(dir)).unwrap());
     let mut called = BTreeSet::new();
-    for file in sources.into_iter().flatten().map(|entry| entry.unwrap().path()) {
+    let files = sources.into_iter().flatten().map(|entry| entry.unwrap().path());
+    for file in files.filter(|path| path.is_file()) {
         let script = fs::read_to_string(&file).unwrap();
         called.extend(call.captures_iter(&script).map(|found| found[1].to_owned()));
     }

@@ -1,0 +1,16 @@
+//! The settings of forges.
+
+use super::{section::section, values::reader};
+
+section! {
+    /// The settings of forges.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ForgeSettings {
+        /// The forge script: github, or a script that speaks the forge script protocol.
+        pub script: String as Script = "github",
+    }
+}
+
+reader!(Script(String) -> String; |script: &String| {
+    if script.trim().is_empty() { Err("must name a script") } else { Ok(script.clone()) }
+});

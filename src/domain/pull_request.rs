@@ -1,0 +1,174 @@
+//! Pull requests, as a forge script tells of them. Their texts are data of strangers.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::string_enum::string_enum;
+
+string_enum! {
+    /// Why a forge did not do what it was asked.
+    ForgeWhy {
+        /// Without a login, or with one that has ended.
+        Login => "login",
+        /// The organisation asks for its single sign-on.
+        Sso => "sso",
+        /// The login has no right to it.
+        Rights => "rights",
+        /// The forge asks to wait.
+        Busy => "busy",
+        /// The forge does not answer, or the connection was cut.
+        Network => "network",
+        /// The forge says no, for a reason of its own.
+        Refused => "refused",
+        /// It is not there, or not for this login. Also: a program is missing.
+        Missing => "missing",
+    }
+}
+
+/// What a forge did not do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the forge cannot {operation} ({why}): {message}")]
+pub struct ForgeFailure {
+    pub operation: String,
+    pub why: ForgeWhy,
+    pub message: String,
+    /// How long the forge asks to wait.
+    pub seconds: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullState {
+    Open,
+    Merged,
+    Closed,
+}
+
+/// The answer to `find` and `open`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PullRequest {
+    pub number: i64,
+    pub url: String,
+    pub state: PullState,
+    pub draft: bool,
+    /// The commit of its branch.
+    pub head: String,
+    pub base: String,
+}
+
+/// The answer to `state`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PullRequestState {
+    #[serde(flatten)]
+    pub pull: PullRequest,
+    /// `None` while the forge computes it.
+    pub mergeable: Option<bool>,
+    /// The commit that the base got, once it is merged.
+    pub merged_commit: Option<String>,
+    /// `None` when the login may not see them.
+    pub checks: Option<Vec<ForgeCheck>>,
+    /// The names of the checks that the base demands, whether they have begun or not.
+    #[serde(default)]
+    pub required: Vec<String>,
+    /// The same from another list of the forge.
+    #[serde(default)]
+    pub rules: Vec<String>,
+    #[serde(default)]
+    pub reviews: Vec<ForgeReview>,
+    #[serde(default)]
+    pub threads: Vec<ForgeThread>,
+    #[serde(default)]
+    pub comments: Vec<ForgeComment>,
+    /// Whether people may write to the repository; null or no entry where that is unknown.
+    #[serde(default)]
+    pub people: BTreeMap<String, Option<bool>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForgeCheckState {
+    Passed,
+    Failed,
+    Pending,
+    /// A newer push has mostly taken its place.
+    Cancelled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ForgeCheck {
+    /// The name for `log`; `None` for a check without one.
+    pub id: Option<String>,
+    pub name: String,
+    pub required: bool,
+    pub state: ForgeCheckState,
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ForgeReview {
+    pub id: String,
+    pub author: String,
+    /// approved, `changes_requested`, commented or dismissed.
+    pub verdict: String,
+    /// The commit that was looked at.
+    pub commit: Option<String>,
+    pub body: String,
+}
+
+/// A conversation about a line.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ForgeThread {
+    pub id: String,
+    pub file: String,
+    pub line: Option<u64>,
+    /// new or old.
+    pub side: String,
+    pub commit: Option<String>,
+    pub resolved: bool,
+    pub comments: Vec<ForgeComment>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ForgeComment {
+    pub id: String,
+    /// Empty for an account that is gone.
+    pub author: String,
+    pub body: String,
+    /// When it was changed last; `None` when it never was.
+    pub edited: Option<String>,
+    #[serde(default)]
+    pub hidden: bool,
+}
+
+/// The answer to `log`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ForgeLog {
+    pub log: String,
+}
+
+/// The answer to `say`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct ForgeDone {
+    pub done: bool,
+}
+
+impl PullRequestState {
+    /// The names of the demanded checks that have not begun.
+    pub fn not_begun(&self) -> Vec<&str> {
+        let Some(checks) = &self.checks else { return Vec::new() };
+        let mut names: Vec<&str> = self.required.iter().chain(&self.rules).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| checks.iter().all(|check| check.name != *name));
+        names
+    }
+
+    /// The demanded checks that have failed.
+    pub fn failed(&self) -> impl Iterator<Item = &ForgeCheck> {
+        let is_demanded = |check: &ForgeCheck| check.required || self.rules.contains(&check.name);
+        let checks = self.checks.iter().flatten();
+        checks.filter(move |check| check.state == ForgeCheckState::Failed && is_demanded(check))
+    }
+}
