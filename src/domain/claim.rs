@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::{Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
+/// The claimant of a task that an import found not to be worked on now.
+pub const IMPORT: &str = "import";
+
 /// An exclusive right to a task. Its epoch is a fencing token: it never falls, and grows whenever the claimant changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {

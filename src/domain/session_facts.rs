@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{
-    LaneName, SessionId, TaskId,
+    LaneName, SessionId, TaskId, claim,
     session::{Activity, Session, SessionStatus},
     string_enum::string_enum,
     task::TaskStatus,
@@ -64,6 +64,13 @@ pub struct HeldTask {
     /// The reason of a blocked task.
     pub blocked_reason: Option<String>,
     pub updated_at: Timestamp,
+}
+
+impl HeldTask {
+    /// Whether an import blocked it: no person and no session works on it.
+    pub fn is_of_import(&self) -> bool {
+        self.claimant == claim::IMPORT
+    }
 }
 
 /// The work of a session, as it was reported.

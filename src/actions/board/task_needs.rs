@@ -67,9 +67,10 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
     }
 }
 
-/// One item for each blocked task, unless its claiming session has ended, is stale or lacks its supervisor.
+/// One item for each blocked task that an import did not block, unless its claiming session has ended, is stale or lacks its supervisor.
 pub(super) fn blocked_tasks(facts: &Facts) -> Vec<Need> {
-    let blocked = facts.held.iter().filter(|held| held.status == TaskStatus::Blocked);
+    let is_blocked = |held: &&HeldTask| held.status == TaskStatus::Blocked && !held.is_of_import();
+    let blocked = facts.held.iter().filter(is_blocked);
     let item = |held: &HeldTask| {
         let task = &held.task;
         let line = held.blocked_reason.clone().unwrap_or_else(|| held.title.clone());

@@ -56,7 +56,12 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
             .filter(|one| one.session.lane.is_none())
             .map(SessionOverviewView::from)
             .collect(),
-        claims: facts.held.iter().filter(|held| held.session.is_none()).map(HeldTaskView::from).collect(),
+        claims: facts
+            .held
+            .iter()
+            .filter(|held| held.session.is_none() && !held.is_of_import())
+            .map(HeldTaskView::from)
+            .collect(),
         jobs: jobs::jobs(app, facts),
         landing: facts.landing.clone(),
         cost: facts.costs.all(),

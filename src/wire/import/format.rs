@@ -2,10 +2,10 @@
 //! and the same in YAML.
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use serde_saphyr::{Options, Spanned};
 
-use super::Record;
+use super::{Record, record::TWICE};
 
 /// How deep YAML may be nested; JSON has a limit of its own.
 const MAX_YAML_DEPTH: usize = 64;
@@ -28,8 +28,8 @@ pub enum ImportFormat {
 pub struct RecordAtLine {
     /// Counted from 1.
     pub line: usize,
-    /// The record.
-    pub record: Record,
+    /// The record; else why this is no task.
+    pub record: Result<Record, String>,
 }
 
 /// Why a file cannot be read.
@@ -81,12 +81,21 @@ pub fn parse(text: &str, form: Option<ImportFormat>) -> Result<Vec<RecordAtLine>
 
 fn parse_json_lines(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
     let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    numbered
-        .map(|(above, line)| match serde_json::from_str(line) {
-            Ok(record) => Ok(RecordAtLine { line: above + 1, record }),
-            Err(error) => Err(json_error(&error, above)),
-        })
-        .collect()
+    numbered.map(|(above, line)| read_json(line, above)).collect()
+}
+
+/// Reads one record. A text that is no JSON is an error: the file is damaged. JSON that is no task is not, as long as others may be.
+fn read_json(text: &str, above: usize) -> Result<RecordAtLine, ParseError> {
+    let damaged = |error: serde_json::Error| json_error(&error, above);
+    let record = match serde_json::from_str(text) {
+        Err(error) if error.is_data() => match serde_json::from_str(text).map_err(damaged)? {
+            Value::Object(_) if error.to_string().starts_with(TWICE) => Err(json_error(&error, above).why),
+            Value::Object(object) => Ok(Record::of_odd(object)),
+            _ => Err("it is no JSON object".to_owned()),
+        },
+        read => Ok(read.map_err(damaged)?),
+    };
+    Ok(RecordAtLine { line: above + 1, record })
 }
 
 /// A JSON object with a list of tasks.
@@ -118,10 +127,7 @@ fn parse_json(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
             let begin = (item.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
             above += text.get(seen..begin).unwrap_or_default().matches('\n').count();
             seen = begin;
-            match serde_json::from_str(item.get()) {
-                Ok(record) => Ok(RecordAtLine { line: above + 1, record }),
-                Err(error) => Err(json_error(&error, above)),
-            }
+            read_json(item.get(), above)
         })
         .collect()
 }
@@ -160,7 +166,7 @@ fn parse_yaml(text: &str) -> Result<Vec<RecordAtLine>, ParseError> {
         vec![serde_saphyr::from_str_with_options(text, yaml_options()).map_err(broken)?]
     };
     let line = |item: &Spanned<Record>| usize::try_from(item.referenced.line()).unwrap_or(1).max(1);
-    Ok(items.into_iter().map(|item| RecordAtLine { line: line(&item), record: item.value }).collect())
+    Ok(items.into_iter().map(|item| RecordAtLine { line: line(&item), record: Ok(item.value) }).collect())
 }
 
 fn yaml_options() -> Options {
@@ -180,7 +186,7 @@ mod tests {
 
     fn places(text: &str) -> Vec<(usize, String)> {
         let read = parse(text, None).unwrap_or_else(|broken| panic!("{broken:?}"));
-        read.into_iter().map(|placed| (placed.line, placed.record.id.unwrap_or_default())).collect()
+        read.into_iter().map(|placed| (placed.line, placed.record.unwrap().id.unwrap_or_default())).collect()
     }
 
     #[test]
@@ -199,12 +205,26 @@ mod tests {
     #[test]
     fn broken_record_is_named_by_its_line() {
         let line = |text: &str| parse(text, None).unwrap_err();
-        assert_eq!(line("{\"id\":\"a\"}\n{\"id\":1}\n").line, 2);
         assert_eq!(line("{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":").line, 3);
-        assert_eq!(line("[{\"id\":\"a\"},\n{\"id\":[]}]").line, 2);
         assert_eq!(line("[{\"id\":\"a\"},\n{\"id\":\"b\"").line, 2);
         assert_eq!(line("- id: a\n- id: [b]\n").line, 2);
-        assert_eq!(line("{\"id\":\"a\",\"id\":\"b\"}").why, "the field 'id' stands there twice (column 14)");
+    }
+
+    #[test]
+    fn odd_values_are_taken_and_what_is_no_task_does_not_stop_the_others() {
+        let read = |text: &str| parse(text, None).unwrap();
+        let records = read(
+            "{\"id\":1,\"labels\":[null,\"a\",2],\"priority\":\"P1\",\"dependencies\":[\"b\"],\"title\":[]}\n3\n{\"id\":\"c\"}\n",
+        );
+        let odd = records[0].record.as_ref().unwrap();
+        assert_eq!((odd.id.as_deref(), odd.priority), (Some("1"), Some(1)));
+        assert_eq!(odd.labels.as_deref(), Some(&["a".to_owned(), "2".to_owned()][..]));
+        assert_eq!(odd.dependencies.as_ref().unwrap()[0].depends_on_id.as_deref(), Some("b"));
+        assert_eq!((odd.title.as_ref(), odd.other[0].0.as_str()), (None, "title"));
+        assert_eq!(records[1].record.as_ref().unwrap_err(), "it is no JSON object");
+        assert_eq!(records[2].record.as_ref().unwrap().id.as_deref(), Some("c"));
+        let twice = read("[{\"id\":\"a\",\"id\":\"b\"}]").remove(0).record.unwrap_err();
+        assert_eq!(twice, "the field 'id' stands there twice (column 14)");
     }
 
     #[test]

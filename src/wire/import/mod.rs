@@ -22,7 +22,7 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// How many of those are different in the file.
     pub differing: usize,
-    /// How many were left out: deleted there, or removed here.
+    /// How many were left out: deleted there, removed here, no work, or no task at all.
     pub skipped: usize,
     /// How many of the imported ones are neither done nor cancelled.
     pub open: usize,
@@ -30,8 +30,22 @@ pub struct ImportReport {
     pub dry_run: bool,
     /// Tasks that are pointed at and are not here.
     pub absent: Vec<MissingDependencyView>,
-    /// The fields of the file that have no place here.
+    /// What was left out: tasks, with the reason, and fields that have no place here.
     pub ignored: Vec<IgnoredFieldView>,
+    /// The tasks that are blocked here, because the file says that they are not to be worked on now.
+    pub blocked: Vec<BlockedTaskView>,
+}
+
+/// A task that came in blocked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BlockedTaskView {
+    /// Its id.
+    pub task_id: String,
+    /// Its status in the file, in the file's word.
+    pub was: String,
+    /// Why it is blocked here.
+    pub reason: String,
 }
 
 /// A link to a task that is not here.
@@ -51,10 +65,10 @@ pub struct MissingDependencyView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IgnoredFieldView {
-    /// Whose.
+    /// Whose; `line 7` for one without an id.
     pub task_id: String,
-    /// Which: a field, or a link's type.
+    /// Which: a field, a link's type, or `the task`.
     pub what: String,
-    /// Its value, shortened.
+    /// Its value, shortened; for a task the reason.
     pub value: String,
 }

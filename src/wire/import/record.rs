@@ -7,7 +7,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A named command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -30,6 +30,57 @@ pub struct LinkRecord {
     pub kind: Option<String>,
 }
 
+/// The beginning of the error about an object with two fields of one name.
+pub(super) const TWICE: &str = "the field";
+
+/// A field that is read from a value which may have another type.
+trait Odd: Sized {
+    fn of(value: &Value) -> Option<Self>;
+}
+
+impl Odd for String {
+    fn of(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned).or_else(|| value.is_number().then(|| value.to_string()))
+    }
+}
+
+/// A priority may be written as `"1"` or `P1`.
+impl Odd for i64 {
+    fn of(value: &Value) -> Option<Self> {
+        value.as_i64().or_else(|| value.as_str()?.trim().trim_start_matches(['P', 'p']).parse().ok())
+    }
+}
+
+/// One value counts as a list of one, and elements that cannot be taken are left out.
+impl<T: Odd> Odd for Vec<T> {
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Array(items) => Some(items.iter().filter_map(T::of).collect()),
+            one => Some(vec![T::of(one)?]),
+        }
+    }
+}
+
+/// A link may be the id of its target.
+impl Odd for LinkRecord {
+    fn of(value: &Value) -> Option<Self> {
+        let to = |id| Self { depends_on_id: Some(id), ..Self::default() };
+        String::of(value).map(to).or_else(|| Self::deserialize(value).ok())
+    }
+}
+
+impl Odd for CheckRecord {
+    fn of(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+}
+
+impl Odd for Value {
+    fn of(value: &Value) -> Option<Self> {
+        Some(value.clone())
+    }
+}
+
 macro_rules! record {
     ($($(#[$meta:meta])* $field:ident: $type:ty),+ $(,)?) => {
         /// A task as it is written.
@@ -38,6 +89,22 @@ macro_rules! record {
             $($(#[$meta])* pub $field: Option<$type>,)+
             /// Fields that neither form has a place for.
             pub other: Vec<(String, Value)>,
+        }
+
+        impl Record {
+            /// The record of an object in which some value has another type than it should. What cannot be taken for the
+            /// value is kept by its name.
+            pub(super) fn of_odd(object: Map<String, Value>) -> Self {
+                let mut record = Self::default();
+                for (name, value) in object {
+                    match name.as_str() {
+                        $(stringify!($field) if value.is_null() => record.$field = None,
+                        stringify!($field) if let Some(odd) = Odd::of(&value) => record.$field = Some(odd),)+
+                        _ => record.other.push((name, value)),
+                    }
+                }
+                record
+            }
         }
 
         struct Fields;
@@ -54,7 +121,7 @@ macro_rules! record {
                 let mut seen = BTreeSet::new();
                 while let Some(name) = map.next_key::<String>()? {
                     if !seen.insert(name.clone()) {
-                        return Err(A::Error::custom(format_args!("the field '{}' stands there twice", name.escape_debug())));
+                        return Err(A::Error::custom(format_args!("{TWICE} '{}' stands there twice", name.escape_debug())));
                     }
                     match name.as_str() {
                         $(stringify!($field) => record.$field = map.next_value()?,)+

@@ -33,8 +33,9 @@ fn repeated_import_changes_nothing() {
     ]), @r#"
     $ fairway task import tasks.yaml
     imported 2 tasks (2 open)
-    A-2 depends on the unknown task gone
-    A-2: colour is ignored: red
+    TASKS  NOTE                        FIRST
+        1  depends on an unknown task  A-2: gone
+        1  colour is ignored           A-2: red
     $ fairway task import tasks.yaml
     imported 0 tasks; 2 tasks exist already, unchanged
     $ fairway task import tasks.yaml --quiet
@@ -120,10 +121,18 @@ fn repeated_import_changes_nothing() {
 fn real_backlog_is_imported_completely() {
     let world = TestProject::new();
     let report = world.json(["task", "import", BACKLOG]);
-    assert_eq!((&report["imported"], &report["unchanged"]), (&json!(677), &json!(0)));
-
-    let lines: Vec<Value> =
+    let all: Vec<Value> =
         fs::read_to_string(BACKLOG).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // Agents, convoys, rigs and messages are no work, as their type or a label says.
+    let is_machinery = |kind: &str| matches!(kind, "agent" | "convoy" | "gt:agent" | "gt:message" | "gt:rig");
+    let has = |line: &Value| {
+        line["labels"].as_array().is_some_and(|all| all.iter().any(|one| is_machinery(one.as_str().unwrap())))
+    };
+    let is_work = |line: &Value| !is_machinery(line["issue_type"].as_str().unwrap()) && !has(line);
+    let lines: Vec<Value> = all.iter().filter(|line| is_work(line)).cloned().collect();
+    let skipped = all.len() - lines.len();
+    assert_eq!((&report["imported"], &report["skipped"]), (&json!(lines.len()), &json!(skipped)));
+    assert_eq!((all.len(), skipped), (677, 32));
     let known = |id: &Value| lines.iter().any(|line| line["id"] == *id);
     let links = |kinds: &[&str]| -> Vec<(Value, Value, Value)> {
         let all = lines.iter().flat_map(|line| line["dependencies"].as_array().cloned().unwrap_or_default());
@@ -140,26 +149,37 @@ fn real_backlog_is_imported_completely() {
     assert_eq!(absent, expected);
     assert!(absent.len() > 200, "{}", absent.len());
     let ignored = report["ignored"].as_array().unwrap();
-    let kinds: Vec<&str> = ignored.iter().map(|one| one["what"].as_str().unwrap()).collect();
+    let kinds = ignored.iter().map(|one| one["what"].as_str().unwrap()).filter(|what| *what != "the task");
+    let kinds: Vec<&str> = kinds.collect();
     assert_eq!(kinds, ["discovered-from", "related"], "{ignored:?}");
 
     let tasks: Vec<Value> = world.json(["task", "export"]).as_array().unwrap().clone();
-    assert_eq!(tasks.len(), 677);
+    assert_eq!(tasks.len(), lines.len());
     for line in &lines {
         let task = tasks.iter().find(|task| task["id"] == line["id"]).unwrap();
         let closed = line["status"] == "closed";
-        assert_eq!(task["status"], if closed { "done" } else { "todo" });
+        let waits = matches!(line["status"].as_str(), Some("pinned" | "hooked"));
+        assert_eq!(
+            task["status"],
+            if closed {
+                "done"
+            } else if waits {
+                "blocked"
+            } else {
+                "todo"
+            }
+        );
         assert_eq!(task["title"], line["title"]);
         assert_eq!(task["priority"], line["priority"]);
         assert_eq!(task["body"], line.get("description").cloned().unwrap_or(json!("")));
         let millis = |time: &Value| time.as_str().unwrap().replace('Z', ".000Z");
         assert_eq!(task["created_at"], millis(&line["created_at"]));
-        assert_eq!(task["updated_at"], millis(&line["updated_at"]));
+        assert!(waits || task["updated_at"] == millis(&line["updated_at"]), "{task}");
         let labels = task["labels"].as_array().unwrap();
         assert!(labels.contains(&json!(format!("type:{}", line["issue_type"].as_str().unwrap()))));
         if closed {
             assert_eq!(task["closed_at"], millis(&line["closed_at"]));
-        } else {
+        } else if !waits {
             assert!(labels.contains(&json!(format!("beads:{}", line["status"].as_str().unwrap()))));
             let waits = task["depends_on"]
                 .as_array()
@@ -173,10 +193,10 @@ fn real_backlog_is_imported_completely() {
     let parents = tasks.iter().filter(|task| !task["parent"].is_null()).count();
     assert_eq!(parents, links(&["parent-child"]).len());
 
-    let open = tasks.iter().filter(|task| task["status"] == "todo").count();
-    assert_eq!((&report["open"], &report["skipped"]), (&json!(open), &json!(0)));
+    let open = tasks.iter().filter(|task| task["status"] != "done").count();
+    assert_eq!(report["open"], json!(open));
     let again = world.json(["task", "import", BACKLOG]);
-    assert_eq!((&again["imported"], &again["unchanged"]), (&json!(0), &json!(677)));
+    assert_eq!((&again["imported"], &again["unchanged"]), (&json!(0), &json!(lines.len())));
 }
 
 /// A dry run tells the same as the import, and writes nothing: not even a store.
@@ -207,9 +227,10 @@ fn dry_run_reports_and_writes_nothing() {
         "fairway task import more.yaml --dry-run --quiet",
     ]), @"
     $ fairway task import more.yaml --dry-run
-    would import 2 tasks (1 open); 2 tasks exist already, unchanged (1 different in the file); 1 task skipped
-    A-9: the task is ignored: it was removed here
-    closed tasks have 2 links to unknown tasks; --json lists all
+    would import 2 tasks (1 open); 2 tasks exist already, unchanged (1 different in the file); 1 skipped
+    TASKS  NOTE                                       FIRST
+        1  skipped: it was removed here               A-9
+        2  is closed, with a link to an unknown task  A-4: gone
     $ fairway task import more.yaml --dry-run --quiet
     A-3
     A-4
@@ -230,17 +251,18 @@ fn file_without_tasks_is_refused() {
     world.run_with_stdin(["task", "import", "-", "--json"], b"# Shop\n\nA shop.\n").refuses(2, "invalid_line");
 }
 
-/// Links that a closed task lacks stop nothing: hundreds of them are one line, and those of open tasks are named.
+/// Links that a closed task lacks stop nothing, and hundreds of them are one row.
 #[test]
 fn missing_ids_of_closed_tasks_are_one_note() {
     let world = TestProject::new();
     let run = world.run(["task", "import", BACKLOG]).exits(0);
     let report = TestProject::new().json(["task", "import", BACKLOG]);
     let open = report["open"].as_u64().unwrap();
-    assert!(run.stdout.starts_with(&format!("imported 677 tasks ({open} open)")), "{}", run.stdout);
+    let imported = format!("imported {} tasks ({open} open", report["imported"]);
+    assert!(run.stdout.starts_with(&imported), "{}", run.stdout);
     let notes: Vec<&str> = run.stderr.lines().collect();
-    assert!(notes.len() <= 14, "{notes:?}");
-    assert!(notes.last().unwrap().contains("to unknown tasks; --json lists all"), "{notes:?}");
+    let closed = notes.iter().filter(|note| note.contains("is closed, with a link to an unknown task")).count();
+    assert!(notes.len() <= 14 && closed == 1, "{notes:?}");
 }
 
 /// Export, import elsewhere, export: the same bytes. What is held comes in unheld, and says so.
@@ -286,6 +308,10 @@ fn exported_tasks_are_the_same_after_an_import() {
         from.run(["task", "add", &id, "to be edited", &body, "--check", "a=b=c", "--review-domain", "data"]).exits(0);
         from.run(["task", "edit", &id, &format!("--title={title}")]).exits(0);
     }
+    // An import claims anew what it blocks.
+    for blocked in from.json(["task", "list", "--held"]).as_array().unwrap() {
+        from.run(["release", blocked["id"].as_str().unwrap(), "--force", "--reason", "try"]).exits(0);
+    }
     let exported = from.run(["task", "export"]).exits(0).stdout;
     to.run_with_stdin(["task", "import", "-"], exported.as_bytes()).exits(0);
     assert_eq!(to.run(["task", "export"]).stdout, exported);
@@ -310,26 +336,16 @@ fn import_never_claims() {
     from.run(["task", "submit", "T-3"]).exits(0);
     let exported = from.run(["task", "export"]).exits(0).stdout;
     let report: Value = to.run_with_stdin(["task", "import", "-", "--json"], exported.as_bytes()).exits(0).json();
-    let left_out: Vec<(&str, &str)> = report["ignored"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| (one["task_id"].as_str().unwrap(), one["what"].as_str().unwrap()))
-        .collect();
-    assert_eq!(
-        left_out,
-        [
-            ("T-1", "status"),
-            ("T-1", "claim"),
-            ("T-2", "status"),
-            ("T-2", "claim"),
-            ("T-2", "blocked_reason"),
-            ("T-3", "status"),
-            ("T-3", "claim"),
-        ]
-    );
-    assert_eq!(to.json(["task", "list", "--held"]), json!([]));
-    assert_eq!(to.json(["ready"]).as_array().unwrap().len(), 3);
+    assert_eq!(report["ignored"], json!([]));
+    let person = from.json(["task", "show", "T-1"])["claim"]["claimant"].as_str().unwrap().to_owned();
+    let reasons: Vec<&str> =
+        report["blocked"].as_array().unwrap().iter().map(|one| one["reason"].as_str().unwrap()).collect();
+    let reason = |status: &str, why: &str| format!("{status} by {person} in the imported file{why}");
+    assert_eq!(reasons, [reason("in_progress", ""), reason("blocked", ": rain"), reason("review", "")]);
+    // Nobody holds them, and nobody can take them by accident.
+    let held = to.json(["task", "list", "--held"]);
+    assert!(held.as_array().unwrap().iter().all(|task| task["claim"]["claimant"] == "import"), "{held}");
+    assert_eq!(to.json(["ready"]), json!([]));
 }
 
 #[test]
@@ -349,38 +365,302 @@ fn imported_beads_issue_keeps_its_text() {
         .run_with_stdin(["task", "import", "-", "--json"], format!("{issue}\n{gone}\n").as_bytes())
         .exits(0)
         .json();
-    insta::assert_snapshot!(report, @r#"{"imported":1,"unchanged":0,"differing":0,"skipped":1,"open":1,"dry_run":false,"absent":[{"task_id":"bd-1","depends_on":"bd-2","type":"blocks"},{"task_id":"bd-1","depends_on":"bd-3","type":"parent-child"}],"ignored":[{"task_id":"bd-9","what":"status","value":"tombstone"},{"task_id":"bd-1","what":"related","value":"bd-4"},{"task_id":"bd-1","what":"assignee","value":"ann"}]}"#);
-    insta::assert_snapshot!(world.redacted(&world.json(["task", "show", "bd-1"]).to_string()), @r#"{"id":"bd-1","title":"t","body":"what\n\n## Design\n\nhow\n\n## Acceptance criteria\n\nwhen\n\n## Notes\n\nalso","status":"todo","role":null,"lane":null,"parent":"bd-3","priority":2,"labels":["beads:in_progress","type:bug"],"paths":[],"depends_on":["bd-2"],"checks":[],"review_domains":[],"claim":null,"branch":null,"commit":null,"blocked_reason":null,"ready":false,"waiting_on":[{"code":"dep_absent","id":"bd-2","message":"bd-2 is not in this store"}],"created_at":"2026-01-01T10:00:00.000Z","updated_at":"2026-01-01T10:00:00.000Z","closed_at":null,"dependents":[],"checkpoint":null,"checkpoint_by":null,"landed_commit":null,"timeline":[{"seq":1,"at":"2026-01-01T00:00:02.000Z","kind":"task.imported","actor":"[user]","session_id":null,"message":"imported as todo"}]}"#);
+    insta::assert_snapshot!(report, @r#"{"imported":1,"unchanged":0,"differing":0,"skipped":1,"open":1,"dry_run":false,"absent":[{"task_id":"bd-1","depends_on":"bd-2","type":"blocks"},{"task_id":"bd-1","depends_on":"bd-3","type":"parent-child"}],"ignored":[{"task_id":"bd-9","what":"the task","value":"it is deleted there"},{"task_id":"bd-1","what":"related","value":"bd-4"}],"blocked":[{"task_id":"bd-1","was":"in_progress","reason":"in_progress by ann in the imported file"}]}"#);
+    let task = world.json(["task", "show", "bd-1"]);
+    let body = "what\n\n## Design\n\nhow\n\n## Acceptance criteria\n\nwhen\n\n## Notes\n\nalso";
+    assert_eq!((&task["body"], &task["labels"]), (&json!(body), &json!(["beads:in_progress", "type:bug"])));
+    assert_eq!((&task["parent"], &task["depends_on"]), (&json!("bd-3"), &json!(["bd-2"])));
+    assert_eq!(task["created_at"], "2026-01-01T10:00:00.000Z");
+    let told: Vec<&str> =
+        task["timeline"].as_array().unwrap().iter().map(|one| one["message"].as_str().unwrap()).collect();
+    assert_eq!(told.len(), 3, "{told:?}");
 }
 
-/// One wrong line, and nothing comes in; the sentence names the line.
+/// What a backlog of another program holds besides plain rows: each case with what becomes of it, as `ID STATUS` of each task.
+const ODD: [(&str, &str, &str); 27] = [
+    ("empty label", r#"{"id":"b","title":"t","status":"closed","labels":[""," bug "]}"#, "b done"),
+    ("null label", r#"{"id":"b","title":"t","labels":[null,"x"]}"#, "b todo"),
+    ("label without a list", r#"{"id":"b","title":"t","labels":"x"}"#, "b todo"),
+    ("long label", r#"{"id":"b","title":"t","labels":["LONG"]}"#, "b todo"),
+    ("empty title", r#"{"id":"b","title":"","status":"cancelled"}"#, "b cancelled"),
+    ("long title", r#"{"id":"b","title":"LONG"}"#, "b todo"),
+    ("escape in a title", r#"{"id":"b","title":"a\u001b[2J"}"#, "b todo"),
+    ("priority as text", r#"{"id":"b","title":"t","priority":"P1"}"#, "b todo"),
+    ("priority that is no number", r#"{"id":"b","title":"t","priority":"high"}"#, "b todo"),
+    ("priority out of range", r#"{"id":"b","title":"t","priority":9}"#, "b todo"),
+    ("time since 1970", r#"{"id":"b","title":"t","created_at":1767225600,"updated_at":1767225600123}"#, "b todo"),
+    ("no time", r#"{"id":"b","title":"t","created_at":"yesterday"}"#, "b todo"),
+    ("number as id", r#"{"id":17,"title":"t"}"#, "t-17 todo"),
+    ("id that begins with a digit", r#"{"id":"7x","title":"t","dependencies":["17"]}"#, "t-7x todo"),
+    ("path outside", r#"{"id":"b","title":"t","paths":["../["]}"#, "b todo"),
+    ("metadata without a value", r#"{"id":"b","title":"t","metadata":""}"#, "b todo"),
+    (
+        "link without a target",
+        r#"{"id":"b","title":"t","dependencies":[{"type":"blocks"},{"id":"a","type":"blocks"}]}"#,
+        "b todo",
+    ),
+    ("short link", r#"{"id":"b","title":"t","dependencies":[{"id":"a","type":"blocks"}]}"#, "b todo"),
+    ("older record", r#"{"id":"a","title":"old","updated_at":"2025-01-01T00:00:00Z"}"#, ""),
+    ("tombstone", r#"{"id":"b","title":"gone","status":"tombstone"}"#, ""),
+    ("deleted", r#"{"id":"b","title":"gone","status":"deleted"}"#, ""),
+    ("memory", r#"{"_type":"memory","key":"k","value":"v"}"#, ""),
+    ("message", r#"{"id":"b","title":"mail","issue_type":"message"}"#, ""),
+    ("patrol", r#"{"id":"b","title":"Witness Patrol","issue_type":"task","ephemeral":true}"#, ""),
+    ("agent by its label", r#"{"id":"b","title":"crew","issue_type":"task","labels":["gt:agent"]}"#, ""),
+    ("no task", "3", ""),
+    ("no id", r#"{"title":"t"}"#, ""),
+];
+
+/// One odd record never refuses the others, wherever it stands; and a dry run says the same.
 #[test]
-fn broken_line_imports_nothing() {
+fn odd_record_never_refuses_the_others() {
+    let good = r#"{"id":"a","title":"real work","status":"open","updated_at":"2026-01-01T00:00:00Z"}"#;
+    let mut said = String::new();
+    for (about, odd, expected) in ODD {
+        let odd = odd.replace("LONG", &"x".repeat(5_000));
+        for text in [format!("{good}\n{odd}\n"), format!("[\n{odd},\n{good}]\n")] {
+            let world = TestProject::new();
+            let import = ["task", "import", "-"];
+            let dry = world.run_with_stdin(import.iter().chain(&["--dry-run"]), text.as_bytes()).exits(0);
+            let real = world.run_with_stdin(import, text.as_bytes()).exits(0);
+            assert_eq!(
+                dry.stdout.replacen("would import", "imported", 1) + &dry.stderr,
+                real.stdout.clone() + &real.stderr
+            );
+            let tasks = world.json(["task", "list", "--all"]);
+            let mut found: Vec<String> = tasks
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|task| format!("{} {}", task["id"].as_str().unwrap(), task["status"].as_str().unwrap()))
+                .collect();
+            found.sort();
+            let wanted: Vec<&str> = ["a todo", expected].into_iter().filter(|one| !one.is_empty()).collect();
+            assert_eq!(found, wanted, "{about}: {real:?}");
+            assert_eq!(world.json(["task", "show", "a"])["title"], "real work");
+            if text.starts_with('{') {
+                said.push_str(&format!("{about}: {}{}", real.stdout, real.stderr.replace(&"x".repeat(100), "x")));
+            }
+        }
+    }
+    insta::assert_snapshot!(said, @r#"
+    empty label: imported 2 tasks (1 open)
+    null label: imported 2 tasks (2 open)
+    label without a list: imported 2 tasks (2 open)
+    long label: imported 2 tasks (2 open)
+    TASKS  NOTE              FIRST
+        1  label is ignored  b: xxxxxxxxxxxxxxxxxxxxx…
+    empty title: imported 2 tasks (1 open)
+    long title: imported 2 tasks (2 open)
+    TASKS  NOTE              FIRST
+        1  title is ignored  b: what exceeds 4096 bytes
+    escape in a title: imported 2 tasks (2 open)
+    TASKS  NOTE              FIRST
+        1  title is ignored  b: control characters
+    priority as text: imported 2 tasks (2 open)
+    priority that is no number: imported 2 tasks (2 open)
+    TASKS  NOTE                 FIRST
+        1  priority is ignored  b: high
+    priority out of range: imported 2 tasks (2 open)
+    TASKS  NOTE                 FIRST
+        1  priority is ignored  b: 9
+    time since 1970: imported 2 tasks (2 open)
+    no time: imported 2 tasks (2 open)
+    TASKS  NOTE                   FIRST
+        1  created_at is ignored  b: yesterday
+    number as id: imported 2 tasks (2 open)
+    TASKS  NOTE           FIRST
+        1  id is ignored  t-17: 17
+    id that begins with a digit: imported 2 tasks (2 open)
+    TASKS  NOTE                        FIRST
+        1  depends on an unknown task  t-7x: t-17
+        1  id is ignored               t-7x: 7x
+    path outside: imported 2 tasks (2 open)
+    TASKS  NOTE             FIRST
+        1  path is ignored  b: ../[
+    metadata without a value: imported 2 tasks (2 open)
+    TASKS  NOTE                 FIRST
+        1  metadata is ignored  b: 
+    link without a target: imported 2 tasks (2 open)
+    TASKS  NOTE               FIRST
+        1  a link is ignored  b: without a target
+    short link: imported 2 tasks (2 open)
+    older record: imported 1 task (1 open)
+    TASKS  NOTE                        FIRST
+        1  an older record is ignored  a: line 2
+    tombstone: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                          FIRST
+        1  skipped: it is deleted there  b
+    deleted: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                          FIRST
+        1  skipped: it is deleted there  b
+    memory: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                        FIRST
+        1  skipped: memory is no work  line 2
+    message: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                         FIRST
+        1  skipped: message is no work  b
+    patrol: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                           FIRST
+        1  skipped: ephemeral is no work  b
+    agent by its label: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                       FIRST
+        1  skipped: agent is no work  b
+    no task: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                           FIRST
+        1  skipped: it is no JSON object  line 2
+    no id: imported 1 task (1 open); 1 skipped
+    TASKS  NOTE                    FIRST
+        1  skipped: id is missing  line 2
+    "#);
+}
+
+/// What is not to be worked on now comes in blocked, with the reason, and no claim or start can take it.
+#[test]
+fn what_must_not_be_worked_on_now_is_blocked() {
+    let world = TestProject::new();
+    let file = r#"{"id":"ab-1","title":"Later","status":"deferred","defer_until":"2999-06-01T00:00:00Z"}
+{"id":"ab-2","title":"Held back","status":"blocked"}
+{"id":"ab-3","title":"A standing note","status":"pinned"}
+{"id":"ab-4","title":"Somebody is at it","status":"in_progress","assignee":"bo"}
+{"id":"ab-5","title":"On a hook","status":"hooked","assignee":"bo"}
+{"id":"ab-6","title":"Unknown here","status":"future"}
+{"id":"ab-7","title":"Looked at","status":"in_review","owner":"ann"}
+{"id":"ab-8","title":"Open, and deferred","status":"open","defer_until":"2999-06-01T00:00:00Z","owner":"ann"}
+{"id":"ab-9","title":"Open again","status":"open","defer_until":"2020-06-01T00:00:00Z","owner":"ann"}
+"#;
+    fs::write(world.root().join("file.jsonl"), file).unwrap();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task import file.jsonl",
+        "fairway ready",
+        "fairway claim ab-4",
+        "fairway task list",
+        "fairway status",
+        "fairway release ab-1 --force --reason now",
+        "fairway claim ab-1",
+    ]), @r#"
+    $ fairway task import file.jsonl
+    imported 9 tasks (9 open, 8 of these blocked)
+    TASKS  NOTE                               FIRST
+        1  blocked, since it was deferred     ab-1
+        1  blocked, since it was blocked      ab-2
+        1  blocked, since it was pinned       ab-3
+        1  blocked, since it was in_progress  ab-4
+        1  blocked, since it was hooked       ab-5
+        1  blocked, since it was future       ab-6
+        1  blocked, since it was in_review    ab-7
+        1  blocked, since it was open         ab-8
+        3  owner is ignored                   ab-7: ann
+        1  defer_until is ignored             ab-9: 2020-06-01T00:00:00Z
+    $ fairway ready
+    ID    P  STATUS  ROLE  LANE  HELD BY  TITLE
+    ab-9  2  todo    -     -     -        Open again
+    $ fairway claim ab-4
+    error: ab-4 is claimed by import since 2026-01-01T00:00:02.000Z
+    hint: to take over: fairway claim ab-4 --steal --reason TEXT
+    [exit 4]
+    $ fairway task list
+    ID    P  STATUS   ROLE  LANE  HELD BY  TITLE
+    ab-1  2  blocked  -     -     import   Later
+    ab-2  2  blocked  -     -     import   Held back
+    ab-3  2  blocked  -     -     import   A standing note
+    ab-4  2  blocked  -     -     import   Somebody is at it
+    ab-5  2  blocked  -     -     import   On a hook
+    ab-6  2  blocked  -     -     import   Unknown here
+    ab-7  2  blocked  -     -     import   Looked at
+    ab-8  2  blocked  -     -     import   Open, and deferred
+    ab-9  2  todo     -     -     -        Open again
+    $ fairway status
+    nothing needs you
+
+    1 ready · 0 in progress · 8 blocked · 0 done
+    $ fairway release ab-1 --force --reason now
+    released ab-1: blocked → todo
+    $ fairway claim ab-1
+    claimed ab-1: Later
+    "#);
+    let reasons: Vec<Value> =
+        (1..=8).map(|n| world.json(["task", "show", &format!("ab-{n}")])["blocked_reason"].clone()).collect();
+    let deferred = "deferred until 2999-06-01T00:00:00Z in the imported file";
+    assert_eq!(
+        reasons,
+        [
+            json!(null),
+            json!("blocked in the imported file"),
+            json!("pinned in the imported file"),
+            json!("in_progress by bo in the imported file"),
+            json!("hooked by bo in the imported file"),
+            json!("future in the imported file"),
+            json!("in_review in the imported file"),
+            json!(deferred),
+        ]
+    );
+    let again = world.run(["task", "import", "file.jsonl", "--json"]).exits(0).json();
+    assert_eq!((&again["imported"], &again["unchanged"]), (&json!(0), &json!(9)));
+}
+
+/// Of two records of one task the newer one counts, whichever comes first.
+#[test]
+fn newer_record_of_two_wins() {
+    let old = r#"{"id":"ab-1","title":"Old","status":"open","updated_at":"2026-01-01T00:00:00Z"}"#;
+    let new = r#"{"id":"ab-1","title":"New","status":"closed","updated_at":"2026-02-01T00:00:00Z"}"#;
+    for text in [format!("{old}\n{new}\n"), format!("{new}\n{old}\n")] {
+        let world = TestProject::new();
+        world.run_with_stdin(["task", "import", "-"], text.as_bytes()).exits(0);
+        let task = world.json(["task", "show", "ab-1"]);
+        assert_eq!((&task["title"], &task["status"]), (&json!("New"), &json!("done")));
+    }
+}
+
+/// A closed task waits for nothing: a cycle through one is cut there. A cycle of open tasks is refused, with its path.
+#[test]
+fn cycle_of_closed_tasks_is_cut() {
+    let world = TestProject::new();
+    let link = |on: &str, kind: &str| format!(r#"[{{"depends_on_id":"{on}","type":"{kind}"}}]"#);
+    let row = |id: &str, status: &str, links: &str| {
+        format!(r#"{{"id":"{id}","title":"t","status":"{status}","dependencies":{links}}}"#)
+    };
+    let rows = [
+        row("ab-1", "closed", &link("ab-2", "blocks")),
+        row("ab-2", "closed", &link("ab-1", "blocks")),
+        row("ab-3", "open", &link("ab-4", "blocks")),
+        row("ab-4", "closed", &link("ab-3", "blocks")),
+        row("ab-5", "closed", &link("ab-5", "blocks")),
+        row("ab-6", "closed", &link("ab-7", "parent-child")),
+        row("ab-7", "closed", &link("ab-6", "parent-child")),
+    ];
+    let report = world.run_with_stdin(["task", "import", "-", "--json"], rows.join("\n").as_bytes()).exits(0).json();
+    assert_eq!((&report["imported"], &report["ignored"].as_array().unwrap().len()), (&json!(7), &4));
+    assert_eq!(world.json(["ready"])[0]["id"], "ab-3");
+    let open = [row("x-1", "open", &link("x-2", "blocks")), row("x-2", "open", &link("x-1", "blocks"))].join("\n");
+    world.run_with_stdin(["task", "import", "-", "--json"], open.as_bytes()).refuses(5, "cycle");
+}
+
+/// Thousands of equal notes are one row of the table.
+#[test]
+fn equal_notes_are_one_row() {
+    let world = TestProject::new();
+    let row =
+        |n: usize| format!(r#"{{"id":"n-{n}","title":"t","owner":"ann","created_by":"ann","issue_type":"task"}}"#);
+    let mut rows: Vec<String> = (0..1_300).map(row).collect();
+    rows.push(r#"{"id":"n-x","title":"","labels":[null]}"#.to_owned());
+    let run = world.run_with_stdin(["task", "import", "-"], rows.join("\n").as_bytes()).exits(0);
+    assert_eq!(run.stdout, "imported 1301 tasks (1301 open)\n");
+    assert_eq!(
+        run.stderr,
+        "TASKS  NOTE                   FIRST\n 1300  owner is ignored       n-0: ann\n 1300  created_by is ignored  n-0: ann\n"
+    );
+}
+
+/// A damaged file comes in not at all; the sentence names the line.
+#[test]
+fn damaged_file_imports_nothing() {
     let world = TestProject::new();
     world.run(["task", "add", "--id", "old", "here before"]).exits(0);
     let before = world.run(["events", "--json"]).stdout;
     let good = "{\"id\":\"a\",\"title\":\"t\"}\n";
-    let long = format!("{{\"id\":\"b\",\"title\":\"{}\"}}", "x".repeat(1 << 20));
-    let cases = [
-        "{\"id\":\"b\",\"title\":",
-        "not json",
-        "{\"id\":\"b\"}",
-        "{\"title\":\"t\"}",
-        "{\"id\":\"1\",\"title\":\"t\"}",
-        "{\"id\":\"b\",\"title\":\"\"}",
-        "{\"id\":\"b\",\"title\":\"a\\u001b[2J\"}",
-        "{\"id\":\"b\",\"title\":\"a\\u0000\"}",
-        long.as_str(),
-        "{\"id\":\"a\",\"title\":\"again\"}",
-        "{\"id\":\"b\",\"title\":\"t\",\"priority\":9}",
-        "{\"id\":\"b\",\"title\":\"t\",\"priority\":\"high\"}",
-        "{\"id\":\"b\",\"title\":\"t\",\"status\":\"maybe\"}",
-        "{\"id\":\"b\",\"title\":\"t\",\"created_at\":\"yesterday\"}",
-        "{\"id\":\"b\",\"title\":\"t\",\"paths\":[\"../[\"]}",
-        "{\"id\":\"b\",\"title\":\"t\",\"labels\":\"x\"}",
-    ];
     let mut said = String::new();
-    for line in cases {
+    for line in ["{\"id\":\"b\",\"title\":", "not json", "<<<<<<< HEAD"] {
         let run = world.run_with_stdin(["task", "import", "-", "--json"], format!("{good}\n{line}\n").as_bytes());
         let error = run.refuses(2, "invalid_line").error();
         assert_eq!(error["details"]["line"], 3, "{error}");
@@ -390,20 +670,7 @@ fn broken_line_imports_nothing() {
     insta::assert_snapshot!(said, @r#"
     line 3: EOF while parsing a value (column 18)
     line 3: expected ident (column 2)
-    line 3: title is missing
-    line 3: id is missing
-    line 3: task id '1' must start with a-z or A-Z and contain only a-z, A-Z, 0-9, '.', '_' and '-', at most 64 characters
-    line 3: title must not be empty
-    line 3: title contains the control character U+001B; only newline and tab are allowed
-    line 3: title contains the control character U+0000; only newline and tab are allowed
-    line 3: title is 1048576 bytes long; the limit is 4096
-    line 3: a is on line 1 already
-    line 3: priority 9 is not from 0 to 4
-    line 3: invalid type: string "high", expected i64 (column 39)
-    line 3: status 'maybe' is none of todo, in_progress, blocked, review, done, cancelled
-    line 3: created_at 'yesterday' is not a time such as 2026-01-31T12:00:00Z
-    line 3: path '../[' must be relative to the root and stay inside it
-    line 3: invalid type: string "x", expected a sequence (column 34)
+    line 3: expected value (column 1)
     "#);
 
     let circle = b"- {id: a, title: t, depends_on: [b]}\n- {id: b, title: t, depends_on: [a]}\n";

@@ -2,32 +2,35 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
     fmt::Write,
-    mem::take,
+    mem::{self, take},
     path::Path,
 };
 
 use anyhow::Result;
 
 use super::{
-    import_record::{self, ImportedTask, PARENT},
+    import_record::{self, ImportedTask, PARENT, SKIPPED},
     import_steps::{self, Links, Steps},
 };
 use crate::{
     actions::{Answer, App},
-    domain::{Refusal, TaskId, plural},
+    domain::{Refusal, TaskId, issue, plural, rules::dependency_cycle, task::TaskFields},
     store::{ReadTx, events, removed_tasks, tasks},
-    wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
+    wire::import::{
+        BlockedTaskView, IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, RecordAtLine, parse,
+    },
 };
 
-/// The most notes of one kind; the JSON document has all details.
-const MAX_NOTES: usize = 10;
+/// The most rows of a table of notes; the JSON document has all details.
+const MAX_NOTES: usize = 20;
 
 struct ImportFile {
     tasks: BTreeMap<TaskId, ImportedTask>,
     order: Vec<TaskId>,
-    /// The records that the file marks as deleted.
-    deleted: Vec<IgnoredFieldView>,
+    /// The records that are left out.
+    skipped: Vec<IgnoredFieldView>,
 }
 
 /// The changes that an import makes in the store.
@@ -43,7 +46,8 @@ struct ImportPlan<'f> {
 /// written in several steps, otherwise in one write.
 ///
 /// # Errors
-/// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
+/// `invalid_line` for a damaged file, naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle` of
+/// open tasks.
 pub fn import(app: &App, path: &Path, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
     let file = read(app, text, form)?;
     if dry_run {
@@ -77,7 +81,7 @@ fn in_steps(app: &App, path: &Path, file: &ImportFile, intent: &str) -> Result<A
     Steps::write(app, path, &fresh.clone(), &take(links), intent, seen, |taken| {
         fresh.retain(|one| !taken.contains(&one.task.id));
         report.unchanged += report.imported - fresh.len();
-        (report.imported, report.open) = (fresh.len(), count_open(fresh));
+        (report.imported, report.open, report.blocked) = (fresh.len(), count_open(fresh), blocked_of(fresh));
         answer(fresh, report)
     })
 }
@@ -88,18 +92,67 @@ fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile>
         let why = "has no tasks; expected JSON lines, a JSON document or YAML, with id and title of each task";
         return Err(Refusal::invalid("the file", why).into());
     }
-    let mut file = ImportFile { tasks: BTreeMap::new(), order: Vec::new(), deleted: Vec::new() };
-    for one in placed {
-        let Some(one) = import_record::read(one.line, one.record, app.env.now(), &mut file.deleted)? else { continue };
-        let id = one.task.id.clone();
-        if let Some(earlier) = file.tasks.get(&id) {
-            let why = format!("{id} is on line {} already", earlier.line);
-            return Err(Refusal::Line { line: one.line, why }.into());
+    let mut file = ImportFile { tasks: BTreeMap::new(), order: Vec::new(), skipped: Vec::new() };
+    for RecordAtLine { line, record } in placed {
+        let read = record
+            .map_err(|why| import_record::skipped(&format!("line {line}"), &why))
+            .and_then(|record| import_record::read(line, record, app.env.now()));
+        match read {
+            Ok(one) => file.add(one),
+            Err(skipped) => file.skipped.push(skipped),
         }
-        file.order.push(id.clone());
-        file.tasks.insert(id, one);
     }
+    file.cut_closed_cycles(
+        |task| task.task.fields.depends_on.clone(),
+        |fields, to| fields.depends_on.retain(|on| on != to),
+    );
+    file.cut_closed_cycles(|task| task.task.fields.parent.iter().cloned().collect(), |fields, _| fields.parent = None);
     Ok(file)
+}
+
+impl ImportFile {
+    /// Adds a task. Of two with one id the one that was changed later counts, or the later one in the file.
+    fn add(&mut self, mut one: ImportedTask) {
+        let id = one.task.id.clone();
+        let Some(earlier) = self.tasks.get_mut(&id) else {
+            self.order.push(id.clone());
+            self.tasks.insert(id, one);
+            return;
+        };
+        if earlier.original_id != one.original_id {
+            let why = format!("its id is like {} of line {}", earlier.original_id, earlier.line);
+            return self.skipped.push(import_record::skipped(&one.original_id, &why));
+        }
+        if one.changed >= earlier.changed {
+            mem::swap(earlier, &mut one);
+        }
+        let older = IgnoredFieldView {
+            task_id: id.to_string(),
+            what: "an older record".into(),
+            value: format!("line {}", one.line),
+        };
+        earlier.ignored.push(older);
+    }
+
+    /// Removes links of closed tasks that close a cycle: a closed task waits for nothing. A cycle of open tasks stays.
+    fn cut_closed_cycles(
+        &mut self,
+        next: impl Fn(&ImportedTask) -> Vec<TaskId>,
+        cut: impl Fn(&mut TaskFields, &TaskId),
+    ) {
+        loop {
+            let Ok::<_, Infallible>(circle) =
+                dependency_cycle::find(&self.order, |id| Ok(self.tasks.get(id).map(&next).unwrap_or_default()));
+            let is_closed = |id: &TaskId| self.tasks.get(id).is_some_and(|one| one.task.state.status().is_closed());
+            let link =
+                circle.as_ref().and_then(|circle| circle.windows(2).find(|link| link.first().is_some_and(is_closed)));
+            let Some([from, to]) = link else { return };
+            let Some(one) = self.tasks.get_mut(from) else { return };
+            cut(&mut one.task.fields, to);
+            let what = "a link in a cycle of closed tasks".into();
+            one.ignored.push(IgnoredFieldView { task_id: from.to_string(), what, value: to.to_string() });
+        }
+    }
 }
 
 /// Separates new tasks from existing and removed ones, and checks the links of the new ones.
@@ -117,15 +170,11 @@ fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<Impo
     })?;
     let absent: Vec<&TaskId> = ids.into_iter().filter(|id| !existing.contains(*id)).collect();
     let removed = removed_tasks::among(tx, &absent)?;
-    let mut ignored = file.deleted.clone();
+    let mut ignored = file.skipped.clone();
     let mut fresh = Vec::new();
     for one in file.order.iter().filter(|id| !existing.contains(*id)).filter_map(|id| file.tasks.get(id)) {
         if removed.contains(&one.task.id) {
-            ignored.push(IgnoredFieldView {
-                task_id: one.task.id.to_string(),
-                what: "the task".into(),
-                value: "it was removed here".into(),
-            });
+            ignored.push(import_record::skipped(one.task.id.as_str(), "it was removed here"));
         } else {
             links.add_incoming(one);
             fresh.push(one);
@@ -138,7 +187,8 @@ fn plan<'f>(tx: &ReadTx<'_>, file: &'f ImportFile, dry_run: bool) -> Result<Impo
     let absent = fresh.iter().flat_map(|one| links.absent_of(one)).collect();
     ignored.extend(fresh.iter().flat_map(|one| one.ignored.iter().cloned()));
     let (imported, open) = (fresh.len(), count_open(&fresh));
-    let report = ImportReport { imported, unchanged, differing, skipped, open, dry_run, absent, ignored };
+    let blocked = blocked_of(&fresh);
+    let report = ImportReport { imported, unchanged, differing, skipped, open, dry_run, absent, ignored, blocked };
     Ok(ImportPlan { fresh, links, report })
 }
 
@@ -154,11 +204,21 @@ fn count_open(fresh: &[&ImportedTask]) -> usize {
     fresh.iter().filter(|one| !one.task.state.status().is_closed()).count()
 }
 
+fn blocked_of(fresh: &[&ImportedTask]) -> Vec<BlockedTaskView> {
+    let view = |one: &&ImportedTask| {
+        let (task_id, was) = (one.task.id.to_string(), one.original_status.clone());
+        Some(BlockedTaskView { task_id, was, reason: one.blocked.clone()? })
+    };
+    fresh.iter().filter_map(view).collect()
+}
+
 fn answer(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
     let verb = if report.dry_run { "would import" } else { "imported" };
     let mut line = format!("{verb} {}", plural::count(report.imported, "task"));
     if report.imported > 0 {
-        let _ = write!(line, " ({} open)", report.open);
+        let blocked = report.blocked.len();
+        let blocked = if blocked > 0 { format!(", {blocked} of these blocked") } else { String::new() };
+        let _ = write!(line, " ({} open{blocked})", report.open);
     }
     if report.unchanged > 0 {
         let _ = write!(line, "; {} exist already, unchanged", plural::count(report.unchanged, "task"));
@@ -167,27 +227,44 @@ fn answer(fresh: &[&ImportedTask], report: &ImportReport) -> Result<Answer> {
         let _ = write!(line, " ({} different in the file)", report.differing);
     }
     if report.skipped > 0 {
-        let _ = write!(line, "; {} skipped", plural::count(report.skipped, "task"));
+        let _ = write!(line, "; {} skipped", report.skipped);
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = fresh.iter().map(|one| one.task.id.to_string()).collect();
-    // A closed task waits for nothing, so all missing dependencies of closed tasks share one note.
+    answer.notes = note_table(fresh, report);
+    Ok(answer)
+}
+
+/// The notes as a table: what they say, how often, and the first task of each.
+fn note_table(fresh: &[&ImportedTask], report: &ImportReport) -> Vec<String> {
     let closed: BTreeSet<&str> =
         fresh.iter().filter(|one| one.task.state.status().is_closed()).map(|one| one.task.id.as_str()).collect();
-    let (of_closed, of_open): (Vec<_>, Vec<_>) =
-        report.absent.iter().partition(|link| closed.contains(link.task_id.as_str()));
-    let absent = of_open.into_iter().map(|MissingDependencyView { task_id, depends_on, kind }| match *kind {
-        PARENT => format!("{task_id} has the unknown parent {depends_on}"),
-        _ => format!("{task_id} depends on the unknown task {depends_on}"),
+    let (skipped, ignored): (Vec<_>, Vec<_>) = report.ignored.iter().partition(|one| one.what == SKIPPED);
+    let skipped = skipped.into_iter().map(|one| (format!("skipped: {}", one.value), one.task_id.clone()));
+    let blocked = report.blocked.iter().map(|one| (format!("blocked, since it was {}", one.was), one.task_id.clone()));
+    let absent = report.absent.iter().map(|MissingDependencyView { task_id, depends_on, kind }| {
+        let what = if *kind == PARENT { "has an unknown parent" } else { "depends on an unknown task" };
+        let what = if closed.contains(task_id.as_str()) { "is closed, with a link to an unknown task" } else { what };
+        (what.to_owned(), format!("{task_id}: {depends_on}"))
     });
-    let ignored = report
-        .ignored
-        .iter()
-        .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is ignored: {value}"));
-    answer.notes.extend([absent.collect::<Vec<_>>(), ignored.collect()].into_iter().flat_map(shortened));
-    if !of_closed.is_empty() {
-        let links = plural::count(of_closed.len(), "link");
-        answer.notes.push(format!("closed tasks have {links} to unknown tasks; --json lists all"));
+    let ignored = ignored
+        .into_iter()
+        .map(|IgnoredFieldView { task_id, what, value }| (format!("{what} is ignored"), format!("{task_id}: {value}")));
+    let mut order = Vec::new();
+    let mut notes: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for (what, first) in skipped.chain(blocked).chain(absent).chain(ignored) {
+        let (count, _) = notes.entry(what.clone()).or_insert((0, first));
+        if *count == 0 {
+            order.push(what);
+        }
+        *count += 1;
     }
-    Ok(answer)
+    let widest = order.iter().map(|what| what.chars().count()).max().unwrap_or(0);
+    let row = |what: &String| {
+        let (count, first) = notes.get(what).cloned().unwrap_or_default();
+        let (what, first) = (issue::without_controls(what, true).0, issue::without_controls(&first, true).0);
+        format!("{count:>5}  {what:widest$}  {first}")
+    };
+    let heading = (!order.is_empty()).then(|| format!("TASKS  {:widest$}  FIRST", "NOTE"));
+    heading.into_iter().chain(shortened(order.iter().map(row).collect())).collect()
 }

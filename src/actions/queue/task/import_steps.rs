@@ -16,11 +16,23 @@ use super::import_record::{BLOCKS, ImportedTask, PARENT};
 use crate::{
     actions::{
         Answer, App,
-        core::errors::{self, ImportStopped},
+        core::{
+            errors::{self, ImportStopped},
+            lookup,
+        },
     },
-    domain::{Event, EventKind, Refusal, TaskId, rules::dependency_cycle, task::Task},
+    domain::{
+        Event, EventKind, Refusal, TaskId,
+        claim::{self, Claim},
+        rules::dependency_cycle,
+        task::{Task, TaskState, TaskStatus},
+    },
     os::{digest::sha256_hex, host},
-    store::{ReadTx, WriteTx, events, idempotency_keys, lanes, tasks},
+    store::{
+        ReadTx, WriteTx,
+        claims::{self, ClaimPlace},
+        events, idempotency_keys, lanes, tasks,
+    },
     wire::import::MissingDependencyView,
 };
 
@@ -104,7 +116,43 @@ pub(super) fn insert(tx: &WriteTx<'_>, fresh: &[&ImportedTask]) -> Result<()> {
             .with("was", one.original_status.as_str())
             .with("close_reason", one.close_reason.as_deref())
     };
-    Ok(tx.record_all(&fresh.iter().map(event).collect::<Vec<_>>())?)
+    tx.record_all(&fresh.iter().map(event).collect::<Vec<_>>())?;
+    fresh.iter().try_for_each(|one| one.blocked.as_ref().map_or(Ok(()), |reason| block(tx, &one.task.id, reason)))
+}
+
+/// Blocks a task that was just imported, by a claim of the import, which no session and no person holds.
+fn block(tx: &WriteTx<'_>, id: &TaskId, reason: &str) -> Result<()> {
+    let task = lookup::task(tx, id)?;
+    let epoch = task.epoch.saturating_add(1);
+    let claim = Claim {
+        claimant: claim::IMPORT.to_owned(),
+        session: None,
+        role: None,
+        epoch,
+        claimed_at: tx.now(),
+        lease_until: None,
+        lease: None,
+    };
+    claims::insert(tx, id, &claim, &ClaimPlace::default())?;
+    tasks::set_state(tx, &task, &TaskState::Blocked(claim, reason.to_owned()))?;
+    let lane = task.fields.lane.as_ref();
+    tx.record_all(&[
+        Event::new(EventKind::TaskClaimed)
+            .task(id)
+            .lane(lane)
+            .with("epoch", epoch)
+            .with("claimant", claim::IMPORT)
+            .with("role", None::<&str>)
+            .with("takeover", "fresh"),
+        Event::new(EventKind::TaskBlocked)
+            .task(id)
+            .lane(lane)
+            .with("from", TaskStatus::InProgress.as_str())
+            .with("to", TaskStatus::Blocked.as_str())
+            .with("epoch", epoch)
+            .with("reason", reason),
+    ])?;
+    Ok(())
 }
 
 /// An import that is being written step by step.

@@ -26,10 +26,8 @@ pub fn normalize(mut fields: TaskFields) -> Result<TaskFields, Refusal> {
     if fields.priority > crate::domain::task::LOWEST_PRIORITY {
         return Err(Refusal::invalid("priority", format!("{} is not from 0 to 4", fields.priority)));
     }
-    for label in &fields.labels {
-        if text_limits::check_line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
-            return Err(Refusal::invalid("label", format!("must be one line of at most {MAX_LABEL_BYTES} bytes")));
-        }
+    for one in &fields.labels {
+        label(one)?;
     }
     for glob in &fields.paths {
         globs::check(glob)?;
@@ -53,6 +51,15 @@ pub fn normalize(mut fields: TaskFields) -> Result<TaskFields, Refusal> {
     fields.review_domains.sort();
     fields.review_domains.dedup();
     Ok(fields)
+}
+
+/// Checks a label: one line of at most [`MAX_LABEL_BYTES`] bytes.
+pub fn label(text: &str) -> Result<String, Refusal> {
+    let label = text_limits::check_line("label", text)?;
+    if label.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
+        return Err(Refusal::invalid("label", format!("must be one line of at most {MAX_LABEL_BYTES} bytes")));
+    }
+    Ok(label)
 }
 
 /// Checks the links that `fields` has and `before` has not: the lane, the parent and the dependencies must exist, and must not
