@@ -20,6 +20,8 @@ need strip binutils
 need unshare util-linux
 need nsenter util-linux
 need ip iproute2
+need git-lfs git-lfs
+need git-crypt git-crypt
 need bwrap bubblewrap
 need mount mount
 need shellcheck shellcheck
@@ -29,6 +31,7 @@ need tmux tmux
 need less less
 need screen screen
 need script bsdutils
+need ssh-keygen openssh-client
 need flock util-linux
 need make make
 need perl perl

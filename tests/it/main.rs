@@ -21,6 +21,7 @@ mod common;
 mod compat;
 mod docs;
 mod exec;
+mod git_files;
 mod glossary;
 mod guard;
 mod help;

@@ -132,6 +132,7 @@ fn every_code_is_documented() {
         ("src/actions/upkeep/doctor/page.rs", &["Finding::new("]),
         ("src/actions/upkeep/doctor/server.rs", &["Finding::new("]),
         ("src/actions/upkeep/doctor/sessions.rs", &["Finding::new("]),
+        ("src/actions/queue/lane/gaps.rs", &["code:"]),
         ("src/actions/queue/lane/removal.rs", &["code:"]),
         ("src/domain/lane.rs", &["Open =>", "Paused =>"]),
         ("src/hooks/doctor/mod.rs", &["Finding::new("]),

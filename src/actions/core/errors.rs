@@ -96,6 +96,10 @@ fn git(error: &GitError) -> Failure {
             Some(command) => format!("install git: {command}"),
             None => "install git with the package manager of this system".to_owned(),
         }),
+        // A partial clone. Fairway fetches nothing by the programs that a repository names.
+        GitError::Failed { why, .. } if why.contains("promisor remote") => {
+            Some("get the objects that are not here: git fetch --refetch --no-filter".to_owned())
+        }
         GitError::Failed { step: "add" | "diff" | "diff-files", .. } => {
             Some("compare what is committed: git diff BASE...BRANCH".to_owned())
         }
@@ -163,7 +167,11 @@ fn store(error: &StoreError) -> Failure {
             Fault,
             Some("restore the newest snapshot: fairway restore --latest; or begin a new store: fairway init --new"),
         ),
-        StoreError::NotOwned { .. } => ("store_not_owned", Refused, None),
+        StoreError::NotOwned { .. } => (
+            "store_not_owned",
+            Refused,
+            Some("run Fairway as that user, or have your own store: FAIRWAY_DB=$HOME/fairway.db fairway init"),
+        ),
         StoreError::NetworkFileSystem { .. } => (
             "store_network",
             Refused,

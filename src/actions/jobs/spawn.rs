@@ -23,7 +23,7 @@ use crate::{
         secrets, text_limits,
     },
     env::{Timestamp, vars},
-    os::{files, host, lock::InheritableLock},
+    os::{executable, files, host, lock::InheritableLock},
     render::escape_controls,
     store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
@@ -185,6 +185,9 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     let env = environment(app, &request.env, &id)?;
     let set = request.env.iter().filter(|(_, value)| value.is_some());
     let names: Vec<String> = set.filter_map(|(name, _)| name.to_str().map(str::to_owned)).collect();
+    if let CommandSpec::Program(argv) = &request.command {
+        refuse_shell_text(argv, &env, &cwd)?;
+    }
     let argv = sandboxed::argv(app, &cwd, &names, argv)?;
     let session = request.session.clone().or_else(|| app.actor.session.clone().map(Into::into));
     let queue = match &request.queue {
@@ -265,6 +268,18 @@ fn argv_and_text(command: &CommandSpec) -> Result<(Vec<OsString>, String), Refus
     }
     // Control characters are escaped and secrets masked before the command is stored.
     Ok((argv, text_limits::check_body("command", &secrets::mask(&escape_controls(&typed)))?))
+}
+
+/// Refuses a single word that is no program and that a shell would take for a command, such as `a && b`.
+fn refuse_shell_text(argv: &[OsString], env: &[(OsString, OsString)], cwd: &Path) -> Result<(), Refusal> {
+    let [word] = argv else { return Ok(()) };
+    let word = word.to_string_lossy();
+    let is_text = word.contains(|one: char| one.is_whitespace() || "&|;<>$`(*".contains(one));
+    let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+    if !is_text || executable::find(&word, path, cwd).is_some() {
+        return Ok(());
+    }
+    Err(Refusal::NoProgram { word: word.into_owned() })
 }
 
 fn has_nul(text: &OsStr) -> bool {

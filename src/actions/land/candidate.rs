@@ -38,7 +38,7 @@ pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &st
 fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     Ok(match app.settings.land.style {
         LandStyle::Merge => maker.merge(base, &unit.commit, &message(unit))?,
-        LandStyle::Squash => maker.squash(base, &unit.commit, &message(unit))?,
+        LandStyle::Squash => maker.squash(base, &unit.commit, &subject(unit), &trailers(unit))?,
         LandStyle::Rebase => {
             if maker.project.has_merges(base, &unit.commit)? {
                 return Err(Refusal::CannotRebase { of: unit.label(), next: unit.bring_in_by_hand(app) }.into());
@@ -48,14 +48,19 @@ fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str)
     })
 }
 
-/// The commit message: the tasks with their titles, and the trailers.
+/// The message of a merge: the tasks with their titles, and the trailers.
 fn message(unit: &Unit) -> String {
+    format!("{}\n{}\n", subject(unit), trailers(unit).join("\n"))
+}
+
+/// The tasks with their titles.
+fn subject(unit: &Unit) -> String {
     let title = |title: &str| title.chars().take(MAX_TITLE_CHARS).collect::<String>();
     let mut lines = unit.members.iter().map(|one| format!("{}: {}", one.task.id, title(&one.task.fields.title)));
     let subject = lines.next().unwrap_or_else(|| format!("Land {}", unit.label()));
     let others: Vec<String> = lines.collect();
     let body = if others.is_empty() { String::new() } else { format!("\n{}\n", others.join("\n")) };
-    format!("{subject}\n{body}\n{}\n", trailers(unit).join("\n"))
+    format!("{subject}\n{body}")
 }
 
 fn trailers(unit: &Unit) -> Vec<String> {

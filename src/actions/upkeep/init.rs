@@ -21,7 +21,10 @@ use crate::{
     },
     domain::{Refusal, plural},
     env::Env,
-    os::files,
+    os::{
+        files,
+        git::{Git, Repository},
+    },
     store::{StoreError, backup, integrity, progress},
     wire::InitView,
 };
@@ -138,7 +141,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
         inside_session::refuse_without_project(env, "init of a project that was here")?;
     }
     if is_missing {
-        write(&config, &config_text(trusted.clone().flatten(), &root), 0o644, &mut created)?;
+        write(&config, &config_text(env, trusted.clone().flatten(), &root), 0o644, &mut created)?;
     }
     files::private_dir(&project.state).with_context(|| format!("cannot create {}", project.state.display()))?;
     let ignore = project.state.join(".gitignore");
@@ -217,6 +220,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
         let enclosing = enclosing.display();
         format!("this project is inside the project {enclosing}; its tasks are not visible from here")
     }));
+    notes.extend(refusal_of_git(env, &root));
     notes.push(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
     if is_new {
         notes.push("then add a task: fairway task add 'Fix the total'".to_owned());
@@ -227,12 +231,12 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
 /// The text of the configuration file that [`init`] writes when there is none.
 pub fn new_config(env: &Env, root: &Path) -> Result<String> {
     let trusted = trust::trusted_text(env, root, CONFIG_FILE).context(TRUST_UNREADABLE)?;
-    Ok(config_text(trusted.flatten(), root))
+    Ok(config_text(env, trusted.flatten(), root))
 }
 
 /// The text that was trusted last, else that of a new project.
-fn config_text(trusted: Option<String>, root: &Path) -> String {
-    trusted.unwrap_or_else(|| first_config(root))
+fn config_text(env: &Env, trusted: Option<String>, root: &Path) -> String {
+    trusted.unwrap_or_else(|| first_config(env, root))
 }
 
 fn write(path: &Path, content: &str, mode: u32, created: &mut Vec<PathBuf>) -> Result<()> {
@@ -241,11 +245,11 @@ fn write(path: &Path, content: &str, mode: u32, created: &mut Vec<PathBuf>) -> R
     Ok(())
 }
 
-fn first_config(root: &Path) -> String {
+fn first_config(env: &Env, root: &Path) -> String {
     // A directory's name may be anything; as a TOML string it is quoted.
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let quoted = toml::Value::String(name);
-    let branch = current_branch(root).unwrap_or_else(|| "main".into());
+    let branch = Git::new(env.vars(), root).current_branch().ok().flatten().unwrap_or_else(|| "main".into());
     let base = toml::Value::String(branch);
     format!(
         "#:schema .fairway/{SCHEMA_FILE}\n\
@@ -256,8 +260,10 @@ fn first_config(root: &Path) -> String {
     )
 }
 
-/// The branch that is checked out, read from git's own file.
-fn current_branch(root: &Path) -> Option<String> {
-    let head = fs::read_to_string(root.join(".git/HEAD")).ok()?;
-    head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+/// Why git does not work in the repository of a project, such as the owner of its files, with git's remedy. `None` where it works, and
+/// without a repository.
+fn refusal_of_git(env: &Env, root: &Path) -> Option<String> {
+    root.ancestors().find(|dir| dir.join(".git").exists())?;
+    let error = Repository::around(Git::new(env.vars(), root)).err()?;
+    Some(format!("no lane can be made here as long as git refuses the repository: {error}"))
 }

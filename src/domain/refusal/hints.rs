@@ -135,6 +135,21 @@ pub(super) fn nothing_to_land(task: &TaskId, status: TaskStatus, has_work: bool,
     }
 }
 
+/// The commands that make a filter one of the user's own configuration.
+pub(super) fn own_filter(name: &str) -> String {
+    let set = |key: &str, value: &str| {
+        format!("git config --global {} {value}", shell_words::quote(&format!("filter.{name}.{key}")))
+    };
+    match name {
+        "lfs" => "git lfs install --skip-repo".to_owned(),
+        "git-crypt" => {
+            [set("smudge", "'\"git-crypt\" smudge'"), set("clean", "'\"git-crypt\" clean'"), set("required", "true")]
+                .join(" && ")
+        }
+        _ => format!("{} && {}", set("smudge", "COMMAND"), set("clean", "COMMAND")),
+    }
+}
+
 /// A git command that works in the directory `dir`, as a user types it.
 pub(super) fn git_in(dir: &str, command: &str) -> String {
     format!("git -C {} {command}", shell_words::quote(dir))

@@ -21,7 +21,7 @@ use super::{
     status::{JobStatus, SessionStatus, TaskStatus},
 };
 use crate::env::Timestamp;
-use hints::{GH_ISSUE_LIST, git_in};
+use hints::{GH_ISSUE_LIST, git_in, own_filter};
 pub use hints::{SAME_COMMAND, SNAPSHOT};
 use table::refusals;
 
@@ -175,6 +175,36 @@ refusals! {
     #[hint_if((*noun == "file").then(|| format!("replace it: {SAME_COMMAND} --force")))]
     #[details("noun": noun, "id": id)]
     AlreadyExists { noun: &'static str, id: String },
+    #[error("branch '{branch}' already exists")]
+    #[code(Conflict, "exists")]
+    #[hint("work on it: fairway lane add {lane} --create-worktree --branch {}", shell_words::quote(branch))]
+    #[details("noun": "branch", "id": branch)]
+    BranchExists { lane: LaneName, branch: String },
+    /// Git cannot have the branches `a` and `a/b` at once.
+    #[error("branch '{branch}' cannot be made: the branch '{other}' is in its way")]
+    #[code(Conflict, "exists")]
+    #[hint("name another branch: fairway lane add {lane} --create-worktree --branch NAME")]
+    #[details("noun": "branch", "id": other)]
+    BranchInTheWay { lane: LaneName, branch: String, other: String },
+    #[error("'{}' is not a program", excerpt(word))]
+    #[code(Usage, "invalid_value")]
+    #[hint("let a shell run it: fairway exec spawn -- sh -c {}", shell_words::quote(word))]
+    NoProgram { word: String },
+    /// A filter that the files need is named by the repository's configuration only, so it was not run.
+    #[error("{why}: only the repository's configuration names the filter")]
+    #[code(Refused, "filter_not_own")]
+    #[hint("make it your own: {}", filters.iter().map(|filter| own_filter(filter)).collect::<Vec<_>>().join(" && "))]
+    #[details("filters": filters)]
+    FilterNotOwn { filters: Vec<String>, why: String },
+    /// In a new worktree git works on the files of another directory; nothing was added.
+    #[error("git in a worktree of {root} works on the files in {top}, as core.worktree says")]
+    #[code(Refused, "worktree_misled")]
+    #[hint_if(setting.as_ref().map(|setting| {
+        let (set, unset) = (git_in(root, "config --worktree core.worktree"), git_in(root, "config --local --unset core.worktree"));
+        format!("make it a setting of that worktree alone: {set} {} && {unset}", shell_words::quote(setting))
+    }))]
+    #[details("root": root, "top": top)]
+    WorktreeMisled { root: String, top: String, setting: Option<String> },
     #[error("the id '{task}' was the id of a task that was removed; an id is not given out again")]
     #[code(Conflict, "exists")]
     #[hint("let the id be generated: fairway task add 'TITLE'")]

@@ -65,7 +65,7 @@ pub(super) const MAX_WHOLE_OUTPUT: usize = 256 << 20;
 pub const SESSION_GIT_HEAD: &str = "#!/bin/sh\n# git of a session that Fairway launched\n";
 
 /// The longest error message of git that is quoted, in characters.
-const MAX_REASON_CHARS: usize = 300;
+const MAX_REASON_CHARS: usize = 600;
 
 /// A failed call of git.
 #[derive(Debug, Error)]
@@ -238,16 +238,34 @@ fn with_fixed<T: AsRef<OsStr>>(args: &[T]) -> Vec<OsString> {
     SWITCHED_OFF.into_iter().map(OsString::from).chain(args.iter().map(|arg| arg.as_ref().to_owned())).collect()
 }
 
+/// The reason that git gives, on one line and cut at its end: all that it says, without warnings, advice and repetitions.
+pub(super) fn reason(stderr: &str) -> String {
+    let mut seen = Vec::new();
+    let mut text = String::new();
+    for line in stderr.lines() {
+        let sentence = ["fatal: ", "error: "].into_iter().find_map(|begin| line.strip_prefix(begin));
+        let line = sentence.unwrap_or(line).trim();
+        if line.is_empty() || line.starts_with("warning: ") || line.starts_with("hint: ") || seen.contains(&line) {
+            continue;
+        }
+        let continues = sentence.is_none() && line.starts_with(|first: char| first.is_lowercase());
+        text.push_str(match text.chars().last() {
+            None => "",
+            Some('.' | ':' | ',' | ';') => " ",
+            Some(_) if continues => " ",
+            Some(_) => "; ",
+        });
+        text.push_str(line);
+        seen.push(line);
+    }
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
 pub(super) fn git_error(step: &'static str, done: &Captured) -> GitError {
-    let stderr = output_text(&done.stderr);
-    let why: String = stderr
-        .lines()
-        .last()
-        .unwrap_or_default()
-        .trim_start_matches("fatal: ")
-        .chars()
-        .take(MAX_REASON_CHARS)
-        .collect();
+    let why = reason(&output_text(&done.stderr));
     let why = match done.exit {
         ExitReason::TimedOut => "timed out".to_owned(),
         _ if why.is_empty() => "no error message".to_owned(),
@@ -258,4 +276,32 @@ pub(super) fn git_error(step: &'static str, done: &Captured) -> GitError {
 
 pub(super) fn output_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_is_whole_and_without_advice() {
+        let dubious = "fatal: detected dubious ownership in repository at '/p'\nTo add an exception for this directory, call:\n\n\tgit \
+                       config --global --add safe.directory /p\n";
+        assert_eq!(
+            reason(dubious),
+            "detected dubious ownership in repository at '/p'; To add an exception for this directory, call: git config \
+             --global --add safe.directory /p"
+        );
+        let filter =
+            "error: external filter 'x' failed 1\nerror: external filter 'x' failed\nfatal: a: smudge filter x failed";
+        assert_eq!(
+            reason(filter),
+            "external filter 'x' failed 1; external filter 'x' failed; a: smudge filter x failed"
+        );
+        let lock = "fatal: Unable to create 'index.lock': File exists.\n\nPlease make sure all processes\nare terminated.\nhint: no";
+        assert_eq!(
+            reason(lock),
+            "Unable to create 'index.lock': File exists. Please make sure all processes are terminated."
+        );
+        assert_eq!(reason(&"é".repeat(700)).chars().count(), 601);
+    }
 }

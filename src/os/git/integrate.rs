@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use super::command::{Git, GitError, QUERY_TIMEOUT, found, git_error, output_text, succeeded, unknown_form};
+use super::{
+    command::{Git, GitError, QUERY_TIMEOUT, found, git_error, output_text, succeeded, unknown_form},
+    network_programs,
+};
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of one merge, of one commit and of the final step.
@@ -254,7 +257,9 @@ impl Git<'_> {
         for parent in parents {
             args.extend(["-p".into(), parent.into()]);
         }
-        let vars: Vec<(&str, &OsStr)> = match identity {
+        let quiet: Vec<(&str, OsString)> =
+            if sign { network_programs::no_question(self.vars()).collect() } else { Vec::new() };
+        let mut vars: Vec<(&str, &OsStr)> = match identity {
             Identity::Configured => Vec::new(),
             Identity::Author { name, email, date, .. } => {
                 vec![("GIT_AUTHOR_NAME", name), ("GIT_AUTHOR_EMAIL", email), ("GIT_AUTHOR_DATE", date)]
@@ -270,10 +275,18 @@ impl Git<'_> {
             .map(|(name, value)| (name, OsStr::new(value)))
             .to_vec(),
         };
+        vars.extend(quiet.iter().map(|(name, value)| (*name, value.as_os_str())));
         if sign {
             args.push("-S".into());
         }
-        let done = succeeded("commit-tree", self.run_with(&args, &vars, message, MERGE_TIMEOUT)?)?;
+        let done = self.run_with(&args, &vars, message, MERGE_TIMEOUT)?;
+        let done = succeeded("commit-tree", done).map_err(|error| match error {
+            GitError::Failed { step, why } if sign => GitError::Failed {
+                step,
+                why: format!("{why} (the commit is to be signed: unlock the key first, as ssh-add does)"),
+            },
+            other => other,
+        })?;
         Ok(output_text(&done.stdout))
     }
 

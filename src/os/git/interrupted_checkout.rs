@@ -235,15 +235,34 @@ impl Git<'_> {
     /// The first lock file that lasts for more than a moment, so that another program must be using it, among those of these
     /// files or refs of the worktree. `None` when there is none.
     pub fn lasting_lock(&self, names: &[&str]) -> Result<Option<PathBuf>, GitError> {
-        let mut args = vec!["rev-parse".to_owned(), "--path-format=absolute".to_owned()];
-        args.extend(names.iter().flat_map(|name| ["--git-path".to_owned(), format!("{name}.lock")]));
-        let text = self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?;
-        Ok(text.lines().map(PathBuf::from).find(|lock| stays(lock)))
+        for name in names {
+            let lock = self.lock_of(name)?;
+            if stays(&lock) {
+                return Ok(Some(lock));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lock of a file or ref of the worktree. In a reftable all refs have one.
+    fn lock_of(&self, name: &str) -> Result<PathBuf, GitError> {
+        if name == "index" {
+            return git_path(self, "index.lock");
+        }
+        // Git before 2.45 has no reftable, and repeats the flag.
+        let format = self.run_checked("rev-parse", &["rev-parse", "--show-ref-format"], QUERY_TIMEOUT)?;
+        if format != "reftable" {
+            return git_path(self, &format!("{name}.lock"));
+        }
+        // The refs of a worktree alone are its HEAD and a few others.
+        let dir = if name == "HEAD" { "--git-dir" } else { "--git-common-dir" };
+        let args = ["rev-parse", "--path-format=absolute", dir];
+        Ok(PathBuf::from(self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?).join("reftable/tables.list.lock"))
     }
 
     /// Removes the lock that a killed git left on a ref. It stays while another git works in the repository.
     pub fn remove_stale_ref_lock(&self, name: &str) -> Result<(), GitError> {
-        remove_stale(self, &git_path(self, &format!("{name}.lock"))?)
+        remove_stale(self, &self.lock_of(name)?)
     }
 }
 

@@ -93,15 +93,33 @@ impl CandidateMaker<'_> {
     }
 
     /// Makes one commit on top of `base` with all changes of `commit` and with its author, unless they conflict. Returns `base`
-    /// itself when it has all the changes. No branch moves.
-    pub fn squash(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
+    /// itself when it has all the changes. Its message is `subject`, the messages of the commits, and `trailers`; other authors are
+    /// named as co-authors. No branch moves.
+    pub fn squash(
+        &self,
+        base: &str,
+        commit: &str,
+        subject: &str,
+        trailers: &[String],
+    ) -> Result<Integration, GitError> {
         let (author, _) = self.project.author_and_message(commit)?;
         // The message is UTF-8, whatever the encoding of the lane's commit.
         let author = match author {
             Identity::Author { name, email, date, .. } => Identity::Author { name, email, date, encoding: None },
             other => other,
         };
-        self.one_commit(base, commit, &[base], message, &author)
+        let args = ["log", "--no-merges", "--reverse", "--encoding=UTF-8", "--no-show-signature"];
+        let without = format!("^{base}");
+        let args = [&args[..], &["--format=%an <%ae>%x00%B%x00", commit, &without, "--"]].concat();
+        let log = self.project.run_checked("log", &args, CHECKOUT_TIMEOUT)?;
+        let author_line = match &author {
+            Identity::Author { name, email, .. } => {
+                format!("{} <{}>", name.to_string_lossy(), email.to_string_lossy())
+            }
+            _ => String::new(),
+        };
+        let message = squashed_message(subject, &log, &author_line, trailers);
+        self.one_commit(base, commit, &[base], &message, &author)
     }
 
     fn one_commit(
@@ -153,6 +171,38 @@ impl CandidateMaker<'_> {
     }
 }
 
+/// The trailers of commits that the commit made of them keeps.
+const KEPT_TRAILERS: [&str; 2] = ["signed-off-by", "co-authored-by"];
+
+/// The message of a commit that is made of others. `log` has the author and the message of each, with a NUL after both.
+fn squashed_message(subject: &str, log: &str, author: &str, trailers: &[String]) -> String {
+    let (mut texts, mut kept) = (Vec::new(), Vec::<String>::new());
+    let mut keep = |line: String| {
+        if !kept.iter().any(|one| one.eq_ignore_ascii_case(&line)) {
+            kept.push(line);
+        }
+    };
+    let mut fields = log.split('\0');
+    while let (Some(by), Some(message)) = (fields.next(), fields.next()) {
+        let by = by.trim();
+        if by != author {
+            keep(format!("Co-authored-by: {by}"));
+        }
+        let is_kept = |line: &&str| {
+            let key = line.split_once(": ").map(|(key, _)| key.to_ascii_lowercase());
+            key.is_some_and(|key| KEPT_TRAILERS.contains(&key.as_str()))
+        };
+        message.lines().filter(is_kept).for_each(|line| keep(line.trim().to_owned()));
+        let text: Vec<&str> = message.lines().filter(|line| !is_kept(line)).collect();
+        texts.push(text.join("\n").trim().to_owned());
+    }
+    let mark = if texts.len() > 1 { "* " } else { "" };
+    let texts = texts.iter().filter(|text| !text.is_empty()).map(|text| format!("{mark}{text}"));
+    let trailers = trailers.iter().cloned().chain(kept).collect::<Vec<_>>().join("\n");
+    let parts = [subject.trim().to_owned()].into_iter().chain(texts).chain([trailers]);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
 /// A message with more trailers at its end.
 fn with_trailers(message: &[u8], trailers: &[String]) -> Vec<u8> {
     let mut text = message.trim_ascii_end().to_vec();
@@ -176,10 +226,10 @@ impl Git<'_> {
         let done = self.run(&["var", "GIT_COMMITTER_IDENT"], QUERY_TIMEOUT)?;
         Ok(match done.exit {
             ExitReason::Code(0) => Committer::Known,
-            _ => Committer::Unknown(match git_error("var", &done) {
-                GitError::Failed { why, .. } => why,
-                other => other.to_string(),
-            }),
+            // Advice of many lines comes first.
+            _ => Committer::Unknown(
+                output_text(&done.stderr).lines().last().unwrap_or_default().trim_start_matches("fatal: ").to_owned(),
+            ),
         })
     }
 
@@ -391,6 +441,19 @@ mod tests {
         ] {
             assert_eq!(tracked_change(entry), path, "{entry}");
         }
+    }
+
+    #[test]
+    fn squashed_message_keeps_authors_messages_and_sign_offs() {
+        let log = "Bot <b@x>\0feat: b\n\nWhy so.\n\nSigned-off-by: Bot <b@x>\nCo-authored-by: Ann <a@x>\n\0\nEve <e@x>\0fix: c\n\0";
+        let made = squashed_message("T-1: Add it\n", log, "Eve <e@x>", &["Fairway-Task: T-1".to_owned()]);
+        assert_eq!(
+            made,
+            "T-1: Add it\n\n* feat: b\n\nWhy so.\n\n* fix: c\n\nFairway-Task: T-1\nCo-authored-by: Bot <b@x>\nSigned-off-by: \
+             Bot <b@x>\nCo-authored-by: Ann <a@x>\n"
+        );
+        let alone = squashed_message("T-1: t", "Eve <e@x>\0fix: c\n\0", "Eve <e@x>", &[]);
+        assert_eq!(alone, "T-1: t\n\nfix: c\n");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod interdiff;
 mod interrupted_checkout;
 mod landing;
 mod lane_clone;
+mod large_files;
 mod merge_repository;
 mod named_fifos;
 mod network_programs;

@@ -51,8 +51,8 @@ impl NetworkPrograms {
 
     fn new(listed: &[Entry], env: &BTreeMap<OsString, OsString>) -> Self {
         let var = |name: &str| env.get(OsStr::new(name)).cloned();
-        let is_foreign = |is_it: &dyn Fn(&str) -> bool| listed.iter().any(|one| !is_own(one) && is_it(&one.name));
-        let own = |name: &str| listed.iter().rfind(|one| is_own(one) && one.name == name).map(|one| one.value.clone());
+        let is_foreign = |is_it: &dyn Fn(&str) -> bool| listed.iter().any(|one| !one.is_own() && is_it(&one.name));
+        let own = |name: &str| listed.iter().rfind(|one| one.is_own() && one.name == name).map(|one| one.value.clone());
         let mut settings: Vec<(String, String)> = Vec::new();
         for (name, default) in SINGLE {
             if is_foreign(&|other| other == name) {
@@ -63,7 +63,7 @@ impl NetworkPrograms {
         if is_foreign(&is_helper) {
             // An empty one drops all before it, also those for one address.
             settings.push(("credential.helper".to_owned(), String::new()));
-            let helpers = listed.iter().filter(|one| is_own(one) && is_helper(&one.name));
+            let helpers = listed.iter().filter(|one| one.is_own() && is_helper(&one.name));
             settings.extend(helpers.map(|one| (one.name.clone(), one.value.clone())));
         }
         // Values may hold secrets, so they are no arguments. Those of the caller come first.
@@ -81,13 +81,9 @@ impl NetworkPrograms {
         }
         let allowed = var("GIT_ALLOW_PROTOCOL").unwrap_or_else(|| protocols(listed).into());
         vars.push(("GIT_ALLOW_PROTOCOL".to_owned(), allowed));
-        // A question at the terminal would stop a program in the background.
-        if var("SSH_ASKPASS_REQUIRE").is_none() {
-            vars.push(("SSH_ASKPASS_REQUIRE".to_owned(), "force".into()));
-            vars.push(("SSH_ASKPASS".to_owned(), var("SSH_ASKPASS").unwrap_or_else(|| "false".into())));
-        }
+        vars.extend(no_question(env).map(|(name, value)| (name.to_owned(), value)));
         let pack = |one: &Entry| {
-            let kind = one.name.rsplit('.').next().filter(|_| one.name.starts_with("remote.") && !is_own(one))?;
+            let kind = one.name.rsplit('.').next().filter(|_| one.name.starts_with("remote.") && !one.is_own())?;
             let default = if kind == "uploadpack" { "git-upload-pack" } else { "git-receive-pack" };
             Some((one.name.clone(), own(&one.name).unwrap_or_else(|| default.to_owned())))
         };
@@ -95,20 +91,24 @@ impl NetworkPrograms {
     }
 }
 
-/// Whether a setting is the caller's: of the user, the machine, or the environment.
-fn is_own(entry: &Entry) -> bool {
-    matches!(&*entry.scope, "system" | "global" | "command")
+/// The variables that keep the programs of SSH from a question at the terminal, which would stop a program in the background. A
+/// program that the caller has for questions is asked.
+pub(super) fn no_question(env: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = (&'static str, OsString)> {
+    let var = |name: &str| env.get(OsStr::new(name)).cloned();
+    let program = var("SSH_ASKPASS").unwrap_or_else(|| "false".into());
+    let is_decided = var("SSH_ASKPASS_REQUIRE").is_some();
+    [("SSH_ASKPASS_REQUIRE", "force".into()), ("SSH_ASKPASS", program)].into_iter().filter(move |_| !is_decided)
 }
 
 /// The protocols that are permitted: [`PROTOCOLS`], as the caller's own settings change them.
 fn protocols(listed: &[Entry]) -> String {
-    let own = |name: &str| listed.iter().rfind(|one| is_own(one) && one.name == name).map(|one| &*one.value);
+    let own = |name: &str| listed.iter().rfind(|one| one.is_own() && one.name == name).map(|one| &*one.value);
     let is_on = |name: &&str| match own(&format!("protocol.{name}.allow")) {
         Some(value) => value != "never",
         None => own("protocol.allow") != Some("never"),
     };
     let mut names: Vec<&str> = PROTOCOLS.into_iter().filter(is_on).collect();
-    let always = listed.iter().filter(|one| is_own(one) && one.value == "always");
+    let always = listed.iter().filter(|one| one.is_own() && one.value == "always");
     let more = always.filter_map(|one| one.name.strip_prefix("protocol.")?.strip_suffix(".allow"));
     names.extend(more.filter(|name| !PROTOCOLS.contains(name)));
     names.join(":")

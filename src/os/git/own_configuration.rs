@@ -4,6 +4,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
+    os::unix::fs::symlink,
+    path::Path,
     time::Duration,
 };
 
@@ -56,16 +58,50 @@ impl Git<'_> {
     pub(super) fn filters_that_are_off(&self) -> Result<BTreeSet<String>, GitError> {
         let settings = self.settings(FILTERS)?;
         let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);
-        let driver = |name: &str| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned());
         Ok(foreign.filter_map(|(name, _)| driver(name)).collect())
     }
 
     /// Runs a checkout in which only the filters of the user's own configuration run. It fails where the repository requires
     /// another filter: the files would have the wrong content.
     pub(super) fn run_checkout<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<(), GitError> {
-        let mut all = filter_flags(&self.settings(FILTERS)?, |name| !name.ends_with(".required"));
+        let settings = self.settings(FILTERS)?;
+        if settings.get("filter.git-crypt.smudge").is_some_and(|setting| setting.own.is_some()) {
+            self.link_key_directory()?;
+        }
+        let mut all = filter_flags(&settings, |name| !name.ends_with(".required"));
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         self.run_checked("checkout", &all, limit).map(drop)
+    }
+
+    /// Links the keys of git-crypt into git's directory of this worktree, where git-crypt looks for them.
+    fn link_key_directory(&self) -> Result<(), GitError> {
+        let args = ["rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir"];
+        let text = self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?;
+        let mut dirs = text.lines().map(|dir| Path::new(dir).join("git-crypt"));
+        if let (Some(keys), Some(link)) = (dirs.next(), dirs.next())
+            && keys.is_dir()
+            && link.symlink_metadata().is_err()
+        {
+            symlink(&keys, &link).map_err(|error| GitError::Scratch { dir: link, error })?;
+        }
+        Ok(())
+    }
+
+    /// The filters that only the repository's configuration has, and which Fairway therefore does not run.
+    pub fn filters_of_repository(&self) -> Result<BTreeSet<String>, GitError> {
+        let settings = self.settings(FILTERS)?;
+        let of = |is_wanted: fn(&Setting) -> bool| -> BTreeSet<String> {
+            settings.iter().filter(|(_, setting)| is_wanted(setting)).filter_map(|(name, _)| driver(name)).collect()
+        };
+        Ok(&of(|setting| setting.is_foreign) - &of(|setting| setting.own.is_some()))
+    }
+
+    /// The setting `core.hooksPath`, where it leads to a directory of the worktree.
+    pub fn relative_hooks_path(&self) -> Result<Option<String>, GitError> {
+        // The last one is what this program sets.
+        let entries = self.config_entries(r"^core\.hookspath$")?;
+        let set = entries.iter().rfind(|entry| entry.scope != "command");
+        Ok(set.map(|entry| entry.value.clone()).filter(|path| !path.is_empty() && !path.starts_with(['/', '~'])))
     }
 
     /// The pager of a comparison: `GIT_PAGER`, else that of the user's own configuration, else `PAGER`. `None` means git's
@@ -112,6 +148,11 @@ impl Git<'_> {
     }
 }
 
+/// The filter of a setting such as `filter.lfs.clean`.
+fn driver(name: &str) -> Option<String> {
+    Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned())
+}
+
 /// A value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -120,6 +161,13 @@ pub(super) struct Entry {
     /// The name as git normalizes it.
     pub(super) name: String,
     pub(super) value: String,
+}
+
+impl Entry {
+    /// Whether the setting is the caller's: of the user, the machine, or the environment.
+    pub(super) fn is_own(&self) -> bool {
+        matches!(&*self.scope, "system" | "global" | "command")
+    }
 }
 
 /// Reads the output of `git config --show-scope -z`: the fields `SCOPE NUL NAME LF VALUE NUL`, in git's order.

@@ -1,6 +1,9 @@
 //! The commits of submodules that a commit points to, and whether their repositories have them.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path, PathBuf},
+};
 
 use super::{
     command::{Git, GitError, QUERY_TIMEOUT, git_error},
@@ -31,6 +34,22 @@ pub enum SubmoduleRefs {
 }
 
 impl Git<'_> {
+    /// The paths at which the index of this worktree has submodules. The working directory must be the top of the worktree.
+    pub(super) fn submodule_paths(&self) -> Result<BTreeSet<String>, GitError> {
+        let text = self.run_checked("ls-files", &["ls-files", "-z", "--stage"], QUERY_TIMEOUT)?;
+        let path = |entry: &str| Some(entry.strip_prefix(SUBMODULE)?.split_once('\t')?.1.to_owned());
+        Ok(text.split_terminator('\0').filter_map(path).collect())
+    }
+
+    /// The submodules of this worktree that are not checked out. The working directory must be the top of the worktree.
+    pub fn absent_submodules(&self) -> Result<Vec<String>, GitError> {
+        if !self.dir().join(".gitmodules").exists() {
+            return Ok(Vec::new());
+        }
+        let is_absent = |path: &String| !self.dir().join(path).join(".git").exists();
+        Ok(self.submodule_paths()?.into_iter().filter(is_absent).collect())
+    }
+
     /// The submodule commits to which `to` points and `from` does not.
     pub fn new_submodule_pointers(&self, from: &str, to: &str) -> Result<Vec<SubmodulePointer>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to];

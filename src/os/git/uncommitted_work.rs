@@ -1,10 +1,10 @@
 //! Work in a worktree that is in no commit of its repository, and that would be lost with the directory: changed and new files,
-//! an unfinished operation, and repositories below it. Ignored files do not count, as for `git worktree remove`.
+//! an unfinished operation, work in submodules, and repositories below it. Ignored files do not count, as for `git worktree remove`.
 
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    fs, io,
+    fs, io, mem,
     path::{Path, PathBuf},
 };
 
@@ -29,6 +29,8 @@ pub struct UncommittedWork {
     pub changes: Vec<String>,
     /// Repositories and worktrees below the worktree, ignored or not, by their paths in it.
     pub repositories: Vec<String>,
+    /// The submodules with work that is nowhere else, each with that work, such as `lib, which is in the middle of a rebase`.
+    pub submodules: Vec<String>,
     /// Directories that cannot be read.
     pub unreadable: Vec<String>,
 }
@@ -49,10 +51,22 @@ impl UncommittedWork {
         } else if !self.repositories.is_empty() {
             parts.push(format!("contains the repositories {}", named(&self.repositories)));
         }
+        if !self.submodules.is_empty() {
+            parts.push(format!("has work in the submodule {}", named(&self.submodules)));
+        }
         if !self.unreadable.is_empty() {
             parts.push(format!("has directories that cannot be read ({})", named(&self.unreadable)));
         }
         (!parts.is_empty()).then(|| parts.join(", and "))
+    }
+}
+
+impl UncommittedWork {
+    fn add_submodule(&mut self, name: &str, clauses: impl IntoIterator<Item = String>) {
+        let clauses: Vec<String> = clauses.into_iter().collect();
+        if !clauses.is_empty() {
+            self.submodules.push(format!("{name}, which {}", clauses.join(", and ")));
+        }
     }
 }
 
@@ -72,7 +86,50 @@ impl Git<'_> {
         let operation = self.unfinished_operation()?;
         let mut work = UncommittedWork { operation, changes: self.all_changes(temp)?, ..UncommittedWork::default() };
         find_repositories(self.dir(), self.dir(), &mut work);
+        self.find_work_in_submodules(temp, &mut work)?;
         Ok(work)
+    }
+
+    /// Takes the submodules out of the repositories that were found, and looks into them: git keeps their commits with the
+    /// worktree, also those of a submodule that is not checked out any more.
+    fn find_work_in_submodules(&self, temp: &Path, work: &mut UncommittedWork) -> Result<(), GitError> {
+        let modules = git_path(self, "modules")?;
+        if work.repositories.is_empty() && !modules.is_dir() {
+            return Ok(());
+        }
+        let known = self.submodule_paths()?;
+        let (checked_out, others) =
+            mem::take(&mut work.repositories).into_iter().partition(|path| known.contains(path));
+        work.repositories = others;
+        let mut seen = BTreeSet::new();
+        for path in Vec::into_iter(checked_out) {
+            let dir = self.dir().join(&path);
+            let git = Git::new(self.vars(), &dir);
+            let git_dir = git.run_checked("rev-parse", &["rev-parse", "--absolute-git-dir"], QUERY_TIMEOUT)?;
+            let text = git.uncommitted_work(temp)?.text();
+            work.add_submodule(&path, text.into_iter().chain(git.unpushed(&git_dir)?));
+            seen.insert(PathBuf::from(git_dir));
+        }
+        let mut places = vec![modules.clone()];
+        while let Some(place) = places.pop() {
+            let mut kept = UncommittedWork::default();
+            find_repositories(&place, &place, &mut kept);
+            work.unreadable.extend(kept.unreadable);
+            for git_dir in kept.repositories.iter().map(|name| place.join(name)).filter(|dir| !seen.contains(dir)) {
+                let name = git_dir.strip_prefix(&modules).unwrap_or(&git_dir).to_string_lossy().into_owned();
+                work.add_submodule(&name, self.unpushed(&git_dir.to_string_lossy())?);
+                places.push(git_dir.join("modules"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The commits of a repository that no remote branch of it has, as a clause; `None` without one.
+    fn unpushed(&self, git_dir: &str) -> Result<Option<String>, GitError> {
+        let git_dir = format!("--git-dir={git_dir}");
+        let args = [&git_dir, "rev-list", "--max-count=1", "--all", "--not", "--remotes"];
+        let commit = self.run_checked("rev-list", &args, QUERY_TIMEOUT)?;
+        Ok((!commit.is_empty()).then(|| "has commits that no remote branch of it has".to_owned()))
     }
 
     /// The changes, also of files that git was told to take for unchanged.
@@ -117,12 +174,6 @@ impl Git<'_> {
     /// The changed and new files, each as a line of `git status --porcelain`. Git does not look into submodules. A file whose
     /// filter Fairway does not run is compared by the times that the index has for it.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
-        self.changes_and_filtered().map(|(changes, _)| changes)
-    }
-
-    /// The result of [`Self::changes`], and whether git itself reports more files as changed only because Fairway does not run
-    /// their filter.
-    pub(super) fn changes_and_filtered(&self) -> Result<(Vec<String>, bool), GitError> {
         let args =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
         let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
@@ -130,8 +181,7 @@ impl Git<'_> {
         let candidates: Vec<&str> = entries().filter_map(|entry| entry.strip_prefix(CHANGED_CONTENT)).collect();
         let unchanged = self.unchanged_by_times(&candidates)?;
         let is_change = |entry: &&str| entry.strip_prefix(CHANGED_CONTENT).is_none_or(|path| !unchanged.contains(path));
-        let changes = entries().filter(is_change).map(str::to_owned).collect();
-        Ok((changes, !unchanged.is_empty()))
+        Ok(entries().filter(is_change).map(str::to_owned).collect())
     }
 
     /// The files that are there and that git was told to take for unchanged, each with a NUL. One that a sparse checkout leaves

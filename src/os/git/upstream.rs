@@ -178,6 +178,9 @@ impl Git<'_> {
             )
             .collect();
         let programs = self.network_programs()?;
+        if let Some(why) = self.upload_large_files(&programs, upstream, commit, limit)? {
+            return Ok(Some(why));
+        }
         let done =
             self.run_on_network(&programs, &args, programs.receive_pack(&upstream.remote), upstream, &update, limit)?;
         Ok(reason(&done, limit))
@@ -204,7 +207,7 @@ impl Git<'_> {
 }
 
 /// Why a call failed, in the words of the remote or of git; `None` when it did not.
-fn reason(done: &Captured, limit: Duration) -> Option<String> {
+pub(super) fn reason(done: &Captured, limit: Duration) -> Option<String> {
     match done.exit {
         ExitReason::Code(0) => return None,
         ExitReason::TimedOut => return Some(format!("timed out after {} s", limit.as_secs())),

@@ -1,7 +1,7 @@
 //! Worktrees and branches: what is checked out, creation and removal.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -37,6 +37,12 @@ impl Git<'_> {
     /// The number of files with uncommitted changes. A new directory counts as one.
     pub fn count_changed_files(&self) -> Result<usize, GitError> {
         Ok(self.changes()?.len())
+    }
+
+    /// The setting that leads git from the repository to its files; `None` where there is none.
+    pub fn core_worktree(&self) -> Result<Option<String>, GitError> {
+        let done = self.run(&["config", "--get", "core.worktree"], QUERY_TIMEOUT)?;
+        Ok(found("config", done)?.map(|done| output_text(&done.stdout)))
     }
 
     /// The top directory of the worktree that contains the working directory.
@@ -81,6 +87,33 @@ impl<'a> Repository<'a> {
         self.commit(&format!("refs/heads/{branch}"))
     }
 
+    /// A branch whose name keeps git from making another branch: `a` keeps it from `a/b`, and `a/b` from `a`.
+    pub fn branch_in_the_way(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let above =
+            branch.match_indices('/').filter_map(|(at, _)| branch.get(..at)).map(|one| format!("refs/heads/{one}"));
+        let names: Vec<String> = above.chain([format!("refs/heads/{branch}/")]).collect();
+        let mut args = vec!["for-each-ref", "--format=%(refname)"];
+        args.extend(names.iter().map(String::as_str));
+        let listed = self.git.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
+        let is_in_the_way =
+            |name: &&str| names.iter().any(|one| one == name || one.ends_with('/') && name.starts_with(one));
+        Ok(listed.lines().find(is_in_the_way).map(|name| name.trim_start_matches("refs/heads/").to_owned()))
+    }
+
+    /// The local branch for a branch of a remote such as `origin/main`: the one of the same name, else one that follows it. `None` for
+    /// any other name.
+    pub fn branch_for_remote(&self, name: &str) -> Result<Option<String>, GitError> {
+        let remote = format!("refs/remotes/{name}");
+        if self.branch_commit(name)?.is_some() || self.commit(&remote)?.is_none() {
+            return Ok(None);
+        }
+        let args = ["for-each-ref", "--format=%(upstream)%09%(refname)", "refs/heads"];
+        let listed = self.git.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
+        let all = || listed.lines().filter_map(|line| line.split_once("\trefs/heads/"));
+        let same = all().find(|(_, branch)| name.split_once('/').is_some_and(|(_, there)| there == *branch));
+        Ok(same.or_else(|| all().find(|(upstream, _)| *upstream == remote)).map(|(_, branch)| branch.to_owned()))
+    }
+
     /// Creates a branch that must not exist yet.
     ///
     /// # Errors
@@ -111,21 +144,18 @@ impl<'a> Repository<'a> {
         self.git.run_checkout(&["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT)
     }
 
-    /// Removes a worktree. Without `force`, git refuses one with changes. Git deletes ignored files and all that is in them, so
-    /// the caller must ask [`Git::uncommitted_work`] before. No filter of the repository runs.
+    /// Removes a worktree. Without `force`, one with changes or a lock stays. Git deletes ignored files, submodules and all that is
+    /// in them, so the caller must ask [`Git::uncommitted_work`] before. No filter of the repository runs.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
-        // Git asks for the state of the worktree. One that is gone has none.
         let inside = Git::new(self.git.vars(), path);
-        let args = ["worktree", "remove"].map(OsString::from);
-        let mut args = if path.is_dir() { inside.on_files(&args)? } else { args.to_vec() };
-        if !force && path.is_dir() && inside.changes_and_filtered()? == (Vec::new(), true) {
-            // Git takes files for changed because their filter is off.
-            args.push("--force".into());
-        } else if force {
-            // Twice, for a worktree that an interrupted command left locked.
-            args.extend(["--force"; 2].map(OsString::from));
+        if !force && path.is_dir() && !inside.changes()?.is_empty() {
+            return Err(GitError::Failed { step: "worktree remove", why: "the worktree has changes".to_owned() });
         }
-        args.push(path.into());
+        // Git itself takes files for changed because their filter is off, and refuses all submodules.
+        let mut args = ["worktree", "remove", "--force"].map(OsStr::new).to_vec();
+        // Once more for a worktree that an interrupted command left locked.
+        args.extend(force.then_some(OsStr::new("--force")));
+        args.push(path.as_os_str());
         self.git.run_checked("worktree remove", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 

@@ -384,3 +384,15 @@ fn job_is_found_by_the_beginning_or_the_end_of_its_id() {
     }
     world.run(["exec", "log", "ffff0000", "--json"]).refuses(3, "not_found");
 }
+
+/// A text for a shell is no program: the job is not started, and the hint has the command that starts it.
+#[test]
+fn text_for_a_shell_is_told_to_need_one() {
+    let world = TestProject::new();
+    let run = world.run(["exec", "spawn", "--", "true && false"]).exits(2);
+    assert_eq!(
+        run.stderr,
+        "error: 'true && false' is not a program\nhint: let a shell run it: fairway exec spawn -- sh -c 'true && false'\n"
+    );
+    assert_eq!(world.json(["exec", "list"]), serde_json::json!([]));
+}

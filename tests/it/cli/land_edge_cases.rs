@@ -480,3 +480,51 @@ fn interrupted_landing_is_told_by_doctor_until_the_next_completes_it() {
     assert!(found().is_empty());
     assert_eq!(status(&world, &task), "done");
 }
+
+/// One commit for several keeps their authors, messages and sign-offs.
+#[test]
+fn squash_keeps_authors_messages_and_sign_offs() {
+    let world = project(&format!("{NO_GATES}\n[land]\nstyle = \"squash\"\n"));
+    world.run(["lane", "add", "c", "--create-worktree"]).exits(0);
+    let dir = lane_dir(&world, "c");
+    for (name, author, message) in [
+        (
+            "b",
+            "Bot <bot@x.example>",
+            "feat: b\n\nWhy so.\n\nSigned-off-by: Bot <bot@x.example>\nCo-authored-by: Ann <ann@x.example>",
+        ),
+        ("c", "Eve <eve@x.example>", "fix: c"),
+    ] {
+        fs::write(dir.join(name), name).unwrap();
+        world.git(&dir, &["add", "--all"]);
+        world.git(&dir, &["commit", "--quiet", &format!("--author={author}"), "--message", message]);
+    }
+    world.run(["land", "c"]).exits(0);
+    let landed = world.git(&world.root(), &["log", "-1", "--format=%an%n%B", "main"]);
+    assert_eq!(
+        landed.trim_end(),
+        "Eve\nLand lane c\n\n* feat: b\n\nWhy so.\n\n* fix: c\n\nFairway-Lane: c\nCo-authored-by: Bot <bot@x.example>\nSigned-off-by: Bot \
+         <bot@x.example>\nCo-authored-by: Ann <ann@x.example>"
+    );
+}
+
+/// A signing key with a passphrase asks nobody in the background: the landing ends at once, with the reason and the way on, also in a
+/// terminal.
+#[test]
+fn key_with_a_passphrase_ends_a_landing_with_the_reason() {
+    let world = project(&format!("{NO_GATES}\n[land]\nsign = true\n"));
+    let key = world.dir().join("key");
+    let made = world.command("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "secret", "-f"]).arg(&key).status();
+    assert!(made.unwrap().success());
+    for (name, value) in [("gpg.format", "ssh"), ("user.signingkey", key.with_extension("pub").to_str().unwrap())] {
+        world.git(&world.root(), &["config", "--global", name, value]);
+    }
+    lane(&world, "c", |dir| fs::write(dir.join("new.txt"), "1").unwrap());
+    let before = main_commit(&world);
+    let mut script = world.command("script");
+    let command = format!("{} land c", crate::common::test_project::FAIRWAY);
+    let output = script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("incorrect passphrase") && said.contains("unlock the key first, as ssh-add does"), "{said}");
+    assert_eq!(main_commit(&world), before);
+}

@@ -214,7 +214,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
     error: there is no base branch 'nowhere'
     [exit 3]
     $ fairway lane add ui --create-worktree --branch main
-    error: branch 'main' already exists
+    error: branch 'main' is in use: it is checked out in [world]/project
     [exit 4]
     $ fairway lane add ui --create-worktree --worktree .fairway
     error: directory '[world]/project/.fairway' already exists
@@ -273,7 +273,7 @@ fn failed_lane_add_leaves_no_worktree_and_no_row() {
     world.git(&root, &["config", "filter.broken.smudge", "false"]);
     world.git(&root, &["config", "filter.broken.required", "true"]);
     fs::write(root.join(".git/info/attributes"), "code.txt filter=broken\n").unwrap();
-    world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(7, "git_failed");
+    world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(5, "filter_not_own");
     assert_eq!((world.branches_and_worktrees(), world.json(["lane", "list"])), before);
     fs::remove_file(root.join(".git/info/attributes")).unwrap();
 

@@ -182,23 +182,49 @@ fn branch_that_is_checked_out_elsewhere_stays() {
 }
 
 #[test]
-fn worktree_with_submodules_is_kept() {
+fn submodule_keeps_its_worktree_only_with_work_of_its_own() {
     let world = project(&[]);
     let root = world.root();
     let library = world.dir().join("library");
     fs::create_dir(&library).unwrap();
     world.git(&library, &["init", "--quiet", "--initial-branch=main"]);
     commit(&world, &library, "l.txt", "1\n");
-    world.git(&root, &["submodule", "--quiet", "add", library.to_str().unwrap(), "library"]);
+    world.git(&root, &["submodule", "--quiet", "add", library.to_str().unwrap(), "vendor/library"]);
     world.git(&root, &["commit", "--quiet", "--message=library"]);
-    world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
-    world.run(["lane", "close", "ui"]).exits(0);
-    for more in [&[][..], &["--dry-run"]] {
-        let run = world.run(["lane", "prune", "--json"].iter().chain(more)).exits(0).json();
-        assert_eq!(kept(&run), [("ui".to_owned(), "submodules".to_owned())]);
+    for lane in ["empty", "clean", "draft", "wip", "gone"] {
+        world.run(["lane", "add", lane, "--create-worktree"]).exits(0);
+        let tree = tree(&world, lane);
+        if lane != "empty" {
+            world.git(&tree, &["submodule", "--quiet", "update", "--init"]);
+        }
+        world.run(["lane", "close", lane]).exits(0);
     }
-    // The difference has no message about them.
-    assert_eq!(world.json(["lane", "diff", "ui"])["files"], json!([]));
+    let inside = |lane: &str| tree(&world, lane).join("vendor/library");
+    fs::write(inside("draft").join("notes.txt"), "precious").unwrap();
+    for lane in ["wip", "gone"] {
+        world.git(&inside(lane), &["switch", "--quiet", "--create", "wip"]);
+        commit(&world, &inside(lane), "l.txt", "2\n");
+        world.git(&inside(lane), &["checkout", "--quiet", "--detach", "main"]);
+    }
+    world.git(&tree(&world, "gone"), &["submodule", "--quiet", "deinit", "vendor/library"]);
+    for more in [&["--dry-run"][..], &[]] {
+        let run = world.run(["lane", "prune", "--json"].iter().chain(more)).exits(0).json();
+        let why = ["draft", "gone", "wip"].map(|lane| (lane.to_owned(), "unsaved_work".to_owned()));
+        assert_eq!((kept(&run), removed(&run)), (why.to_vec(), vec!["clean", "empty"]));
+    }
+    let why = |lane: &str| world.run(["lane", "close", lane, "--rm-worktree"]).exits(5).stderr;
+    let begins = |lane: &str| {
+        format!("error: cannot remove the worktree of the lane {lane}: its worktree has work in the submodule")
+    };
+    let unpushed = "vendor/library, which has commits that no remote branch of it has\n";
+    let draft = "vendor/library, which holds changes that are in no commit (?? notes.txt)\n";
+    for (lane, rest) in [("draft", draft), ("wip", unpushed), ("gone", unpushed)] {
+        assert!(why(lane).starts_with(&format!("{} {rest}", begins(lane))), "{}", why(lane));
+    }
+    // Pushed work is saved, and then nothing keeps the worktree.
+    world.git(&inside("wip"), &["push", "--quiet", "origin", "wip"]);
+    world.run(["lane", "close", "wip", "--rm-worktree"]).exits(0);
+    assert!(!tree(&world, "wip").exists());
 }
 
 #[test]

@@ -14,7 +14,7 @@ type Work = (&'static str, fn(&TestProject, &Path, &str));
 /// Directories that git ignores in every lane.
 const IGNORED: &str = "/.claude/worktrees/\nnode_modules/\nvendor/\n*.log\n";
 
-const WORK: [Work; 17] = [
+const WORK: [Work; 21] = [
     ("changed file", |_, dir, text| fs::write(dir.join("code.txt"), text).unwrap()),
     ("new file", |_, dir, text| fs::write(dir.join("new.txt"), text).unwrap()),
     ("new file that is not shown", |world, dir, text| {
@@ -73,6 +73,21 @@ const WORK: [Work; 17] = [
         fs::create_dir_all(dir.join("vendor")).unwrap();
         std::os::unix::fs::symlink(outside, dir.join("vendor/link")).unwrap();
     }),
+    ("new file in a submodule", |world, dir, text| {
+        fs::write(submodule(world, dir).join("new.txt"), text).unwrap();
+    }),
+    ("commit in a submodule", |world, dir, text| {
+        world.git(&submodule(world, dir), &["commit", "--quiet", "--allow-empty", "--message", text]);
+    }),
+    ("stash in a submodule", |world, dir, text| {
+        let lib = submodule(world, dir);
+        fs::write(lib.join("file"), text).unwrap();
+        world.git(&lib, &["stash", "push", "--quiet", "--message", text]);
+    }),
+    ("commit in a submodule that is not checked out any more", |world, dir, text| {
+        world.git(&submodule(world, dir), &["commit", "--quiet", "--allow-empty", "--message", text]);
+        world.git(dir, &["submodule", "--quiet", "deinit", "--force", "library"]);
+    }),
     ("rebase that has stopped", |world, dir, text| {
         let tip = world.git(dir, &["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", text]);
         let mut rebase = world.command("git");
@@ -88,6 +103,29 @@ const WORK: [Work; 17] = [
         assert!(rebase.output().unwrap().status.success());
     }),
 ];
+
+/// The submodule of a lane, checked out.
+fn submodule(world: &TestProject, dir: &Path) -> PathBuf {
+    world.git(dir, &["submodule", "--quiet", "update", "--init"]);
+    for (name, value) in [("user.name", "a"), ("user.email", "a@b")] {
+        world.git(&dir.join("library"), &["config", name, value]);
+    }
+    dir.join("library")
+}
+
+/// Runs a command that ends a lane, then each command of its hint, as a person does who trusts hints, and the command again.
+fn follow_hints(world: &TestProject, args: &[&str]) {
+    let run = world.run(args);
+    for line in run.stderr.lines().chain(run.stdout.lines()) {
+        let Some(at) = line.find("git ").or_else(|| line.find("fairway ")) else { continue };
+        if line.contains("hint:") || line.starts_with("    ") {
+            let mut shell = world.command("sh");
+            shell.current_dir(world.root()).args(["-c", &line[at..]]);
+            drop(shell.output().unwrap());
+        }
+    }
+    drop(world.run(args));
+}
 
 /// A repository with one commit.
 fn repository(world: &TestProject, dir: &Path, text: &str) {
@@ -130,6 +168,10 @@ fn assert_work_outlives(end: impl Fn(&TestProject, &str)) {
     fs::write(root.join(".gitignore"), IGNORED).unwrap();
     world.git(&root, &["add", ".gitignore"]);
     world.git(&root, &["commit", "--quiet", "--message=ignored"]);
+    let library = world.dir().join("library");
+    repository(&world, &library, "library");
+    world.git(&root, &["submodule", "--quiet", "add", library.to_str().unwrap(), "library"]);
+    world.git(&root, &["commit", "--quiet", "--message=library"]);
     for (name, value) in [("user.name", "a"), ("user.email", "a@b")] {
         world.git(&root, &["config", name, value]);
     }
@@ -164,7 +206,8 @@ fn assert_work_outlives(end: impl Fn(&TestProject, &str)) {
     end(&world, "empty");
     let commits = world.git(&root, &["log", "--all", "--format=%B"]);
     for (lane, about, text) in &planted {
-        let places = [tree(lane), world.dir().join(format!("outside {text}"))];
+        let modules = root.join(".git/worktrees").join(lane).join("modules/library");
+        let places = [tree(lane), world.dir().join(format!("outside {text}")), modules];
         let is_kept = places.iter().any(|place| place.exists() && exists(&world, place, text));
         assert!(is_kept || commits.contains(text.as_str()), "seed {}: {about} of {lane} is gone", seed());
     }
@@ -173,12 +216,12 @@ fn assert_work_outlives(end: impl Fn(&TestProject, &str)) {
 
 #[test]
 fn lane_rm_keeps_work_that_exists_nowhere_else() {
-    assert_work_outlives(|world, lane| drop(world.run(["lane", "rm", lane])));
+    assert_work_outlives(|world, lane| follow_hints(world, &["lane", "rm", lane]));
 }
 
 #[test]
 fn lane_close_keeps_work_that_exists_nowhere_else() {
-    assert_work_outlives(|world, lane| drop(world.run(["lane", "close", lane, "--rm-worktree"])));
+    assert_work_outlives(|world, lane| follow_hints(world, &["lane", "close", lane, "--rm-worktree"]));
 }
 
 #[test]
@@ -188,6 +231,7 @@ fn lane_prune_keeps_work_that_exists_nowhere_else() {
         let dry = world.json(["lane", "prune", "--dry-run"]);
         let real = world.json(["lane", "prune"]);
         assert_eq!((&dry["removed"], &dry["kept"]), (&real["removed"], &real["kept"]));
+        follow_hints(world, &["lane", "prune"]);
     });
 }
 

@@ -38,6 +38,8 @@ mod landed_lanes;
 mod lane;
 mod lane_commit;
 mod lane_damaged;
+mod lane_filters;
+mod lane_git;
 mod lane_histories;
 mod lane_prune;
 mod lane_removal;

@@ -1,9 +1,12 @@
 //! Adds a lane, with or without its own worktree.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::{
     edit::{self, LanePatch, here},
+    gaps::{self, Gap},
     worktree::{self, WorktreePlan},
 };
 use crate::{
@@ -39,6 +42,9 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     let base = fields.base.clone().flatten();
     let note = base_commit::fetch(app, base.as_deref().unwrap_or(&app.settings.project.base_branch))?;
     let (lane, plan) = plan_worktree(app, &git, name, fields)?;
+    let taken = plan.takes_branch.then(|| format!("it works on the branch {}, which was there", plan.branch));
+    let lands_on = lane.base.clone().filter(|on| base.is_some_and(|start| start != *on));
+    let lands_on = lands_on.map(|on| format!("its work lands on {on}"));
     let answer = worktree::create(app, &git, name, &plan, || {
         app.mutate(|tx| {
             check_absent(tx, name)?;
@@ -46,7 +52,8 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
             insert(tx, &here(Lane { created_at: tx.now(), ..lane }), Some(&plan.commit))
         })
     })?;
-    Ok(answer.with_notes(note))
+    let gaps = gaps::find(app, Path::new(&plan.worktree))?;
+    Ok(answer.with_notes(note).with_notes(taken).with_notes(lands_on).with_notes(gaps.iter().map(Gap::note)))
 }
 
 /// The lane that [`add_with_worktree`] would add. Creates nothing.
@@ -57,19 +64,28 @@ pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
 
 fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &LanePatch) -> Result<(Lane, WorktreePlan)> {
     let given = |field: &Option<Option<String>>| field.clone().flatten();
-    let base = given(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());
-    let branch = given(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
+    let start = given(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());
+    // Work that starts from a branch of a remote lands on the branch here.
+    let base = git.branch_for_remote(&start)?.unwrap_or_else(|| start.clone());
+    let named = given(&fields.branch);
+    let existing = named.as_deref().map(|branch| git.branch_commit(branch)).transpose()?.flatten();
+    let branch = match named {
+        Some(branch) => branch,
+        None => default_branch(git, name)?,
+    };
     let worktree = match given(&fields.worktree) {
         Some(dir) => dir,
         None => worktree::default_path(app, name)?,
     };
-    let commit = base_commit::find(app, git.git(), &base)?.ok_or_else(|| {
+    let first = base_commit::find(app, git.git(), &start)?.ok_or_else(|| {
         if git.git().has_commits() {
-            Refusal::not_found("base branch", &base)
+            Refusal::not_found("base branch", &start)
         } else {
-            Refusal::NoCommit { base: base.clone() }
+            Refusal::NoCommit { base: start.clone() }
         }
     })?;
+    let takes_branch = existing.is_some();
+    let commit = existing.unwrap_or(first);
     let lane = Lane {
         branch: Some(branch.clone()),
         base: Some(base),
@@ -79,7 +95,13 @@ fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &Lane
     };
     let local = host::identity_to_record();
     let (host, host_id) = local.id.map(|id| (local.name, id)).unzip();
-    Ok((lane, WorktreePlan { branch, commit, worktree, host, host_id }))
+    Ok((lane, WorktreePlan { branch, takes_branch, commit, worktree, host, host_id }))
+}
+
+/// The branch of a new lane for which none is named: `lane/NAME`, or `lane-NAME` where another branch keeps git from making that.
+fn default_branch(git: &Repository<'_>, name: &LaneName) -> Result<String> {
+    let branch = format!("lane/{name}");
+    Ok(if git.branch_in_the_way(&branch)?.is_some() { format!("lane-{name}") } else { branch })
 }
 
 fn check_absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {

@@ -59,8 +59,8 @@ pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
 }
 
-/// Returns the reason why a lane's worktree must stay for now: a session, a claim, a job, a lock of git or submodules; `None`
-/// when the worktree can be removed, once the sessions `ending` have ended. Fails with `unsaved_work`.
+/// Returns the reason why a lane's worktree must stay for now: a session, a claim, a job or a lock of git; `None` when the
+/// worktree can be removed, once the sessions `ending` have ended. Fails with `unsaved_work`.
 pub(super) fn check_removable(app: &App, lane: &Lane, ending: &[SessionId]) -> Result<Option<removal::Hold>> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane, ending))? {
         return Ok(Some(hold));

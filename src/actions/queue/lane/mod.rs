@@ -6,6 +6,7 @@ pub(crate) mod checkout;
 pub mod close;
 pub mod diff;
 pub mod edit;
+pub(in crate::actions) mod gaps;
 pub mod list;
 pub(in crate::actions) mod prune;
 pub(in crate::actions) mod removal;

@@ -110,7 +110,7 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) 
     }))
 }
 
-/// Returns the reason why git would not remove the worktree, a lock or submodules; `None` when git would remove it.
+/// Returns the reason why git would not remove the worktree, its lock; `None` without one.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
@@ -119,10 +119,6 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
         let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
         let why = format!("its worktree is locked{reason}");
         return Ok(Some(Hold { code: "locked", why, command: format!("git worktree unlock {quoted}") }));
-    }
-    if dir.join(".gitmodules").exists() {
-        let why = "its worktree has submodules, and git removes such a worktree only by force".to_owned();
-        return Ok(Some(Hold { code: "submodules", why, command: format!("git worktree remove --force {quoted}") }));
     }
     Ok(None)
 }

@@ -16,7 +16,7 @@ use crate::{
     domain::{LaneName, Refusal},
     os::{
         files,
-        git::{Git, GitError, Repository, UncommittedWork},
+        git::{Git, GitError, ListedWorktree, Repository, UncommittedWork},
         lock::FileLock,
     },
     store::{ReadTx, StoreError, WriteTx, idempotency_keys},
@@ -29,7 +29,10 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreePlan {
     pub branch: String,
-    /// The commit at which the branch starts.
+    /// Whether the branch was there before the lane, and stays without it.
+    #[serde(default)]
+    pub takes_branch: bool,
+    /// The commit at which the branch starts, or is.
     pub commit: String,
     pub worktree: String,
     /// The name of the host that creates them; `None` in an intent of an earlier version.
@@ -133,7 +136,8 @@ pub fn prepare(
             && Repository::around(Git::new(app.env.vars(), dir))
                 .and_then(|inside| inside.is_partial_checkout())
                 .unwrap_or(false);
-        undo(app, git, &plan, CreatedWorktree { branch: true, worktree: true, force: is_partial })?;
+        let created = CreatedWorktree { branch: !plan.takes_branch, worktree: true, force: is_partial };
+        undo(app, git, &plan, created)?;
         app.transaction(|tx| clear_intent(tx, name))?;
     }
     Ok(answer)
@@ -166,8 +170,19 @@ pub fn create(
     plan: &WorktreePlan,
     record: impl FnOnce() -> Result<Answer>,
 ) -> Result<Answer> {
-    if git.branch_commit(&plan.branch)?.is_some() {
-        return Err(Refusal::AlreadyExists { noun: "branch", id: plan.branch.clone() }.into());
+    if plan.takes_branch {
+        let has_it = |one: &ListedWorktree| one.branch.as_ref() == Some(&plan.branch);
+        if let Some(other) = git.worktrees()?.into_iter().find(has_it) {
+            let by = format!("it is checked out in {}", other.path.display());
+            return Err(Refusal::InUse { noun: "branch", id: plan.branch.clone(), by }.into());
+        }
+    } else {
+        if git.branch_commit(&plan.branch)?.is_some() {
+            return Err(Refusal::BranchExists { lane: name.clone(), branch: plan.branch.clone() }.into());
+        }
+        if let Some(other) = git.branch_in_the_way(&plan.branch)? {
+            return Err(Refusal::BranchInTheWay { lane: name.clone(), branch: plan.branch.clone(), other }.into());
+        }
     }
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
         return Err(Refusal::AlreadyExists { noun: "directory", id: plan.worktree.clone() }.into());
@@ -185,12 +200,16 @@ pub fn create(
     let steps = || -> Result<Answer> {
         let dir = Path::new(&plan.worktree);
         let alone = lock_git(app)?;
-        git.create_branch(&plan.branch, &plan.commit)?;
-        created.branch = true;
+        if !plan.takes_branch {
+            git.create_branch(&plan.branch, &plan.commit)?;
+            created.branch = true;
+        }
         git.add_worktree(dir, &plan.branch)?;
         created.worktree = true;
+        refuse_other_place(app, git, dir)?;
         drop(alone);
-        Repository::of(Git::new(app.env.vars(), dir)).checkout()?;
+        let inside = Git::new(app.env.vars(), dir);
+        Repository::of(inside).checkout().map_err(|error| without_filter(&inside, error))?;
         record()
     };
     steps().inspect_err(|_| {
@@ -202,6 +221,26 @@ pub fn create(
             });
         }
     })
+}
+
+/// The refusal of a checkout that lacks a filter, because only the repository's configuration names it; else the error itself.
+fn without_filter(git: &Git<'_>, error: GitError) -> anyhow::Error {
+    let filters: Vec<String> = git.filters_of_repository().unwrap_or_default().into_iter().collect();
+    let why = error.to_string();
+    if filters.iter().any(|filter| why.contains(filter.as_str())) {
+        return Refusal::FilterNotOwn { filters, why }.into();
+    }
+    error.into()
+}
+
+/// Refuses a new worktree in which git works on the files of another directory, as the repository's configuration says.
+fn refuse_other_place(app: &App, git: &Repository<'_>, dir: &Path) -> Result<()> {
+    let top = Git::new(app.env.vars(), dir).top()?;
+    if top.canonicalize().ok() == dir.canonicalize().ok() {
+        return Ok(());
+    }
+    let (root, top) = (app.project.root.display().to_string(), top.display().to_string());
+    Err(Refusal::WorktreeMisled { root, top, setting: git.git().core_worktree()? }.into())
 }
 
 /// The parts that [`create`] has made so far.

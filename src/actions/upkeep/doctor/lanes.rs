@@ -10,6 +10,7 @@ use crate::{
         core::other_host,
         queue::lane::{
             checkout::{self, Presence},
+            gaps::{self, Gap},
             worktree,
         },
     },
@@ -28,7 +29,18 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let open: Vec<Lane> = open.collect();
     let has_worktree = open.iter().any(|lane| matches!(checkout::presence(app, lane), Presence::Present(_)));
     let too_old = has_worktree.then(|| git_too_old(app)).flatten();
-    Ok(open.iter().filter_map(|lane| inspect(app, tx, lane)).chain(too_old).collect())
+    let found = open.iter().filter_map(|lane| inspect(app, tx, lane)).chain(too_old);
+    Ok(found.chain(open.iter().flat_map(|lane| absent(app, lane))).collect())
+}
+
+/// A finding for each part of the repository that the worktree of a lane lacks.
+fn absent(app: &App, lane: &Lane) -> Vec<Finding> {
+    let Presence::Present(dir) = checkout::presence(app, lane) else { return Vec::new() };
+    let finding = |gap: Gap| {
+        let message = format!("the worktree of lane {} {}", lane.name, gap.what);
+        Finding::new(gap.code, Severity::Warning, message).with_fix(gap.fix)
+    };
+    gaps::find(app, &dir).unwrap_or_default().into_iter().map(finding).collect()
 }
 
 /// A finding when git is too old to judge overlap.

@@ -1,0 +1,48 @@
+//! Git is asked. Each source that reads a file of git's own is in `docs/design/git-files.md`, with its reason.
+
+use std::{collections::BTreeSet, path::Path};
+
+use crate::common::rust_files::rust_files;
+
+/// Texts of a source that reads, or writes, a file of git.
+const READS: [&str; 18] = [
+    "join(\"HEAD\")",
+    "\"commondir\"",
+    "\"gitdir\"",
+    "\"config.worktree\"",
+    "\"packed-refs\"",
+    "join(\"worktrees\")",
+    "git_path(",
+    "\"info/alternates\"",
+    "\"rebase-merge",
+    "\".git/HEAD",
+    "\".git/config",
+    "\"reftable/",
+    "\"modules",
+    "\"shallow\"",
+    "join(\"refs",
+    "join(\"index",
+    "info/exclude",
+    "\"MERGE_HEAD\"",
+];
+
+#[test]
+fn every_read_of_a_file_of_git_has_its_reason() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/design/git-files.md")).unwrap();
+    let told: BTreeSet<String> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned)).collect();
+    let reads = |source: &str| {
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.any(|line| READS.iter().any(|read| line.contains(read)))
+    };
+    // Attempts to get out of a sandbox, which write there, and names in the commands that the guard judges.
+    let is_attempt = |path: &str| path.contains("/sandbox/check/") || path.starts_with("src/guard/");
+    let reads_git = |file: &Path| {
+        let path = file.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        (!is_attempt(&path) && reads(&std::fs::read_to_string(file).unwrap())).then_some(path)
+    };
+    let found: BTreeSet<String> = rust_files(&root.join("src")).iter().filter_map(|file| reads_git(file)).collect();
+    assert_eq!(found, told, "ask git instead, or add a row with the reason to docs/design/git-files.md");
+}
