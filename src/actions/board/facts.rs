@@ -14,7 +14,7 @@ use super::{
     day_costs::DayCosts,
     reviewed_executables,
     sent_back::{self, SentBack},
-    sessions,
+    sessions, shown_dialogs,
     task_counts::KeptCounts,
     watched_processes::Watches,
 };
@@ -99,6 +99,10 @@ pub(super) struct Facts {
     /// Set while landing is paused on this host.
     pub paused: Option<LandPause>,
     pub approvals: Vec<(Approval, Offers)>,
+    /// Those of them that the dialog on the agent's screen takes an answer to.
+    pub shown_dialogs: BTreeSet<i64>,
+    /// When to look again for a dialog that is not shown.
+    next_dialog: Option<Timestamp>,
     /// What agents that have to ask were seen to run unasked or although it was denied, by their sessions.
     pub bypasses: BTreeMap<SessionId, LoggedEvent>,
     pub handoffs: Vec<Handoff>,
@@ -180,6 +184,7 @@ impl Facts {
         let pending = approval_state::pending(app, tx)?.into_iter();
         self.approvals =
             pending.map(|one| Ok((one.clone(), approval_state::offers(tx, &one)?))).collect::<Result<_>>()?;
+        (self.shown_dialogs, self.next_dialog) = shown_dialogs::find(app, &self.approvals, &self.sessions, now);
         self.read_bypasses(tx)?;
         self.handoffs = handoffs::all(tx, true)?;
         self.read_questions(tx, &changed)?;
@@ -220,6 +225,7 @@ impl Facts {
             .chain(silences)
             .chain(self.next_expiry)
             .chain(self.next_judgement)
+            .chain(self.next_dialog)
             .chain(ends)
             .filter(|at| *at > self.now)
             .min()

@@ -16,6 +16,7 @@ mod reviewed_executables;
 mod sent_back;
 mod session_needs;
 mod sessions;
+mod shown_dialogs;
 pub(in crate::actions) mod silent_hosts;
 mod task_counts;
 mod task_needs;

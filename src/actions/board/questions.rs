@@ -24,11 +24,11 @@ use crate::{
 };
 
 /// Items for the pending approvals. Those of dead sessions are left out, because their provider no longer waits.
-pub(super) fn pending_approvals(app: &App, facts: &Facts) -> Vec<Need> {
-    facts.approvals.iter().filter_map(|(approval, offers)| approval_need(app, facts, approval, *offers)).collect()
+pub(super) fn pending_approvals(facts: &Facts) -> Vec<Need> {
+    facts.approvals.iter().filter_map(|(approval, offers)| approval_need(facts, approval, *offers)).collect()
 }
 
-fn approval_need(app: &App, facts: &Facts, approval: &Approval, offers: Offers) -> Option<Need> {
+fn approval_need(facts: &Facts, approval: &Approval, offers: Offers) -> Option<Need> {
     let id = approval.id;
     let one = facts.session(&approval.session).filter(|one| !one.is_over())?;
     let input: Value = serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone()));
@@ -50,9 +50,7 @@ fn approval_need(app: &App, facts: &Facts, approval: &Approval, offers: Offers) 
             need
         }
     } else if one.session.adapter_script.is_some() {
-        let is_recorded = tool_input::exact_command(&approval.input).is_some()
-            && RecordedDialogs::of(app, &one.session).permission.is_some();
-        let need = if is_recorded { decided(need) } else { need };
+        let need = if facts.shown_dialogs.contains(&id) { decided(need) } else { need };
         need.then("answer it in its own window", format!("fairway session attach {}", one.session.id))
     } else {
         need.then("see where it runs, and answer it there", format!("fairway session show {}", one.session.id))

@@ -22,7 +22,7 @@ use crate::{
 const VERSION: u32 = 1;
 
 pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> BoardView {
-    let mut needs_you: Vec<need::Need> = questions::pending_approvals(app, facts);
+    let mut needs_you: Vec<need::Need> = questions::pending_approvals(facts);
     needs_you.extend(questions::open_questions(app, facts));
     needs_you.extend(session_needs::broken_guards(app, facts, hook_providers));
     needs_you.extend(session_needs::missing_programs(facts));

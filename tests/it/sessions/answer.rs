@@ -255,6 +255,38 @@ fn permission_is_answered_in_the_recorded_dialog_while_it_shows_exactly_that_cal
     assert_eq!(text(&approvals()[3]["status"]), "lapsed");
 }
 
+/// An idle agent has no event by which it would read the notice: it is typed, as a prompt is.
+#[test]
+fn end_of_a_job_wakes_an_idle_agent() {
+    let world = Sessions::new();
+    launch(&world, "q7");
+    world.run(["session", "heartbeat", "q7", "--activity", "idle"]).exits(0);
+    world.run(["exec", "spawn", "--notify", "q7", "--", "true"]).exits(0);
+    let told = eventually("the notice is typed", || Some(typed(&world)).filter(|typed| !typed.is_empty()));
+    assert!(told[0].contains("from exec (text of a program"), "{told:?}");
+}
+
+/// A dialog that a person has answered in the window, or whose agent shows none, takes no answer from here: no surface offers one.
+#[test]
+fn answer_in_a_recorded_dialog_is_offered_only_while_the_dialog_is_shown() {
+    let world = with_screen();
+    let transcript = world.dir().join("screen.log");
+    world.write_rows(&format!("UPDATE agent_sessions SET transcript = '{}'", transcript.display()));
+    let attach = ["fairway session attach q6"];
+    let whole = ["fairway approvals answer 1 allow", "fairway approvals answer 1 deny", attach[0]];
+    asks_for(&world, "Bash", &json!({ "command": "touch made-by-tool" }));
+    for (screen, offered) in
+        [("claude-idle-80.txt", &attach[..]), ("claude-permission-80.txt", &whole), ("claude-choices-80.txt", &attach)]
+    {
+        shows(&world, screen);
+        let shown = fs::read_to_string(world.dir().join("screen")).unwrap();
+        fs::write(&transcript, format!("\x1b[2J\x1b[H{}", shown.trim_end().replace('\n', "\r\n"))).unwrap();
+        let board = world.json(["status"]);
+        let commands = board["needs_you"][0]["commands"].as_array().unwrap();
+        assert_eq!(commands.iter().map(|one| text(&one["command"])).collect::<Vec<_>>(), offered, "{screen}");
+    }
+}
+
 #[test]
 fn question_with_choices_is_answered_by_number_or_words_in_the_recorded_dialog() {
     let world = with_screen();

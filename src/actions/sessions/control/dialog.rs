@@ -1,13 +1,19 @@
 //! Selecting a choice of a dialog on a session's screen, with recorded keys, and only while exactly this dialog is shown.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use anyhow::Result;
 
 use super::{question, running_session::RunningSession};
 use crate::{
     actions::App,
-    adapters::AdapterError,
+    adapters::{
+        AdapterError,
+        plumbing::{
+            transcript,
+            transcript_screen::{self, PrintedBy},
+        },
+    },
     config::DialogProfile,
     domain::{
         rules::screen_dialog::{self, Dialog},
@@ -21,6 +27,8 @@ const SCREEN_LINES: u32 = 60;
 /// How long the program may take to close the dialog. On a busy machine it may read no input for a while.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(60);
+/// More than a program prints to draw a screen.
+const MAX_TRANSCRIPT_BYTES: u64 = 256 << 10;
 
 /// The reason why nothing was typed, or why the typed keys had no effect.
 pub(in crate::actions) type NotTaken = String;
@@ -44,6 +52,16 @@ impl RecordedDialogs {
             choice: profile.choice_dialog.filter(is_usable),
         }
     }
+}
+
+/// Whether a session shows this dialog about this text, for readers, who call no backend: by the end of its transcript. True where
+/// there is none.
+pub(in crate::actions) fn may_show(session: &Session, profile: &DialogProfile, about: &str) -> bool {
+    let (Some(path), Some(shape)) = (session.transcript.as_deref(), profile.shape()) else { return true };
+    let Ok((printed, _)) = transcript::end(Path::new(path), MAX_TRANSCRIPT_BYTES) else { return true };
+    let lines = usize::try_from(SCREEN_LINES).unwrap_or(usize::MAX);
+    let screen = transcript_screen::of_text(&printed, PrintedBy::Terminal, lines);
+    screen_dialog::find(&screen, shape).is_some_and(|dialog| dialog.is_about(about))
 }
 
 /// Selects the choice whose number `choose` returns, by pressing its keys, and waits until the dialog is gone. Calls `record`
