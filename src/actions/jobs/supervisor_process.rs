@@ -10,11 +10,12 @@ use super::{
     queue_waiter, scheduler,
 };
 use crate::{
-    actions::{App, core::errors},
+    actions::{App, core::errors, sessions::prompt},
     domain::{
         EventKind, Refusal,
         job::{Job, JobId, JobResult, JobStatus},
         job_output::{Batch, NewItem},
+        message::Recipient,
     },
     env::vars,
     os::process::ProcessKey,
@@ -50,6 +51,10 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     let app = moved.as_ref().unwrap_or(app);
     let next = scheduler::schedule(app);
     gc::gc_if_due(app, job.seq);
+    // An idle agent has no event by which it would read the notice of the end.
+    if let Some(Recipient::Session(session)) = notify::reader(&job).filter(|_| job.background) {
+        prompt::try_deliver(app, &session);
+    }
     supervised.and(next)
 }
 
