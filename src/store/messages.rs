@@ -71,6 +71,8 @@ const NEWEST: &str = select!("ORDER BY id DESC LIMIT $1");
 const NEWEST_TO: &str = select!("WHERE to_session = $2 ORDER BY id DESC LIMIT $1");
 const RESOLVE: &str =
     "UPDATE messages SET status = $2, offered_to = $3, offered_until = NULL, settled_at = $4 WHERE id = $1";
+const PASS_TO_LANE: &str = "UPDATE messages SET to_session = NULL, to_lane = $2, status = 'queued', offered_to = NULL, \
+     offered_until = NULL, channel = NULL, announced_to = NULL WHERE id = $1";
 const ANSWER: &str = "UPDATE messages SET answered_at = $2, stop_reason = $3 WHERE id = $1 AND answered_at IS NULL";
 const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messages INDEXED BY messages_settled \
      WHERE settled_at IS NOT NULL AND settled_at < $1 LIMIT 100)";
@@ -194,6 +196,12 @@ pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreErr
 /// Offers a message to a reader over a channel; the offer ends at `until`.
 pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, channel: Channel) -> Result<(), StoreError> {
     sql::execute(tx.conn(), OFFER, &[&id, &reader, &until, &channel])?;
+    Ok(())
+}
+
+/// Queues an open message for the next session that reads the messages of a lane, in place of its recipient.
+pub fn pass_to_lane(tx: &WriteTx<'_>, id: i64, lane: &LaneName) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), PASS_TO_LANE, &[&id, &lane])?;
     Ok(())
 }
 

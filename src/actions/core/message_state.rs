@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use crate::{
     domain::{
-        Event, EventKind, SessionId,
+        Event, EventKind, LaneName, SessionId,
         message::{Channel, Message, MessageStatus, Recipient},
         session::Session,
     },
     env::Timestamp,
-    store::{ReadTx, WriteTx, messages},
+    store::{ReadTx, WriteTx, messages, overview, sessions},
 };
 
 /// Makes an event about a message. It leaves out the message's text, which does not belong in the event log.
@@ -47,9 +47,16 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Expires the unacknowledged messages to an ended session. Messages to its lane or role stay for another session.
+/// Expires the unacknowledged messages to an ended session. Messages to its lane or role stay for another session, and what was
+/// decided about a task that it claims passes to the next session of its lane.
 pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    let heir = heir(tx, session)?;
     for message in messages::open_for(tx, &Recipient::Session(session.id.clone()))? {
+        if let Some(lane) = heir.as_ref().filter(|_| is_inherited(&message)) {
+            messages::pass_to_lane(tx, message.id, lane)?;
+            tx.record(&event(EventKind::MessageQueued, &Message { to: Recipient::Lane(lane.clone()), ..message }))?;
+            continue;
+        }
         messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
         let expired = event(EventKind::MessageExpired, &message).session(&session.id, &session.run_id);
         tx.record(&expired.with("reason", "its session is over"))?;
@@ -57,11 +64,25 @@ pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
+/// The lane whose next session continues the work of this one; `None` while it claims nothing.
+fn heir(tx: &ReadTx<'_>, session: &Session) -> Result<Option<LaneName>> {
+    let Some(lane) = &session.lane else { return Ok(None) };
+    let is_held = overview::held(tx)?.iter().any(|held| held.session.as_ref() == Some(&session.id));
+    Ok(is_held.then(|| lane.clone()))
+}
+
+/// Text that was typed has probably arrived.
+fn is_inherited(message: &Message) -> bool {
+    message.is_decision() && !message.is_typed()
+}
+
 /// The ids of the open messages to a session, which expire when it ends. Messages that were typed into its terminal are left out,
-/// because they have probably arrived.
-pub fn unread_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<i64>> {
-    let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
-    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
+/// because they have probably arrived, and those that pass to its lane.
+pub fn unread_of(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<i64>> {
+    let heir = sessions::find(tx, id)?.map(|session| heir(tx, &session)).transpose()?.flatten();
+    let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
+    let expires = |message: &&Message| !message.is_typed() && !(heir.is_some() && is_inherited(message));
+    Ok(open.iter().filter(expires).map(|message| message.id).collect())
 }
 
 /// The note about messages that expired when their session ended; `None` without any.

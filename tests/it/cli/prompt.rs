@@ -114,3 +114,30 @@ fn prompt_has_a_receipt() {
     [exit 2]
     "#);
 }
+
+/// The work goes on in another session, and with it what was decided about it. What a person has said to the old one does not.
+#[test]
+fn decision_that_a_session_has_not_read_passes_to_the_next_one_of_its_lane() {
+    let world = TestProject::new();
+    world.run(["lane", "add", "ui"]).exits(0);
+    world.run(["task", "add", "T-1", "Fix the tax", "--lane", "ui"]).exits(0);
+    fixtures::add_session(&world, "old", "dev", Some("ui"));
+    world.run(["--session", "old", "claim", "T-1"]).exits(0);
+    world.run(["review", "record", "T-1", "--verdict", "changes", "--notes", "count in cents"]).exits(0);
+    world.run(["prompt", "old", "hello"]).exits(0);
+    let ended = world.run(["session", "end", "old"]).exits(0);
+    assert!(ended.stderr.contains("prompt 2 was not delivered and has expired"), "{ended:?}");
+    fixtures::add_session(&world, "new", "dev", Some("ui"));
+    world.run(["--session", "new", "claim", "T-1"]).exits(0);
+    let prime = world.run(["--session", "new", "prime"]).exits(0).stdout;
+    assert_eq!(prime.matches("count in cents").count(), 1, "{prime}");
+    let inbox = world.json(["--session", "new", "inbox"]);
+    let told: Vec<&str> = inbox.as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
+    assert!(told.len() == 1 && told[0].contains("count in cents"), "{inbox}");
+    // A session whose work is over leaves nothing.
+    world.run(["review", "record", "T-1", "--verdict", "changes", "--notes", "and round"]).exits(0);
+    world.run(["--session", "new", "release", "T-1"]).exits(0);
+    world.run(["session", "end", "new"]).exits(0);
+    let open = world.json(["outbox"]);
+    assert_eq!(open.as_array().unwrap().iter().filter(|one| one["status"] == "queued").count(), 0, "{open}");
+}
