@@ -6,8 +6,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::{
+    actions::{App, core::lookup},
     domain::{
-        EventKind,
+        EventKind, TaskId,
         message::Message,
         quote::{Mark, quote_up_to},
         review::Verdict,
@@ -55,6 +56,11 @@ pub(super) fn text(tx: &ReadTx<'_>, task: &Task, mail: &[Message], max_chars: us
         text.push_str(&quote_up_to(&secrets::mask(why), max_chars, Mark::Data));
     }
     Ok(text)
+}
+
+/// [`text`] about a task as it is now, whatever messages tell.
+pub fn of_task(app: &App, id: &TaskId, max_chars: usize) -> Result<String> {
+    app.read(|tx| text(tx, &lookup::task(tx, id)?, &[], max_chars))
 }
 
 /// Whether a message tells about the review or landing with this id.

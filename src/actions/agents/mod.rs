@@ -4,7 +4,7 @@ pub mod agent_context;
 pub mod approval;
 mod claimant_over;
 pub mod context_sections;
-mod decisions;
+pub mod decisions;
 pub mod guard;
 pub mod hook;
 pub mod permission_canary;

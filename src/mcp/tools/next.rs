@@ -9,6 +9,7 @@ use super::tool::{Outcome, ToolCall, tool};
 use crate::{
     actions::{
         App,
+        agents::decisions,
         queue::{
             review::comments,
             task::{
@@ -30,6 +31,8 @@ use crate::{
 
 /// The most tasks that are listed with the reason why they are not ready.
 const MAX_WAITING: usize = 5;
+/// The longest notes of a verdict, in characters.
+const MAX_DECISION_CHARS: usize = 2_000;
 /// The longest line that is quoted, in characters.
 const MAX_LINE_CHARS: usize = 200;
 
@@ -82,7 +85,8 @@ fn claim(app: &App, named: Option<TaskId>) -> Result<Outcome> {
         let head = reply.text.lines().next().unwrap_or_default();
         let head = head.split_once(": ").map_or(head, |(head, _)| head).to_owned();
         let notes: String = reply.text.lines().skip(1).map(|note| format!("{note}\n")).collect();
-        reply.text = format!("{head}\n{}{notes}", about(&list::show(app, &id)?.task));
+        let decided = decisions::of_task(app, &id, MAX_DECISION_CHARS)?;
+        reply.text = format!("{head}\n{}{decided}{notes}", about(&list::show(app, &id)?.task));
     }
     Ok(reply.into())
 }
@@ -101,6 +105,7 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         let comments = comments::list(app, &id, false)?;
         let others: Vec<&str> = tasks.iter().skip(1).map(|task| task.id.as_str()).collect();
         let mut text = format!("{}, {}\n{}", first.id, first.status, about(first));
+        text.push_str(&decisions::of_task(app, &id, MAX_DECISION_CHARS)?);
         for one in comments.iter().take(MAX_WAITING) {
             let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, one.text);
             text.push_str(&quote(&one_line(&line), Mark::of_author(&one.reviewer)));

@@ -81,3 +81,18 @@ fn server_without_a_project_answers_each_call_with_the_refusal() {
     world.run(["init", "--quiet"]).exits(0);
     client.call("next", json!({})).succeeds();
 }
+
+#[test]
+fn next_gives_the_notes_of_a_verdict_until_the_task_is_submitted_again() {
+    let world = at_work();
+    let mut client = Client::of_session(&world, "s1");
+    assert!(!client.call("next", json!({})).succeeds().text.contains("asks for changes"));
+    world.run(["review", "record", "T-1", "--verdict", "changes", "--notes", "count in cents"]).exits(0);
+    let told = client.call("next", json!({})).succeeds().text;
+    assert!(told.contains("asks for changes in the domain 'general' (review 1):\n  | count in cents"), "{told}");
+    world.run(["--session", "s1", "release", "T-1"]).exits(0);
+    let claimed = client.call("next", json!({ "claim": true, "task": "T-1" })).succeeds().text;
+    assert!(claimed.contains("count in cents"), "{claimed}");
+    world.run(["--session", "s1", "task", "submit", "T-1"]).exits(0);
+    assert!(!client.call("next", json!({})).succeeds().text.contains("count in cents"));
+}
