@@ -171,6 +171,7 @@ impl PageCommand {
             Self::Relaunch(id) => {
                 let request = RelaunchRequest {
                     env: std::collections::BTreeMap::new(),
+                    provider: None,
                     command: None,
                     prompt: None,
                     no_profile: false,

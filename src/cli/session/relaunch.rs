@@ -15,7 +15,7 @@ use crate::{
         session::launch::{FirstPromptArgs, interruption},
         start, values,
     },
-    domain::{Refusal, SessionId},
+    domain::{Refusal, SessionId, id::Label},
     hooks::LAUNCH_HOOKS,
     os::exit_on_signal,
     wire::FailureKind,
@@ -31,7 +31,7 @@ use crate::{
 /// lane gets a worktree on this host.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-fairway session relaunch api-1
+fairway session relaunch api-1 --provider {provider}
 fairway session relaunch --dead")]
 #[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead", "stopped"])))]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
@@ -50,6 +50,9 @@ pub struct Args {
     /// Bring the work of a silent host here
     #[arg(long, conflicts_with_all = ["dead", "stopped"])]
     here: bool,
+    /// Provider in place of the old one, as in [providers]
+    #[arg(long, value_name = "NAME", value_parser = values::label)]
+    provider: Option<Label>,
     /// Begin a new conversation
     #[arg(long)]
     no_resume: bool,
@@ -76,6 +79,7 @@ impl Args {
         let app = ctx.app()?;
         let request = RelaunchRequest {
             env,
+            provider: self.provider,
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
             no_profile: self.no_profile,

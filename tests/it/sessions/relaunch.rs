@@ -211,6 +211,25 @@ fn all_dead_sessions_with_claims_are_relaunched_at_once() {
     );
 }
 
+/// Work goes on where its provider cannot: the claims come along, and the conversation does not.
+#[test]
+fn relaunch_with_another_provider_continues_the_claims_in_a_new_conversation() {
+    let world = working();
+    world.kill("T-1-claude");
+    let session = relaunch(&world, &["T-1-claude", "--provider", "plain"]).exits(0).json();
+    assert_eq!(
+        (&session["provider"], &session["lane"], &session["conversation"]),
+        (&json!("plain"), &json!("T-1"), &Value::Null),
+        "{session}"
+    );
+    assert!(
+        session["notes"].to_string().contains("a new conversation begins: the old one was with claude"),
+        "{session}"
+    );
+    let id = text(&session["id"]);
+    assert!(is_told(&world, &id, "T-1"), "{}", told(&world));
+}
+
 /// What was ended on purpose is started on purpose.
 #[test]
 fn stopped_sessions_are_relaunched_by_a_flag_of_their_own() {

@@ -43,6 +43,8 @@ use crate::{
 pub struct RelaunchRequest {
     /// Environment variables, which replace those of the launch; an empty value unsets.
     pub env: BTreeMap<String, String>,
+    /// The provider in place of the session's own.
+    pub provider: Option<Label>,
     /// The program, which replaces that of the launch.
     pub command: Option<CommandSpec>,
     /// Text for the first prompt, after Fairway's own.
@@ -170,7 +172,7 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
 /// stored.
 fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result<()> {
     let own = app.read(|tx| Ok(launch_event::own_parts(tx, of)?))?;
-    let command = own.command && request.command.is_none();
+    let command = own.command && request.command.is_none() && request.provider.is_none();
     let env: Vec<String> = own.env.into_iter().filter(|name| !request.env.contains_key(name)).collect();
     if command || !env.is_empty() {
         return Err(Refusal::RelaunchNeeds { session: of.id.clone(), command, env }.into());
@@ -193,6 +195,8 @@ fn plan(
     if let Some(lane) = lane.as_ref().filter(|lane| lane.status == LaneStatus::Closed) {
         return Err(Refusal::LaneClosed { lane: lane.name.clone() }.into());
     }
+    let was = &of.provider;
+    let of = &Session { provider: request.provider.clone().or_else(|| was.clone()), ..of.clone() };
     let of_lane = |field: fn(&Lane) -> &Option<String>| lane.as_ref().and_then(|lane| field(lane).clone());
     let own_worktree = of.worktree.clone().filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir));
     let own_worktree = own_worktree.map(PathBuf::from);
@@ -238,7 +242,12 @@ fn plan(
     let own = own.map(|held| first_prompt::of_relaunch(&of.id, &held));
     let prompt = first_prompt::with_text(own, request.prompt.as_deref());
     let launch = LaunchRequest { provider, prompt, ..launch };
-    let (resume, note) = conversation(app, of, chain, request);
+    let (resume, note) = match was {
+        Some(was) if of.provider.as_ref() != Some(was) => {
+            (None, Some(format!("a new conversation begins: the old one was with {was}")))
+        }
+        _ => conversation(app, of, chain, request),
+    };
     let resumed = LaunchRequest { resume: resume.clone(), ..launch.clone() };
     let (mut plan, conversation, note) = match plan::plan_for(app, &resumed, work) {
         Ok(plan) => (plan, resume, note),
