@@ -42,7 +42,8 @@ const KEY_HEADING_END: &[u8] = b"PRIVATE KEY-----";
 const MAX_HEADING_BYTES: usize = 80;
 
 pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
+    // An option has the dashes of its command line.
+    let name = name.to_ascii_uppercase().replace('-', "_");
     // The shell's own, and names of files.
     if matches!(name.as_str(), "PWD" | "OLDPWD") || name.ends_with("_FILE") || name.ends_with("_PATH") {
         return false;
@@ -201,6 +202,8 @@ mod tests {
         for (text, shown) in [
             ("API_KEY=abc123 next", "API_KEY=••• next"),
             ("DB_PASSWORD=\"a b\" x", "DB_PASSWORD=\"•••\" x"),
+            ("tool --api-key=abc123 --max-keys=3", "tool --api-key=••• --max-keys=3"),
+            ("x-api-key=abc --password='a b' -x", "x-api-key=••• --password='•••' -x"),
             ("token is sk-abcdefghijklmnop.", "token is •••"),
             ("Authorization: Bearer abcdefghijklmnop\n", "Authorization: Bearer •••\n"),
             ("git clone https://me:hunter2@host/x", "git clone https://me:•••@host/x"),

@@ -135,6 +135,7 @@ impl Canvas<'_> {
                 parts.push(format!("{number} {word}"));
             }
         }
+        let done = parts.len();
         parts.push(format!("{} done", counts.done));
         parts.extend(board.cost.short().map(|cost| format!("{cost} today")));
         let inbox = board.inbox.filter(|count| *count > 0);
@@ -144,9 +145,12 @@ impl Canvas<'_> {
             let style = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
             end = self.put(end + 2, 0, &format!(" as of {} ", as_of.local_time()), style);
         }
-        let numbers = parts.join(" · ");
         let room = self.columns.saturating_sub(end + 2);
-        self.put_right(0, &fit(&numbers, room), self.style(Meaning::Faint));
+        // The history goes first where there is no room: the work that is done, then what it has cost.
+        while width(&parts.join(" · ")) > room && parts.len() > done {
+            parts.remove(done);
+        }
+        self.put_right(0, &fit(&parts.join(" · "), room), self.style(Meaning::Faint));
     }
 
     fn board(&mut self, state: &State) {

@@ -152,3 +152,15 @@ fn costs_of_today_are_on_the_board_and_those_of_yesterday_are_not() {
     world.advance_clock(24 * 60 * 60);
     assert_eq!(costs(&world), (None, vec![None, None]));
 }
+
+/// A number that is cut is another number.
+#[test]
+fn head_line_leaves_out_whole_numbers_where_it_is_narrow() {
+    let world = busy();
+    for cols in (62..=120).step_by(6) {
+        let head = frame(&world, cols, 24).lines().next().unwrap().to_owned();
+        assert!(head.contains("1 blocked") && !head.contains('…'), "{cols}: {head}");
+        assert_eq!(head.contains('$'), head.contains("$1.20 today"), "{cols}: {head}");
+        assert!(head.contains("today") || !head.contains("done"), "{cols}: {head}");
+    }
+}
