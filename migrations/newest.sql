@@ -267,7 +267,7 @@ CREATE TABLE lane_snapshots (
     taken_at INTEGER NOT NULL,
     unknown  TEXT,
     judged   TEXT
-, runs_later TEXT) STRICT, WITHOUT ROWID;
+, runs_later TEXT, work TEXT) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lanes (
     name        TEXT    NOT NULL PRIMARY KEY,
@@ -546,5 +546,5 @@ CREATE INDEX usage_turns_at ON usage_turns (at);
 CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
 
 PRAGMA application_id = 1178683730;
-PRAGMA user_version = 19;
+PRAGMA user_version = 20;
 COMMIT;

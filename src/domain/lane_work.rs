@@ -1,6 +1,8 @@
 //! The work of a lane: the commit that is checked out in its worktree, whatever its branch is called, beside the branch that
 //! the lane has recorded.
 
+use std::fmt;
+
 /// The commit that is checked out in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
@@ -18,7 +20,7 @@ pub enum WorkState {
     /// The recorded branch does not exist, and no other one is checked out.
     BranchGone,
     /// A rebase, merge, cherry-pick, revert or bisect has stopped in the middle.
-    Unfinished(&'static str),
+    Unfinished(String),
     /// The worktree is none of the project's repository, for this reason.
     Damaged(String),
 }
@@ -37,8 +39,49 @@ pub struct LaneWork {
     pub tip: Option<String>,
     pub operation: Option<&'static str>,
     pub damage: Option<String>,
-    /// How many of its commits the base lacks; `None` when git cannot tell.
-    pub commits: Option<u64>,
+}
+
+impl WorkState {
+    /// Says where the work is as a clause whose subject is the lane, such as `works on feature/x`; `None` for the recorded
+    /// branch.
+    pub fn clause(&self) -> Option<String> {
+        Some(match self {
+            Self::OnBranch => return None,
+            Self::OtherBranch(on) => format!("works on {on}"),
+            Self::Detached => "works on no branch".to_owned(),
+            Self::BranchGone => "works without its branch, which is gone".to_owned(),
+            Self::Unfinished(operation) => format!("is in the middle of a {operation}"),
+            Self::Damaged(why) => format!("is damaged: {why}"),
+        })
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ').map_or((text, None), |(word, rest)| (word, Some(rest.to_owned())));
+        Some(match (word, rest) {
+            ("on_branch", None) => Self::OnBranch,
+            ("other_branch", Some(on)) => Self::OtherBranch(on),
+            ("detached", None) => Self::Detached,
+            ("branch_gone", None) => Self::BranchGone,
+            ("unfinished", Some(operation)) => Self::Unfinished(operation),
+            ("damaged", Some(why)) => Self::Damaged(why),
+            _ => return None,
+        })
+    }
+}
+
+/// A word, and behind a blank the name or the reason.
+impl fmt::Display for WorkState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnBranch => f.write_str("on_branch"),
+            Self::OtherBranch(on) => write!(f, "other_branch {on}"),
+            Self::Detached => f.write_str("detached"),
+            Self::BranchGone => f.write_str("branch_gone"),
+            Self::Unfinished(operation) => write!(f, "unfinished {operation}"),
+            Self::Damaged(why) => write!(f, "damaged {why}"),
+        }
+    }
 }
 
 impl LaneWork {
@@ -65,7 +108,7 @@ impl LaneWork {
             return WorkState::Damaged(why.clone());
         }
         if let Some(operation) = self.operation {
-            return WorkState::Unfinished(operation);
+            return WorkState::Unfinished(operation.to_owned());
         }
         let is_gone = self.branch.is_some() && self.tip.is_none();
         match self.head.as_ref().map(|head| &head.branch) {
@@ -77,19 +120,6 @@ impl LaneWork {
             Some(None) => WorkState::Detached,
             None => WorkState::OnBranch,
         }
-    }
-
-    /// Says where the work is as a clause whose subject is the lane, such as `works on feature/x`; `None` for the recorded
-    /// branch.
-    pub fn clause(&self) -> Option<String> {
-        Some(match self.state() {
-            WorkState::OnBranch => return None,
-            WorkState::OtherBranch(on) => format!("works on {on}"),
-            WorkState::Detached => "works on no branch".to_owned(),
-            WorkState::BranchGone => format!("works without its branch {}", self.branch.as_deref().unwrap_or_default()),
-            WorkState::Unfinished(operation) => format!("is in the middle of a {operation}"),
-            WorkState::Damaged(why) => format!("is damaged: {why}"),
-        })
     }
 }
 
@@ -125,18 +155,25 @@ mod tests {
                 Some("works on renamed"),
             ),
             (work(Some(("2", None)), Some("1")), Some("2"), WorkState::Detached, Some("works on no branch")),
-            (work(Some(("2", None)), None), Some("2"), WorkState::BranchGone, Some("works without its branch lane/c")),
-            (work(None, None), None, WorkState::BranchGone, Some("works without its branch lane/c")),
+            (
+                work(Some(("2", None)), None),
+                Some("2"),
+                WorkState::BranchGone,
+                Some("works without its branch, which is gone"),
+            ),
+            (work(None, None), None, WorkState::BranchGone, Some("works without its branch, which is gone")),
             (
                 LaneWork { operation: Some("rebase"), ..work(Some(("2", None)), Some("1")) },
                 Some("2"),
-                WorkState::Unfinished("rebase"),
+                WorkState::Unfinished("rebase".into()),
                 Some("is in the middle of a rebase"),
             ),
             (LaneWork { worktree: None, ..work(None, Some("1")) }, Some("1"), WorkState::OnBranch, None),
         ];
         for (work, commit, state, clause) in table {
-            assert_eq!((work.commit(), work.state(), work.clause().as_deref()), (commit, state, clause), "{work:?}");
+            assert_eq!(WorkState::parse(&state.to_string()).as_ref(), Some(&state));
+            let found = work.state();
+            assert_eq!((work.commit(), found.clause().as_deref(), found), (commit, clause, state), "{work:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LaneName, string_enum::string_enum};
+use super::{LaneName, lane_work::WorkState, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -82,6 +82,8 @@ pub struct LaneSnapshot {
     pub taken_at: Timestamp,
     /// Why the worktree could not be judged.
     pub unknown: Option<String>,
+    /// How that which was checked out stood to the lane's branch; `None` in a snapshot of an earlier version.
+    pub work: Option<WorkState>,
     /// The digest at the time when the snapshot was compared with every other lane's.
     pub judged: Option<String>,
 }

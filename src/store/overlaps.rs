@@ -9,6 +9,7 @@ use super::{
 use crate::{
     domain::{
         LaneName,
+        lane_work::WorkState,
         overlap::{LaneOverlap, LaneSnapshot, LineRange, OverlapFile, OverlapLevel, SnapshotPath, ToldFiles},
     },
     env::Timestamp,
@@ -29,16 +30,18 @@ pub struct LaneDiffstat {
     pub tip: Option<String>,
     /// The changed paths that programs of a person run or read later.
     pub runs_later: Vec<String>,
+    /// How that which was checked out stood to the lane's branch.
+    pub work: Option<WorkState>,
 }
 
 const SNAPSHOTS: &str = "SELECT lane, host, tip, base, base_tip, digest, snapshot, paths, added, deleted, taken_at, unknown, \
-     judged FROM lane_snapshots ORDER BY lane";
+     judged, work FROM lane_snapshots ORDER BY lane";
 macro_rules! diffstats {
     ($files:literal) => {
         concat!(
             "SELECT lane, ",
             $files,
-            ", added, deleted, taken_at, unknown IS NULL, tip, runs_later FROM lane_snapshots ORDER BY lane"
+            ", added, deleted, taken_at, unknown IS NULL, tip, runs_later, work FROM lane_snapshots ORDER BY lane"
         )
     };
 }
@@ -47,12 +50,12 @@ const DIFFSTATS: Statement<'_> = Statement {
     postgres: diffstats!("json_array_length(paths::json)"),
 };
 const UPSERT_SNAPSHOT: &str = "INSERT INTO lane_snapshots (lane, host, tip, base, base_tip, digest, snapshot, paths, added, \
-     deleted, taken_at, unknown, judged, runs_later) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+     deleted, taken_at, unknown, judged, runs_later, work) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
      ON CONFLICT (lane) DO UPDATE SET host = excluded.host, tip = excluded.tip, base = excluded.base, \
      base_tip = excluded.base_tip, digest = excluded.digest, snapshot = excluded.snapshot, paths = excluded.paths, \
      added = excluded.added, deleted = excluded.deleted, taken_at = excluded.taken_at, unknown = excluded.unknown, \
-     judged = excluded.judged, runs_later = excluded.runs_later";
+     judged = excluded.judged, runs_later = excluded.runs_later, work = excluded.work";
 const REMOVE_LANE: &str = "DELETE FROM lane_snapshots WHERE lane = $1";
 // The name is a word of PostgreSQL.
 const OVERLAPS: &str = "SELECT lane_a, lane_b, level, files, why, since, told FROM \"overlaps\" WHERE level <> 'none' \
@@ -87,6 +90,7 @@ fn read_snapshot(row: &Row<'_>) -> Result<LaneSnapshot, StoreError> {
         taken_at: row.get(10)?,
         unknown: row.get(11)?,
         judged: row.get(12)?,
+        work: read_work(row.get(13)?)?,
     })
 }
 
@@ -183,8 +187,13 @@ pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
             is_known: row.get(5)?,
             tip: row.get(6)?,
             runs_later: read_runs_later(row.get(7)?)?,
+            work: read_work(row.get(8)?)?,
         })
     })
+}
+
+fn read_work(text: Option<String>) -> Result<Option<WorkState>, StoreError> {
+    text.map(|text| sql::parse_value("the state of a lane's work", &text, WorkState::parse)).transpose()
 }
 
 fn read_runs_later(text: Option<String>) -> Result<Vec<String>, StoreError> {
@@ -213,6 +222,7 @@ pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot, runs_later: &[&st
         &snapshot.unknown,
         &snapshot.judged,
         &Some(json!(runs_later).to_string()).filter(|_| !runs_later.is_empty()),
+        &snapshot.work.as_ref().map(WorkState::to_string),
     ];
     sql::execute(tx.conn(), UPSERT_SNAPSHOT, values)?;
     Ok(())

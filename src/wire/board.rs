@@ -150,6 +150,8 @@ pub struct BoardLaneView {
     pub tasks: Vec<HeldTaskView>,
     /// Its sessions, oldest first; final ones while they have a claim.
     pub sessions: Vec<SessionOverviewView>,
+    /// Where its work was when it was last looked at, such as `works on feature/x`; `null` on its branch.
+    pub work: Option<String>,
     /// The size of the change against its base when it was last looked at; `null` when it never was, or could not be judged.
     pub diffstat: Option<BoardDiffstatView>,
     /// The overlaps with other lanes and with the base, most serious first, when they were last judged.

@@ -56,6 +56,8 @@ pub struct LaneGitView {
     pub worktree: String,
     /// The branch that is checked out; null for none.
     pub branch: Option<String>,
+    /// Where the lane's work is, such as `works on feature/x`; null on the lane's branch.
+    pub work: Option<String>,
     /// The branch that it is compared with.
     pub base: String,
     /// The commit that is checked out.

@@ -115,12 +115,17 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             provider: lane.provider.as_ref().map(ToString::to_string),
             tasks,
             sessions,
+            work: work(facts, lane),
             diffstat: diffstat(facts, lane),
             overlap: overlap(facts, lane),
             cost: facts.costs.of_lane(lane.name.as_str()),
         })
     };
     facts.lanes.iter().filter_map(view).collect()
+}
+
+fn work(facts: &Facts, lane: &Lane) -> Option<String> {
+    facts.diffstats.iter().find(|one| one.lane == lane.name)?.work.as_ref()?.clause()
 }
 
 fn diffstat(facts: &Facts, lane: &Lane) -> Option<BoardDiffstatView> {

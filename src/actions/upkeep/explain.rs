@@ -11,6 +11,7 @@ use crate::{
         },
         queue::{
             claimants, landed_here,
+            lane::work,
             task::{claim, timeline::transition_detail},
         },
         sessions::{
@@ -44,7 +45,19 @@ const MAX_FORMER_CLAIMANTS: usize = 10;
 /// `not_found`.
 pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     let now = app.env.now();
-    app.read_together(|tx| task_in(app, tx, id, now))
+    let view = app.read_together(|tx| task_in(app, tx, id, now))?;
+    Ok(located(app, id, view, now))
+}
+
+/// Adds where the work of a task is, when that is not the branch of its lane. Git is asked outside of a transaction.
+fn located(app: &App, id: &TaskId, mut view: ExplainView, now: Timestamp) -> ExplainView {
+    // Without an answer of git, such as about a lane of another host, the rest is as true.
+    let work = work::of_task(app, id, &["explain"]).ok().flatten();
+    let work = work.filter(|work| work.worktree.is_some());
+    if let Some(clause) = work.and_then(|work| work.state().clause()) {
+        view.fact("work", format!("its lane {clause}"), "git", Some(now));
+    }
+    view
 }
 
 /// Like [`task`], inside a read transaction.
@@ -303,7 +316,7 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
                 Err(Refusal::Ambiguous { noun: "id", id: id.to_owned(), found }.into())
             }
             (_, Some(session)) if is_session => session_in(tx, session, now).map(|read| Found::Session(read.into())),
-            (Some(task), _) if is_task => task_in(app, tx, task, now).map(Found::Task),
+            (Some(task), _) if is_task => task_in(app, tx, task, now).map(|view| Found::Task(task.clone(), view)),
             (Some(task), session) => Err(unknown(tx, task, session.as_ref())?),
             (None, Some(session)) => session_in(tx, session, now).map(|read| Found::Session(read.into())),
             (None, None) => {
@@ -313,13 +326,13 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
         }
     })?;
     Ok(match found {
-        Found::Task(view) => view,
+        Found::Task(id, view) => located(app, &id, view, now),
         Found::Session(read) => probed(app, *read, now),
     })
 }
 
 enum Found {
-    Task(ExplainView),
+    Task(TaskId, ExplainView),
     Session(Box<(Session, ExplainView)>),
 }
 

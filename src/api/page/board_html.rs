@@ -283,6 +283,9 @@ fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
     if lane.status != "open" {
         labelled(html, "state notice", lane.status);
     }
+    if let Some(work) = &lane.work {
+        labelled(html, "state notice", work);
+    }
     if let Some(diffstat) = lane.diffstat.as_ref().filter(|diffstat| diffstat.files > 0) {
         labelled(html, "diffstat", &diffstat.summary());
     }

@@ -110,6 +110,9 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
     if lane.status != "open" {
         labelled(html, "notice", lane.status);
     }
+    if let Some(work) = lane.git.iter().flatten().find_map(|git| git.work.as_ref()) {
+        labelled(html, "notice", work);
+    }
     html.markup("</p>");
     for held in &contents.lane.tasks {
         html.markup("<p class=\"facts\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));

@@ -34,16 +34,9 @@ impl Args {
     }
 }
 
-/// The commit that is checked out, its distance from the base, and its branch when that is not the lane's.
-fn commit(lane: &LaneView, git: &LaneGitView) -> Option<String> {
+/// The commit that is checked out, and its distance from the base.
+fn commit(git: &LaneGitView) -> Option<String> {
     let mut text = git.commit.as_ref()?.chars().take(12).collect::<String>();
-    match (&git.branch, &lane.branch) {
-        (None, _) => text.push_str(", on no branch"),
-        (Some(have), Some(wants)) if have == wants => {}
-        (Some(have), _) => {
-            let _ = write!(text, ", on {have}");
-        }
-    }
     if let (Some(ahead), Some(behind)) = (git.ahead, git.behind) {
         let _ = write!(text, ", {ahead} ahead of {}, {behind} behind", git.base);
     }
@@ -71,7 +64,8 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     field("base", lane.base.as_deref());
     field("worktree", worktree(lane).as_deref());
     if let Some(git) = lane.git.as_ref().and_then(Option::as_ref) {
-        let (commit, changes) = (commit(lane, git), git.changed_files.map(changes));
+        let (commit, changes) = (commit(git), git.changed_files.map(changes));
+        field("work", git.work.as_deref());
         field("commit", commit.as_deref());
         field("changes", changes.as_deref());
         field("problem", git.problem.as_deref());

@@ -202,6 +202,10 @@ impl Printer {
         }
         self.text.push_str(&table.render(self.width));
         self.more(lanes.len());
+        for (lane, work) in lanes.iter().filter_map(|lane| Some((lane, lane.work.as_ref()?))) {
+            let line = self.cut(&format!("lane {} {work}", lane.name), 0);
+            let _ = writeln!(self.text, "{line}");
+        }
     }
 
     /// Adds a table with the size of each lane's change and its overlaps, as they were when they were last determined. Adds

@@ -134,11 +134,12 @@ pub(super) fn count(board: &BoardView, part: Part) -> usize {
     }
 }
 
-/// The size of a lane's change, then its first overlap.
+/// Where a lane's work is, the size of its change, then its first overlap.
 fn change(lane: &BoardLaneView) -> String {
     let size = lane.diffstat.as_ref().map(BoardDiffstatView::summary);
     let overlap = lane.overlap.first().map(BoardOverlapView::summary);
-    let parts: Vec<String> = size.into_iter().chain(overlap).filter(|text| !text.is_empty()).collect();
+    let parts: Vec<String> =
+        lane.work.clone().into_iter().chain(size).chain(overlap).filter(|text| !text.is_empty()).collect();
     parts.join("  ")
 }
 

@@ -55,6 +55,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         provider: None,
         tasks: Vec::new(),
         sessions: Vec::new(),
+        work: None,
         diffstat: None,
         overlap: Vec::new(),
         cost: CostView::default(),

@@ -1,6 +1,8 @@
 //! Facts about commits, and about a branch at an earlier time by its reflog. A fact that git cannot tell is `None`, also when
 //! there is no git or no repository.
 
+use std::collections::BTreeSet;
+
 use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
 use crate::os::exit_reason::ExitReason;
 
@@ -19,14 +21,6 @@ impl Git<'_> {
     /// The full id of HEAD's commit; `None` without a commit, and when git fails.
     pub fn head(&self) -> Option<String> {
         self.commit("HEAD")
-    }
-
-    /// The full id of HEAD's commit and the branch that is checked out, which is `None` for a detached HEAD. `None` for both
-    /// without a commit, and when git fails.
-    pub fn head_and_branch(&self) -> Option<(String, Option<String>)> {
-        let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
-        let (commit, name) = answer.trim_end().split_once('\n').filter(|_| success)?;
-        Some((commit.to_owned(), name.strip_prefix("refs/heads/").map(str::to_owned)))
     }
 
     /// The branch that is checked out; `None` for a detached HEAD, and when git fails.
@@ -91,6 +85,14 @@ impl Git<'_> {
         Ok(entry_at(&text, at))
     }
 
+    /// The branches that were checked out in this worktree earlier, by its reflog. Some may be gone, or no branches.
+    pub fn checked_out_before(&self) -> Result<BTreeSet<String>, GitError> {
+        let args = ["log", "--walk-reflogs", "--format=%gs", "HEAD", "--"];
+        let text = self.run_checked("log --walk-reflogs", &args, QUERY_TIMEOUT)?;
+        let moves = text.lines().filter_map(|line| line.strip_prefix("checkout: moving from ")?.split_once(" to "));
+        Ok(moves.flat_map(|(from, to)| [from.to_owned(), to.to_owned()]).collect())
+    }
+
     /// Whether git succeeded, and its stdout.
     fn try_output(&self, args: &[&str]) -> Option<(bool, String)> {
         let done = self.run(args, QUERY_TIMEOUT).ok()?;
@@ -122,6 +124,7 @@ mod tests {
     use std::{collections::BTreeMap, ffi::OsString, process::Command};
 
     use super::*;
+    use crate::os::git::CheckedOut;
 
     #[test]
     fn tells_commits_cleanness_and_ancestry_and_nothing_where_there_is_no_repository() {
@@ -150,11 +153,19 @@ mod tests {
         git(&["commit", "-q", "--allow-empty", "-m", "two"]);
         let here = Git::new(&vars, &repository);
         let head = here.head().unwrap();
-        assert_eq!(here.head_and_branch(), Some((head.clone(), Some("main".to_owned()))));
+        let at = |branch: Option<&str>, operation| CheckedOut {
+            head: Some((head.clone(), branch.map(str::to_owned))),
+            operation,
+        };
+        assert_eq!(here.checked_out().unwrap(), at(Some("main"), None));
         git(&["checkout", "-q", "--detach"]);
-        assert_eq!(here.head_and_branch(), Some((head.clone(), None)));
+        std::fs::write(repository.join(".git/MERGE_HEAD"), "").unwrap();
+        assert_eq!(here.checked_out().unwrap(), at(None, Some("merge")));
+        std::fs::remove_file(repository.join(".git/MERGE_HEAD")).unwrap();
+        git(&["checkout", "-q", "--orphan", "none"]);
+        assert_eq!(here.checked_out().unwrap(), CheckedOut::default());
         git(&["checkout", "-q", "main"]);
-        assert_eq!(outside.head_and_branch(), None);
+        assert!(outside.checked_out().is_err());
         assert_eq!(here.commit(&head[..10]).as_ref(), Some(&head));
         assert_eq!(here.commit("--all"), None);
         assert_eq!(here.clean_head().as_ref(), Some(&head));

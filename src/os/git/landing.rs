@@ -51,6 +51,15 @@ const OPERATIONS: [(&str, &str); 6] = [
     ("BISECT_LOG", "bisect"),
 ];
 
+/// What is checked out in a worktree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckedOut {
+    /// The full id of HEAD's commit and its branch, which is `None` for a detached HEAD; `None` for both before the first commit.
+    pub head: Option<(String, Option<String>)>,
+    /// The unfinished rebase, merge, cherry-pick, revert or bisect.
+    pub operation: Option<&'static str>,
+}
+
 /// Whether the caller has a name and an email address for commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committer {
@@ -220,6 +229,10 @@ fn with_trailers(message: &[u8], trailers: &[String]) -> Vec<u8> {
     text
 }
 
+fn operation_in(git_dir: &Path) -> Option<&'static str> {
+    OPERATIONS.into_iter().find(|(file, _)| git_dir.join(file).symlink_metadata().is_ok()).map(|(_, name)| name)
+}
+
 impl Git<'_> {
     /// Whether git knows the name and the email address of the committer.
     pub fn committer(&self) -> Result<Committer, GitError> {
@@ -236,8 +249,23 @@ impl Git<'_> {
     /// The unfinished rebase, merge, cherry-pick, revert or bisect of this worktree, if any.
     pub fn unfinished_operation(&self) -> Result<Option<&'static str>, GitError> {
         let dir = self.run_checked("rev-parse", &["rev-parse", "--absolute-git-dir"], QUERY_TIMEOUT)?;
-        let dir = PathBuf::from(dir);
-        Ok(OPERATIONS.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, name)| name))
+        Ok(operation_in(Path::new(&dir)))
+    }
+
+    /// What is checked out in this worktree, in one call of git.
+    pub fn checked_out(&self) -> Result<CheckedOut, GitError> {
+        let args = ["rev-parse", "--absolute-git-dir", "HEAD", "--symbolic-full-name", "HEAD"];
+        let done = self.run(&args, QUERY_TIMEOUT)?;
+        let text = output_text(&done.stdout);
+        let mut last = text.rsplitn(3, '\n');
+        match (done.exit, last.next(), last.next(), last.next()) {
+            (ExitReason::Code(0), Some(name), Some(commit), Some(dir)) => {
+                let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+                Ok(CheckedOut { head: Some((commit.to_owned(), branch)), operation: operation_in(Path::new(dir)) })
+            }
+            // There is no commit, or no repository.
+            _ => Ok(CheckedOut { head: None, operation: self.unfinished_operation()? }),
+        }
     }
 
     /// The kind of an unfinished operation, `rebase` or `bisect`, that will move this branch or check it out again, in any

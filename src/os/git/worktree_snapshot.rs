@@ -54,6 +54,8 @@ const IN_PROGRESS: [(&str, &str); 4] = [
 pub struct WorktreeSnapshot {
     /// The commit that is checked out.
     pub tip: String,
+    /// The branch that is checked out; `None` for a detached HEAD.
+    pub branch: Option<String>,
     /// The commit of the snapshot; the tip when nothing is changed.
     pub commit: String,
     /// The tree of the snapshot.
@@ -132,6 +134,7 @@ struct Worktree {
     tip: String,
     tip_tree: String,
     base_tip: String,
+    branch: Option<String>,
 }
 
 impl<'a> SnapshotRepository<'a> {
@@ -241,7 +244,7 @@ impl<'a> SnapshotRepository<'a> {
         };
         let by_name = by_name.into_iter().collect();
         let (tip, base_tip) = (worktree.tip.clone(), worktree.base_tip.clone());
-        Ok(WorktreeSnapshot { tip, commit, tree, base_tip, fork, by_name })
+        Ok(WorktreeSnapshot { tip, branch: worktree.branch.clone(), commit, tree, base_tip, fork, by_name })
     }
 
     /// The tree and the commit of the private index, written on top of these commits, unless the index has changed since.
@@ -279,7 +282,8 @@ impl<'a> SnapshotRepository<'a> {
         }
         let args = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-path", "index"];
         let base_commit = format!("{base}^{{commit}}");
-        let args = [&args[..], &["--git-common-dir", "HEAD^{commit}", "HEAD^{tree}", &base_commit]].concat();
+        let more = ["--git-common-dir", "HEAD^{commit}", "HEAD^{tree}", &base_commit, "--symbolic-full-name", "HEAD"];
+        let args = [&args[..], &more].concat();
         let done = self.run_any(&self.git, &args)?;
         let mut lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut path = || lines.next().map(|line| PathBuf::from(OsStr::from_bytes(line)));
@@ -289,13 +293,16 @@ impl<'a> SnapshotRepository<'a> {
         if common != self.facts.common {
             return Err(SnapshotFailure::Unknown("its worktree belongs to another repository".to_owned()));
         }
-        let mut commit = || lines.next().map(|line| String::from_utf8_lossy(line).into_owned()).filter(|id| is_id(id));
+        let mut commit =
+            || lines.by_ref().next().map(|line| String::from_utf8_lossy(line).into_owned()).filter(|id| is_id(id));
         let (Some(tip), Some(tip_tree)) = (commit(), commit()) else {
             return Err(SnapshotFailure::Unknown("nothing is committed".to_owned()));
         };
         let base_tip = commit().filter(|_| done.exit == ExitReason::Code(0));
         let base_tip = base_tip.ok_or_else(|| SnapshotFailure::Unknown(format!("there is no commit '{base}'")))?;
-        Ok(Worktree { top, git_dir, index, tip, tip_tree, base_tip })
+        let branch = lines.next().and_then(|name| name.strip_prefix(b"refs/heads/"));
+        let branch = branch.map(|name| String::from_utf8_lossy(name).into_owned());
+        Ok(Worktree { top, git_dir, index, tip, tip_tree, base_tip, branch })
     }
 
     /// Makes the private repository, with a copy of the worktree's index unless it has one of this very index. Returns whether

@@ -223,6 +223,65 @@ fn task_in_progress_does_not_land_with_another_one_of_its_lane() {
     assert_eq!((status(&world, "T-2"), file_of_main(&world, "more.txt")), ("done".into(), "more\n".into()));
 }
 
+/// The reader of each surface learns where the work is, and is judged by the same commit.
+#[test]
+fn every_surface_names_the_branch_that_is_checked_out() {
+    let world = project(NO_GATES);
+    let dir = lane(&world, "c");
+    assert_eq!(world.json(["lane", "show", "c"])["lane"]["git"]["work"], Value::Null);
+    world.git(&dir, &["switch", "--quiet", "--create", "feature/x"]);
+    let tip = commit(&world, "c", &[("c.txt", "c\n")]);
+    let work = "works on feature/x";
+    let shown = world.json(["lane", "show", "c"])["lane"]["git"].clone();
+    let listed = world.json(["lane", "list", "--git"])[0]["git"].clone();
+    assert_eq!(shown, listed);
+    assert_eq!((&shown["work"], &shown["branch"], &shown["commit"]), (&json!(work), &json!("feature/x"), &json!(tip)));
+    assert!(world.run(["lane", "show", "c"]).exits(0).stdout.contains(&format!("work        {work}\n")));
+    let diff = world.json(["lane", "diff", "c"]);
+    assert_eq!((&diff["branch"], &diff["commit"]), (&json!("feature/x"), &json!(tip)));
+    let explained = world.run(["explain", "T-1"]).exits(0).stdout;
+    assert!(explained.contains(&format!("its lane {work}")), "{explained}");
+    let handed = world.json(["handoff", "create", "T-1", "--to", "qa", "--summary", "s"]);
+    let accepted = world.json(["handoff", "accept", &handed["id"].to_string()]);
+    assert_eq!((&accepted["work"]["branch"], &accepted["work"]["commits"]), (&json!("feature/x"), &json!(1)));
+    world.run(["review", "comment", "T-1", "c.txt:1", "why c?"]).exits(0);
+    assert_eq!(world.json(["review", "comments", "T-1"])[0]["commit"], json!(tip));
+    assert_eq!(
+        world.json(["review", "record", "T-1", "--verdict", "approve", "--reviewer", "Bo"])["commit"],
+        json!(tip)
+    );
+    world.run(["overlap"]).exits(0);
+    assert_eq!(world.json(["status"])["lanes"][0]["work"], json!(work));
+    world.run(["release", "T-1"]).exits(0);
+    let refused = world.run(["lane", "close", "c", "--rm-worktree", "--json"]).refuses(5, "unsaved_work").error();
+    assert!(refused["message"].as_str().unwrap().contains("its branch feature/x has commits"), "{refused}");
+}
+
+/// The lane goes with its worktree; a branch that the agent has left there would be forgotten.
+#[test]
+fn own_branch_with_other_commits_stays_after_a_landing_and_is_named() {
+    let world = project(NO_GATES);
+    let dir = lane(&world, "c");
+    for (branch, file) in [("try/merged", ""), ("try/other", "other.txt")] {
+        world.git(&dir, &["switch", "--quiet", "--create", branch]);
+        if !file.is_empty() {
+            commit(&world, "c", &[(file, "other\n")]);
+        }
+        world.git(&dir, &["switch", "--quiet", "lane/c"]);
+    }
+    commit(&world, "c", &[("c.txt", "c\n")]);
+    submit(&world);
+    let landing = world.json(["land", "T-1"])["landings"][0].clone();
+    assert_eq!(landing["removed_worktree"], json!(dir), "{landing}");
+    let notes = landing["notes"].as_array().unwrap();
+    assert_eq!(
+        notes.last(),
+        Some(&json!("the branch try/other stays: it has commits that have not landed")),
+        "{landing}"
+    );
+    assert_eq!(branches(&world), "main\ntry/merged\ntry/other\n");
+}
+
 #[test]
 fn submission_in_the_middle_of_a_rebase_is_refused() {
     let world = project(NO_GATES);

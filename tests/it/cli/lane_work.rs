@@ -411,7 +411,7 @@ fn show_and_list_say_how_far_a_worktree_is() {
     let git = world.json(["lane", "show", "ui"])["lane"]["git"].clone();
     assert_eq!(
         git,
-        json!({ "worktree": tree, "branch": "lane/ui", "base": "main", "commit": head(&world, &tree), "ahead": 2,
+        json!({ "worktree": tree, "branch": "lane/ui", "work": null, "base": "main", "commit": head(&world, &tree), "ahead": 2,
             "behind": 1, "dirty": true, "changed_files": 1, "problem": null })
     );
     assert_eq!(world.json(["lane", "show", "docs"])["lane"]["git"], Value::Null);

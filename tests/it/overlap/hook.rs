@@ -157,3 +157,30 @@ fn overlap_is_not_computed_when_off_or_unwritable() {
     assert_eq!(super::said(&world, &[]), ["conflict api:web f"]);
     assert_eq!((inbox(&world, "s-api").len(), inbox(&world, "s-web").len()), (0, 0));
 }
+
+/// An agent is told to make branches. The board says on which one the lane works, though no commit tells.
+#[test]
+fn board_says_on_which_branch_a_lane_works() {
+    let world = with_sessions();
+    let dir = tree(&world, "api");
+    let lane = |world: &TestProject| {
+        let board = world.json(["status"]);
+        board["lanes"].as_array().unwrap().iter().find(|lane| lane["name"] == "api").unwrap().clone()
+    };
+    after(&world, "api", "Bash");
+    assert_eq!(lane(&world)["work"], Value::Null);
+    for (args, work) in [
+        (&["switch", "--quiet", "--create", "feature/x"][..], json!("works on feature/x")),
+        (&["switch", "--quiet", "--detach"], json!("works on no branch")),
+        (&["branch", "--quiet", "-D", "lane/api"], json!("works without its branch, which is gone")),
+        (&["switch", "--quiet", "--create", "lane/api"], Value::Null),
+    ] {
+        world.git(&dir, args);
+        after(&world, "api", "Bash");
+        assert_eq!(lane(&world)["work"], work);
+        let text = world.run(["status"]).exits(0).stdout;
+        let line = work.as_str().map(|work| format!("lane api {work}\n"));
+        assert_eq!(line.as_ref().map(|line| text.contains(line)), line.as_ref().map(|_| true), "{text}");
+        assert!(line.is_some() || !text.contains("lane api works"), "{text}");
+    }
+}

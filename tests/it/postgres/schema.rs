@@ -65,6 +65,6 @@ fn a_schema_of_another_version_is_refused() {
         world.run(["ready", "--json"]).refuses(exit, code);
         world.run(["task", "add", "x", "--json"]).refuses(exit, code);
     }
-    server.query(schema, "UPDATE project SET schema_version = 19");
+    server.query(schema, "UPDATE project SET schema_version = 20");
     world.run(["ready"]).exits(0);
 }

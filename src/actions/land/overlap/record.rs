@@ -65,7 +65,8 @@ fn of_gone_lanes<'a>(found: &'a Found, before: &'a [LaneSnapshot]) -> impl Itera
 
 fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
     let old = before.iter().find(|old| old.lane == one.lane);
-    old.is_none_or(|old| old.digest != one.digest || old.judged != one.judged || one.taken_at.since(old.taken_at) > age)
+    let is_other = |old: &LaneSnapshot| (&old.digest, &old.judged, &old.work) != (&one.digest, &one.judged, &one.work);
+    old.is_none_or(|old| is_other(old) || one.taken_at.since(old.taken_at) > age)
 }
 
 /// Writes the snapshots and judgements, and sends messages about new overlaps.

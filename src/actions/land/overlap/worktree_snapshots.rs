@@ -10,11 +10,15 @@ use crate::{
         App,
         queue::{
             base_commit,
-            lane::checkout::{self, Presence},
+            lane::{
+                checkout::{self, Presence},
+                work,
+            },
         },
     },
     domain::{
         lane::Lane,
+        lane_work::{Head, LaneWork, WorkState},
         overlap::{LaneSnapshot, LineRange, SnapshotPath},
     },
     os::{
@@ -91,7 +95,10 @@ impl SnapshotTaker<'_> {
         let taken = repository.take(&base, fork, is_told.then_some(part)).and_then(|taken| {
             let digest = digest_of(&taken);
             match known.filter(|known| known.digest == digest && known.host == local_host()) {
-                Some(known) => Ok(LaneSnapshot { taken_at: self.app.env.now(), ..known.clone() }),
+                Some(known) => {
+                    let work = self.state(lane, Some(&taken));
+                    Ok(LaneSnapshot { taken_at: self.app.env.now(), work, ..known.clone() })
+                }
                 None => repository.changed_paths(&taken).map(|changed| self.snapshot(lane, taken, digest, changed)),
             }
         });
@@ -103,9 +110,19 @@ impl SnapshotTaker<'_> {
         }
     }
 
+    /// How that which is checked out stands to the lane's branch. Git is asked again only where the snapshot does not tell.
+    fn state(self, lane: &Lane, taken: Option<&WorktreeSnapshot>) -> Option<WorkState> {
+        if let Some(WorktreeSnapshot { tip, branch: Some(on), .. }) = taken {
+            let head = Some(Head { commit: tip.clone(), branch: Some(on.clone()) });
+            return Some(LaneWork { branch: lane.branch.clone(), head, ..LaneWork::default() }.state());
+        }
+        work::of_lane(self.app, lane, &[]).ok().filter(|work| work.worktree.is_some()).map(|work| work.state())
+    }
+
     fn snapshot(self, lane: &Lane, taken: WorktreeSnapshot, digest: String, changed: Vec<ChangedPath>) -> LaneSnapshot {
         let sum = |number: fn(&ChangedPath) -> Option<u64>| changed.iter().filter_map(number).sum();
         let (added, deleted) = (sum(|path| path.added), sum(|path| path.deleted));
+        let work = self.state(lane, Some(&taken));
         LaneSnapshot {
             lane: lane.name.clone(),
             host: local_host(),
@@ -119,6 +136,7 @@ impl SnapshotTaker<'_> {
             deleted,
             taken_at: self.app.env.now(),
             unknown: None,
+            work,
             judged: None,
         }
     }
@@ -139,6 +157,7 @@ impl SnapshotTaker<'_> {
             deleted: 0,
             taken_at: self.app.env.now(),
             unknown: Some(why),
+            work: self.state(lane, None),
             judged,
         }
     }

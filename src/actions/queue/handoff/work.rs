@@ -1,6 +1,6 @@
 //! The work of a task that is handed over: where its commits are, and how they come into the lane of the actor who accepts.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 
@@ -9,17 +9,21 @@ use crate::{
         App,
         core::lookup,
         queue::{
-            base_commit,
             lane::{
                 checkout,
                 sync::{self, Incoming, LaneUpdate},
-                worktree,
+                work, worktree,
             },
             task_worktree,
         },
     },
-    config::project::worktree_top,
-    domain::{LaneName, Refusal, TaskId, commit_id, handoff::Handoff, lane::Lane, task::Task},
+    domain::{
+        LaneName, Refusal, TaskId, commit_id,
+        handoff::Handoff,
+        lane::Lane,
+        lane_work::{Head, LaneWork},
+        task::Task,
+    },
     os::{
         git::{Git, UncommittedWork},
         lock::FileLock,
@@ -43,28 +47,18 @@ pub(super) struct HandedWork {
 /// Finds the work of a task, before its claim moves to another actor; `None` when no worktree of it is on this host. Fails
 /// with `lane_damaged`.
 pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
-    let (dir, lane) = app.read(|tx| {
+    let (is_here, lane) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
         let lane = lookup::lane_of(tx, &task)?;
         let is_worked_on = task.state.claim().is_some() || lane.is_some();
-        Ok((is_worked_on.then(|| task_worktree::of_work(app, tx, &task)).transpose()?, lane))
+        Ok((is_worked_on && task_worktree::of_work(app, tx, &task)?.here().is_some(), lane))
     })?;
-    let Some(dir) = dir.as_ref().and_then(|dir| dir.here()).filter(|dir| worktree_top(dir).is_some()) else {
-        return Ok(None);
-    };
-    let git = Git::new(app.env.vars(), dir);
-    let Some((head, branch)) = git.head_and_branch() else { return Ok(None) };
-    let base = lane.as_ref().map_or(app.settings.project.base_branch.as_str(), |lane| checkout::base(app, lane));
-    let is_of_lane = |dir: &Path| lane.as_ref().and_then(|lane| lane.worktree.as_deref()) == dir.to_str();
-    Ok(Some(HandedWork {
-        lane: lane.as_ref().filter(|_| is_of_lane(dir)).map(|lane| lane.name.clone()),
-        worktree: dir.to_string_lossy().into_owned(),
-        branch,
-        commits: git.count_apart(&base_commit::revision(app, &git, base), &head).ok().map(|(_, commits)| commits),
-        head,
-        has_changes: git.is_clean() != Some(true),
-    }))
+    let work = if is_here { work::of_task(app, id, &["handoff", "accept"])? } else { None };
+    let Some(LaneWork { worktree: Some(worktree), head: Some(head), base, .. }) = work else { return Ok(None) };
+    let is_of_lane = |lane: &&Lane| lane.worktree.as_ref() == Some(&worktree);
+    let lane = lane.as_ref().filter(is_of_lane).map(|lane| lane.name.clone());
+    Ok(Some(HandedWork::new(app, lane, worktree, head, &base)))
 }
 
 impl HandedWork {
@@ -73,11 +67,16 @@ impl HandedWork {
         let Some(worktree) = lane.worktree.clone() else {
             return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
         };
+        let work = work::of_lane(app, lane, &["handoff", "accept"])?;
+        let head = Head { commit: head.to_owned(), branch: work.on().map(str::to_owned) };
+        Ok(Self::new(app, Some(lane.name.clone()), worktree, head, base))
+    }
+
+    fn new(app: &App, lane: Option<LaneName>, worktree: String, head: Head, base: &str) -> Self {
         let git = Git::new(app.env.vars(), worktree.as_ref());
-        let base = base_commit::revision(app, &git, base);
-        let (branch, commits) = (git.branch(), git.count_apart(&base, head).ok().map(|(_, commits)| commits));
-        let (lane, has_changes) = (Some(lane.name.clone()), git.is_clean() != Some(true));
-        Ok(Self { lane, branch, head: head.to_owned(), commits, has_changes, worktree })
+        let commits = work::commits_since(app, &git, base, &head.commit);
+        let has_changes = git.is_clean() != Some(true);
+        Self { lane, branch: head.branch, head: head.commit, commits, has_changes, worktree }
     }
 
     /// Names the lane, or describes the worktree of a session without a lane, for a message.

@@ -1,6 +1,6 @@
 //! The directory of a lane's worktree, and what git knows about it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -10,7 +10,6 @@ use crate::{
     domain::{Refusal, lane::Lane},
     env::vars,
     os::git::{Git, GitError, MergeRepository, Scratch},
-    wire::LaneGitView,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,52 +91,7 @@ pub fn temp_dir(app: &App) -> PathBuf {
     app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
 }
 
-/// The state of a lane's worktree; `None` for a lane without one. Values that git cannot determine are `None`, and `problem`
-/// says why.
-pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
-    let base = base(app, lane).to_owned();
-    let problem = match presence(app, lane) {
-        Presence::None => return None,
-        Presence::Present(dir) => return Some(inspect(app, &dir, base)),
-        Presence::Elsewhere => format!("the worktree is on the host {}", host_name(app, lane)),
-        Presence::Damaged(_, why) => format!("the lane is damaged: {why}"),
-        Presence::Missing(_) => "the worktree is gone".to_owned(),
-    };
-    let worktree = lane.worktree.clone().unwrap_or_default();
-    Some(LaneGitView { worktree, base, problem: Some(problem), ..LaneGitView::default() })
-}
-
 pub fn host_name(app: &App, lane: &Lane) -> String {
     let known = app.read(|tx| Ok(other_host::of_lane(tx, lane)?));
     known.map_or_else(|_| lane.host.clone().unwrap_or_default(), |host| host.name)
-}
-
-fn inspect(app: &App, dir: &Path, base: String) -> LaneGitView {
-    let git = Git::new(app.env.vars(), dir);
-    let mut problem = None;
-    let mut note = |error: GitError| {
-        problem.get_or_insert_with(|| error.to_string());
-    };
-    let branch = git.current_branch().map_err(&mut note).ok().flatten();
-    let commit = git.head();
-    let changed_files = git.count_changed_files().map_err(&mut note).ok();
-    let apart = match (&commit, git.commit(&base)) {
-        (Some(commit), Some(base)) => git.count_apart(commit, &base).map_err(&mut note).ok(),
-        (_, None) => {
-            problem.get_or_insert_with(|| format!("there is no base branch '{base}'"));
-            None
-        }
-        (None, _) => None,
-    };
-    LaneGitView {
-        worktree: dir.display().to_string(),
-        branch,
-        base,
-        commit,
-        ahead: apart.map(|(ahead, _)| ahead),
-        behind: apart.map(|(_, behind)| behind),
-        dirty: changed_files.map(|files| files > 0),
-        changed_files,
-        problem,
-    }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::checkout;
+use super::{checkout, work};
 use crate::{
     actions::{App, core::lookup, queue::base_commit},
     config::sandbox_defaults,
@@ -25,7 +25,7 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
         Ok(LaneDiffView {
             lane: name.to_string(),
             worktree: git.dir().display().to_string(),
-            branch: git.current_branch()?,
+            branch: facts.branch,
             commit: facts.head,
             base: facts.base,
             since: facts.since,
@@ -89,6 +89,7 @@ pub fn text(
 
 struct Facts {
     head: String,
+    branch: Option<String>,
     base: String,
     /// The commit that the worktree is compared with.
     since: String,
@@ -101,13 +102,16 @@ fn with_diff<T>(
     act: impl FnOnce(&Git<'_>, &WorktreeDiff<'_>, Facts) -> Result<T>,
 ) -> Result<T> {
     let lane = app.read(|tx| lookup::lane(tx, name))?;
-    let dir = checkout::dir(app, &lane, &["lane", "diff", name.as_str()])?;
+    let words = ["lane", "diff", name.as_str()];
+    let dir = checkout::dir(app, &lane, &words)?;
+    let work = work::of_lane(app, &lane, &words)?;
     let top = Git::new(app.env.vars(), &dir).top()?;
     let git = Git::new(app.env.vars(), &top);
     let base = checkout::base(app, &lane).to_owned();
-    let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
+    let head = work.commit().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?.to_owned();
+    let branch = work.on().map(str::to_owned);
     let since = match since {
-        Some(since) => since_commit(app, &git, &lane, since)?,
+        Some(since) => since_commit(app, &git, (&lane, branch.as_deref()), since)?,
         None => {
             let base_commit = base_commit::find(app, &git, &base)?;
             let base_commit = base_commit.ok_or_else(|| Refusal::not_found("base branch", &base))?;
@@ -116,7 +120,7 @@ fn with_diff<T>(
         }
     };
     let diff = WorktreeDiff::open(git, &checkout::temp_dir(app))?;
-    act(&git, &diff, Facts { head, base, since })
+    act(&git, &diff, Facts { head, branch, base, since })
 }
 
 pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
@@ -132,26 +136,24 @@ pub(in crate::actions) fn file_view(file: ChangedFile) -> FileDiffView {
     FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
 }
 
-/// The commit that `since` names. A number is that of an event, and stands for the commit that the lane's branch had at the
-/// time of the event; any other text is a commit, branch or tag. Fails with `not_found`, also for an event that is older than
+/// The commit that `since` names. A number is that of an event, and stands for the commit that the checked out branch of the
+/// lane had at the time of the event; any other text is a commit, branch or tag. Fails with `not_found`, also for an event that is older than
 /// the branch's reflog.
-pub(super) fn since_commit(app: &App, git: &Git<'_>, lane: &Lane, since: &str) -> Result<String> {
+fn since_commit(app: &App, git: &Git<'_>, of: (&Lane, Option<&str>), since: &str) -> Result<String> {
     let is_number = since.bytes().all(|byte| byte.is_ascii_digit());
     match since.parse::<i64>() {
-        Ok(seq) if is_number => at_event(app, git, lane, seq),
+        Ok(seq) if is_number => at_event(app, git, of, seq),
         _ => Ok(git.commit(since).ok_or_else(|| Refusal::not_found("commit", since))?),
     }
 }
 
-fn at_event(app: &App, git: &Git<'_>, lane: &Lane, seq: i64) -> Result<String> {
+fn at_event(app: &App, git: &Git<'_>, (lane, branch): (&Lane, Option<&str>), seq: i64) -> Result<String> {
     let at = app.read(|tx| Ok(events::time(tx, seq)?))?;
     let at = at.ok_or_else(|| Refusal::not_found("event", seq.to_string()))?;
-    let branch = git.current_branch()?;
-    let reference = branch.as_ref().map_or_else(|| "HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
+    let reference = branch.map_or_else(|| "HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
     let before = |begins| -> anyhow::Error {
         let lane: LaneName = lane.name.clone();
-        Refusal::BeforeReflog { lane, branch: branch.clone().unwrap_or_else(|| "HEAD".into()), event: seq, at, begins }
-            .into()
+        Refusal::BeforeReflog { lane, branch: branch.unwrap_or("HEAD").into(), event: seq, at, begins }.into()
     };
     match git.commit_at(&reference, at.millis().div_euclid(1_000))? {
         EarlierCommit::At(commit) => Ok(commit),

@@ -1,8 +1,13 @@
 //! Lists and shows lanes.
 
+use std::path::Path;
+
 use anyhow::Result;
 
-use super::checkout;
+use super::{
+    checkout::{self, Presence},
+    work,
+};
 use crate::{
     actions::{
         App,
@@ -13,11 +18,12 @@ use crate::{
         queue::claimants::Claimants,
     },
     domain::{LaneName, lane::Lane, message::Recipient, session_facts::SessionOverview, task::Task},
+    os::git::Git,
     store::{
         ReadTx, checkpoints, handoffs, lanes, messages, overview,
         tasks::{self, ListScope},
     },
-    wire::{LaneDetailView, LaneView, SessionOverviewView, TaskView},
+    wire::{LaneDetailView, LaneGitView, LaneView, SessionOverviewView, TaskView},
 };
 
 /// Every lane, by name. `with_git` adds the state of each worktree, which takes some calls of git per lane.
@@ -28,7 +34,7 @@ pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
         all.into_iter().map(view).collect::<Result<_>>()
     })?;
     let state = |(lane, view): (Lane, LaneView)| {
-        let git = with_git.then(|| checkout::git_view(app, &lane));
+        let git = with_git.then(|| git_view(app, &lane));
         LaneView { git, ..view }
     };
     Ok(lanes.into_iter().map(state).collect())
@@ -70,6 +76,52 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
         Ok((lane, view))
     })?;
     // Git is asked outside of the snapshot, which would keep the store's log from being truncated.
-    view.lane.git = Some(checkout::git_view(app, &lane));
+    view.lane.git = Some(git_view(app, &lane));
     Ok(view)
+}
+
+/// The state of a lane's worktree; `None` for a lane without one. Values that git cannot determine are `None`, and `problem`
+/// says why.
+fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
+    let base = checkout::base(app, lane).to_owned();
+    let problem = match checkout::presence(app, lane) {
+        Presence::None => return None,
+        Presence::Present(dir) => return Some(inspect(app, lane, &dir, base)),
+        Presence::Elsewhere => format!("the worktree is on the host {}", checkout::host_name(app, lane)),
+        Presence::Damaged(_, why) => format!("the lane is damaged: {why}"),
+        Presence::Missing(_) => "the worktree is gone".to_owned(),
+    };
+    let worktree = lane.worktree.clone().unwrap_or_default();
+    Some(LaneGitView { worktree, base, problem: Some(problem), ..LaneGitView::default() })
+}
+
+fn inspect(app: &App, lane: &Lane, dir: &Path, base: String) -> LaneGitView {
+    let git = Git::new(app.env.vars(), dir);
+    let mut problem = None;
+    let mut note = |error: anyhow::Error| {
+        problem.get_or_insert_with(|| error.to_string());
+    };
+    let work = work::of_lane(app, lane, &[]).map_err(&mut note).unwrap_or_default();
+    let changed_files = git.count_changed_files().map_err(|error| note(error.into())).ok();
+    let commit = work.commit();
+    let apart = match (commit, git.commit(&base)) {
+        (Some(commit), Some(base)) => git.count_apart(commit, &base).map_err(|error| note(error.into())).ok(),
+        (_, None) => {
+            problem.get_or_insert_with(|| format!("there is no base branch '{base}'"));
+            None
+        }
+        (None, _) => None,
+    };
+    LaneGitView {
+        worktree: dir.display().to_string(),
+        branch: work.on().map(str::to_owned),
+        work: work.state().clause(),
+        base,
+        commit: commit.map(str::to_owned),
+        ahead: apart.map(|(ahead, _)| ahead),
+        behind: apart.map(|(_, behind)| behind),
+        dirty: changed_files.map(|files| files > 0),
+        changed_files,
+        problem,
+    }
 }

@@ -1,6 +1,6 @@
 //! Removing the branch and the worktree that Fairway made for a lane, unless they have work of their own.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::Result;
 
@@ -130,7 +130,8 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let mut had_worktree = false;
     // Asked while the worktree is there.
-    let deletion = branches_to_delete(app, lane)?;
+    let (mut deletion, left) = (branches_to_delete(app, lane)?, branches_left(app, lane)?);
+    deletion.note = deletion.note.or(left);
     if let Some(dir) = lane.worktree.as_ref().map(Path::new)
         && git.has_worktree(dir)?
     {
@@ -181,6 +182,34 @@ pub(super) fn branches_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
         }
     }
     Ok(found)
+}
+
+/// Says which branches stay that were checked out in the lane's worktree before, for they have commits that its base lacks. `None`
+/// without one. A branch of another lane or of the project counts as none.
+pub(super) fn branches_left(app: &App, lane: &Lane) -> Result<Option<String>> {
+    let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.join(".git").exists()) else {
+        return Ok(None);
+    };
+    let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
+    let mut others = app.read(|tx| Ok(lanes::all(tx)?))?;
+    others.retain(|one| one.name != lane.name);
+    let of_lanes = others.iter().flat_map(|one| [&one.branch, &one.base]).chain([&lane.branch]).flatten();
+    let known: BTreeSet<&str> =
+        of_lanes.map(String::as_str).chain([checkout::base(app, lane), &app.settings.project.base_branch]).collect();
+    let checked_out = git.worktrees()?.into_iter().filter_map(|one| one.branch).collect::<BTreeSet<String>>();
+    let mut left = Vec::new();
+    for branch in Git::new(app.env.vars(), dir).checked_out_before()? {
+        let is_left = !known.contains(branch.as_str()) && !checked_out.contains(&branch);
+        if let Some(tip) = git.branch_commit(&branch)?.filter(|_| is_left)
+            && !is_in_base(app, git.git(), checkout::base(app, lane), &tip)?
+        {
+            left.push(branch);
+        }
+    }
+    let (branches, stay) = (plural::form(left.len(), "branch", "branches"), plural::form(left.len(), "stays", "stay"));
+    let has = plural::form(left.len(), "it has", "they have");
+    Ok((!left.is_empty())
+        .then(|| format!("the {branches} {} {stay}: {has} commits that have not landed", left.join(", "))))
 }
 
 /// Why a lane stays after its `commit` has landed: it has commits that neither that one nor the base has. `None` when it has
@@ -245,7 +274,8 @@ pub(super) fn refuse_unsaved(app: &App, lane: &Lane, verb: &'static str) -> Resu
     }
     checkout::refuse_damaged(app, lane)?;
     let root = Git::new(app.env.vars(), &app.project.root);
-    let base = checkout::base(app, lane);
+    let work = work::of_lane(app, lane, &["lane", "close", lane.name.as_str()])?;
+    let base = &work.base;
     let Some(base_commit) = base_commit::find(app, &root, base)? else {
         return Err(
             unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
@@ -257,17 +287,14 @@ pub(super) fn refuse_unsaved(app: &App, lane: &Lane, verb: &'static str) -> Resu
             if let Some(text) = worktree::uncommitted_work(app, dir)?.text() {
                 return Err(unsaved(format!("its worktree {text}")).into());
             }
-            let git = Git::new(app.env.vars(), dir);
-            let name = git.current_branch()?.map_or_else(|| "its HEAD".to_owned(), |on| format!("its branch {on}"));
-            tips.extend(git.own_tips()?.into_iter().map(|tip| (name.clone(), tip)));
+            let name = work.on().map_or_else(|| "its HEAD".to_owned(), |on| format!("its branch {on}"));
+            tips.extend(Git::new(app.env.vars(), dir).own_tips()?.into_iter().map(|tip| (name.clone(), tip)));
         } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
             let why = format!("{} is no worktree any more, and it has files", dir.display());
             return Err(unsaved(why).into());
         }
     }
-    if let Some(branch) = &lane.branch {
-        tips.extend(Repository::of(root).branch_commit(branch)?.map(|tip| (format!("its branch {branch}"), tip)));
-    }
+    tips.extend(work.branch.iter().zip(&work.tip).map(|(branch, tip)| (format!("its branch {branch}"), tip.clone())));
     tips.dedup();
     let scratch = checkout::scratch(app, &root)?;
     for (name, tip) in tips {

@@ -106,6 +106,7 @@ pub(in crate::actions) fn remove_landed(
         let after = remove_landed(app, name, commit, agents)?;
         return Ok(LandedLane { ended: ending, ..after });
     }
+    let left = removal::branches_left(app, &lane)?;
     // Closed first: no claim may use the worktree while it is removed.
     let is_free = app.transaction(|tx| {
         let now = lookup::lane(tx, name)?;
@@ -129,5 +130,5 @@ pub(in crate::actions) fn remove_landed(
     let _ = LaneClone::clear(&app.project.sandbox_dir(name));
     let removed = removal::Removed { worktree: had_worktree, ..deletion };
     app.transaction(|tx| close::record(tx, &lane, &removed))?;
-    Ok(LandedLane { removed: Some(dir).filter(|_| is_present), ..LandedLane::default() })
+    Ok(LandedLane { removed: Some(dir).filter(|_| is_present), note: left, ..LandedLane::default() })
 }

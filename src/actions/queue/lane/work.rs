@@ -17,7 +17,7 @@ use crate::{
         lane::Lane,
         lane_work::{Head, LaneWork},
     },
-    os::git::{Git, GitError, Repository},
+    os::git::{CheckedOut, Git, GitError, Repository},
 };
 
 /// The work of a lane. `words` are the arguments of the running command, which a refusal shows for the other host. Fails with
@@ -55,18 +55,17 @@ pub(in crate::actions) fn of_task(app: &App, id: &TaskId, words: &[&str]) -> Res
 }
 
 /// The work that is checked out in the worktree around `dir`.
-pub(in crate::actions) fn at(app: &App, dir: &Path, work: LaneWork) -> Result<LaneWork, GitError> {
+fn at(app: &App, dir: &Path, work: LaneWork) -> Result<LaneWork, GitError> {
     let git = Git::new(app.env.vars(), dir);
-    let head = git.head_and_branch().map(|(commit, branch)| Head { commit, branch });
+    let CheckedOut { head, operation } = git.checked_out()?;
+    let head = head.map(|(commit, branch)| Head { commit, branch });
     let on = head.as_ref().and_then(|head| head.branch.as_ref());
     let tip = match &work.branch {
         Some(branch) if on != Some(branch) => Repository::of(git).branch_commit(branch)?,
         Some(_) => head.as_ref().map(|head| head.commit.clone()),
         None => None,
     };
-    let commits = head.as_ref().and_then(|head| commits_since(app, &git, &work.base, &head.commit));
-    let operation = git.unfinished_operation()?;
-    Ok(LaneWork { worktree: Some(dir.to_string_lossy().into_owned()), head, tip, operation, commits, ..work })
+    Ok(LaneWork { worktree: Some(dir.to_string_lossy().into_owned()), head, tip, operation, ..work })
 }
 
 fn without_worktree(app: &App, work: LaneWork) -> Result<LaneWork, GitError> {
@@ -75,11 +74,10 @@ fn without_worktree(app: &App, work: LaneWork) -> Result<LaneWork, GitError> {
         return Ok(work);
     };
     let tip = Repository::of(git).branch_commit(branch)?;
-    let commits = tip.as_ref().and_then(|tip| commits_since(app, &git, &work.base, tip));
-    Ok(LaneWork { tip, commits, ..work })
+    Ok(LaneWork { tip, ..work })
 }
 
-/// How many commits of the history of `commit` the base lacks.
+/// How many commits of the history of `commit` the base lacks; `None` when git cannot tell.
 pub(in crate::actions) fn commits_since(app: &App, git: &Git<'_>, base: &str, commit: &str) -> Option<u64> {
     git.count_apart(&base_commit::revision(app, git, base), commit).ok().map(|(_, commits)| commits)
 }

@@ -7,7 +7,10 @@ use crate::{
     actions::{
         Answer, App,
         core::{ForceReason, lookup},
-        queue::task_worktree,
+        queue::{
+            lane::work,
+            task_worktree::{self, WorkDirectory},
+        },
     },
     domain::{
         Event, EventKind, LaneName, Refusal, TaskId, commit_id,
@@ -37,7 +40,9 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
         Ok((task, dir))
     })?;
     let git = Git::new(app.env.vars(), dir.here().unwrap_or(&app.project.root));
-    let named = commit.map(str::to_owned).or(task.commit).unwrap_or_else(|| "HEAD".to_owned());
+    let work = || work_here(app, id, &dir);
+    let named = commit.map(str::to_owned).or(task.commit).map_or_else(work, |commit| Ok(Some(commit)))?;
+    let named = named.unwrap_or_else(|| "HEAD".to_owned());
     let commit = git.commit(&named).ok_or_else(|| Refusal::not_found("commit", &named))?;
     let Some(line_text) = git.line_at(&commit, &place.path, place.line)? else {
         let has_file = git.line_at(&commit, &place.path, 1)?.is_some();
@@ -99,6 +104,12 @@ pub fn resolve(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answer
     })
 }
 
+/// The commit of a task's work, unless its worktree is on another host.
+pub(super) fn work_here(app: &App, id: &TaskId, dir: &WorkDirectory) -> Result<Option<String>> {
+    let work = if dir.here().is_some() { work::of_task(app, id, &["review", "comments"])? } else { None };
+    Ok(work.as_ref().and_then(|work| work.commit()).map(str::to_owned))
+}
+
 /// A task's comments, oldest first, with their lines in the commit of its work; with `all` also those that are not open.
 pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>> {
     let (task, dir, comments) = app.read(|tx| {
@@ -110,7 +121,8 @@ pub fn list(app: &App, id: &TaskId, all: bool) -> Result<Vec<ReviewCommentView>>
         return Ok(Vec::new());
     }
     let git = Git::new(app.env.vars(), dir.here().unwrap_or(&app.project.root));
-    let commit = task.commit.or_else(|| dir.here().and_then(|_| git.head()));
+    let work = || work_here(app, id, &dir);
+    let commit = task.commit.map_or_else(work, |commit| Ok(Some(commit)))?;
     let mut views = followed(&git, &comments, commit.as_deref());
     views.retain(|view| all || view.status == CommentStatus::Open.as_str());
     Ok(views)

@@ -133,7 +133,7 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     // The commit of another host's worktree is named, and may be known here.
     let git = Git::new(app.env.vars(), directory.here().unwrap_or(&app.env.cwd));
     let given = task_worktree::resolve_commit(&git, new.commit.as_deref());
-    let head = if given.is_none() && directory.here().is_some() { git.head() } else { None };
+    let head = if given.is_none() { comments::work_here(app, id, &directory)? } else { None };
     let answer = app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;

@@ -164,7 +164,7 @@ fn notes(app: &App, work: &LaneWork, has_commit: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if let (true, Some(branch)) = (has_commit, &work.branch)
         && let (WorkState::OtherBranch(_) | WorkState::Detached | WorkState::BranchGone, Some(clause)) =
-            (work.state(), work.clause())
+            (work.state(), work.state().clause())
     {
         notes.push(format!("the lane {clause}, and not on {branch}: what is checked out is what lands"));
     }
