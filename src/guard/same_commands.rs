@@ -90,7 +90,7 @@ const TARGET_PROGRAMS: &[&str] = &["make", "just", "rake", "ninja", "gradle", "m
 /// Flags that are the same to their program: the words of the command, then the spellings.
 const SAME_FLAGS: &[(&[&str], &[&str])] = &[
     (&["git", "push"], &["--force", "-f"]),
-    (&["git", "push"], &["--delete", "-d"]),
+    (&["git", "push"], &["--delete", "-d", ":*"]),
     (&["git", "push"], &["--set-upstream", "-u"]),
     (&["git", "push"], &["--dry-run", "-n"]),
     (&["git", "clean"], &["--force", "-f"]),

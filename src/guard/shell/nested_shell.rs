@@ -219,16 +219,8 @@ impl ShellAnalysis {
             return;
         }
         self.files.changes += 1;
-        let text = match arg {
-            Arg::Known(text) => text,
-            Arg::Unknown { tail, .. } => tail,
-        };
-        if ["git/hooks/", ".gitconfig", ".git/config", "/git/config", "git/info/attributes"]
-            .iter()
-            .any(|sign| text.contains(sign))
-        {
-            self.files.writes_git = true;
-        }
+        let text = known_end(arg);
+        self.files.writes_git |= is_setting_of_git(arg);
         if arg.text().is_some() || text.contains('/') {
             self.files.written.insert(base_name(text).to_owned());
         }
@@ -449,4 +441,18 @@ impl ShellAnalysis {
             self.analyze_maybe(text);
         }
     }
+}
+
+/// The part of a word that is known, up to its end.
+const fn known_end(arg: &Arg) -> &String {
+    match arg {
+        Arg::Known(text) => text,
+        Arg::Unknown { tail, .. } => tail,
+    }
+}
+
+/// Whether a word names a file with settings or programs of git.
+pub(super) fn is_setting_of_git(arg: &Arg) -> bool {
+    let signs = ["git/hooks/", ".gitconfig", ".git/config", "/git/config", "git/info/attributes"];
+    signs.iter().any(|sign| known_end(arg).contains(sign))
 }

@@ -6,6 +6,7 @@ use super::{
     ShellAnalysis,
     arg::{Arg, Expansion, base_name},
     conventions::changes_files,
+    nested_shell::is_setting_of_git,
     program_lists::CONTENT_WRITERS,
     working_dir::Place,
     written_words::written_words,
@@ -47,6 +48,11 @@ impl ShellAnalysis {
                 self.files.executed.insert("package.json".to_owned());
             }
             "run-parts" => self.note_run_unknown(),
+            // A file that they edit and that the text runs is the everyday case, unlike git's settings before a push.
+            "sed" | "gsed" | "ssed" | "perl" | "ruby" | "awk" | "gawk" | "yq" => {
+                let edits = !self.is_tentative && written_words(argv).iter().any(is_setting_of_git);
+                self.files.writes_git |= edits;
+            }
             _ if CONTENT_WRITERS.contains(&name) => {
                 // The name of what is fetched may be the address's own.
                 let is_named_by_address = matches!(name, "curl" | "wget");
