@@ -16,8 +16,9 @@ use crate::{
 
 /// Import tasks from a JSONL, JSON or YAML file
 ///
-/// All or nothing, but for more than 2,000 tasks in a store on a server: repeat it when it ends early. Reads the output of `fairway task export` and of beads. Existing tasks stay as they are, and removed ones
-/// stay removed. Claimed tasks arrive as todo.
+/// Reads the output of `fairway task export` and of beads. What is odd in a task is left out, and a table names it. Existing tasks stay
+/// as they are, and removed ones stay removed. Tasks that are not to be worked on now come in blocked, with the reason. Writes all at
+/// once, but for more than 2,000 tasks in a store on a server: repeat it when it ends early.
 ///
 /// With --github, reads the issues that `gh issue list --json number,title,body,labels,url,state` writes. Each issue becomes one
 /// task. A repeated import updates title, body and labels from issues that changed, unless they were changed here too.

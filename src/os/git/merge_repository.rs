@@ -63,7 +63,14 @@ impl MergeRepository {
     /// # Errors
     /// When git fails or is too old ([`super::OLDEST_GIT`]), and when the directory cannot be written.
     pub fn open(git: &Git<'_>, parent: &Path) -> Result<Self, GitError> {
-        Self::of(&RepositoryFacts::read(git)?, git, parent)
+        let mut opened = Self::of(&RepositoryFacts::read(git)?, git, parent)?;
+        // They run for the files that `.gitattributes` names; those of a repository's configuration never do.
+        for (number, (name, value)) in git.own_merge_drivers()?.into_iter().enumerate() {
+            opened.vars.insert(format!("GIT_CONFIG_KEY_{number}").into(), name.into());
+            opened.vars.insert(format!("GIT_CONFIG_VALUE_{number}").into(), value.into());
+            opened.vars.insert("GIT_CONFIG_COUNT".into(), (number + 1).to_string().into());
+        }
+        Ok(opened)
     }
 
     /// Like [`Self::open`], with facts that the caller has read already.
@@ -90,8 +97,8 @@ impl MergeRepository {
         self
     }
 
-    /// Makes merges follow the `.gitattributes` files in the tree of this commit, as far as git needs no program for that:
-    /// `binary` and `merge=union`. Git before 2.41 ignores them.
+    /// Makes merges follow the `.gitattributes` files in the tree of this commit: `binary`, `merge=union`, and merge drivers as far as
+    /// this repository has them. Git before 2.41 ignores them.
     #[must_use]
     pub fn with_attributes_of(mut self, commit: &str) -> Self {
         self.vars.insert("GIT_ATTR_SOURCE".into(), commit.into());
@@ -307,8 +314,6 @@ mod tests {
         for key in ["merge.mine.driver", "filter.mine.smudge", "filter.mine.clean", "filter.mine.process"] {
             repo.git(&["config", key, &touch]);
         }
-        repo.git(&["config", "--file", ".gitconfig", "merge.mine.driver", &touch]);
-        fs::rename(repo.top().join(".gitconfig"), repo.home.path().join(".gitconfig")).unwrap();
         for key in ["core.fsmonitor", "diff.external", "core.pager", "diff.mine.textconv"] {
             repo.git(&["config", key, &touch]);
         }
@@ -333,5 +338,28 @@ mod tests {
         let outcomes = merges.merge_all(&[(one, two)], LIMIT).unwrap();
         assert!(matches!(&outcomes[..], [MergeOutcome::Conflict { files, .. }] if files == &["f"]), "{outcomes:?}");
         assert!(!canary.exists());
+    }
+
+    #[test]
+    fn own_merge_driver_runs_for_the_files_that_attributes_name() {
+        let repo = Repo::new();
+        // Git before 2.41 reads no attributes of a tree.
+        if repo.git(&["version"]).contains(" 2.39") {
+            return;
+        }
+        let base = repo.git(&["rev-parse", "HEAD"]);
+        let one = repo.commit("one", &[(".gitattributes", "f merge=mine\n"), ("f", "1\nONE\n3\n4\n5\n")]);
+        repo.git(&["checkout", "-q", "-b", "two", &base]);
+        let two = repo.commit("two", &[("f", "1\nTWO\n3\n4\n5\n")]);
+        let merge = || {
+            let merges = repo.open().with_attributes_of(&one);
+            merges.merge_all(&[(one.clone(), two.clone())], LIMIT).unwrap().remove(0)
+        };
+        assert!(matches!(merge(), MergeOutcome::Conflict { .. }));
+        repo.git(&["config", "--global", "merge.mine.driver", "printf 'both\\n' >%A"]);
+        assert!(matches!(merge(), MergeOutcome::Clean { .. }));
+        repo.git(&["config", "--global", "--unset", "merge.mine.driver"]);
+        repo.git(&["config", "merge.mine.driver", "true"]);
+        assert!(matches!(merge(), MergeOutcome::Conflict { .. }));
     }
 }

@@ -14,6 +14,8 @@ use crate::os::capture::Captured;
 
 /// The settings that make a filter over the content of files.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+/// The settings of programs that merge files.
+const MERGE_DRIVERS: &str = r"^merge\..*\.(driver|recursive)$";
 /// The settings that name the programs that sign commits.
 const SIGNERS: &str = r"^gpg\.(program|[^.]*\.program|ssh\.defaultkeycommand)$";
 /// The settings that name the pager of a comparison.
@@ -94,6 +96,12 @@ impl Git<'_> {
             settings.iter().filter(|(_, setting)| is_wanted(setting)).filter_map(|(name, _)| driver(name)).collect()
         };
         Ok(&of(|setting| setting.is_foreign) - &of(|setting| setting.own.is_some()))
+    }
+
+    /// The merge drivers of the user's own configuration, as settings.
+    pub(super) fn own_merge_drivers(&self) -> Result<Vec<(String, String)>, GitError> {
+        let settings = self.settings(MERGE_DRIVERS)?;
+        Ok(settings.into_iter().filter_map(|(name, setting)| Some((name, setting.own?))).collect())
     }
 
     /// The setting `core.hooksPath`, where it leads to a directory of the worktree.
