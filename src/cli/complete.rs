@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use clap::{Arg, Command};
 
-use super::{context::Context, exit::Exit};
+use super::{context::Context, exit::Exit, short_verbs};
 use crate::{
     actions::{
         App,
@@ -51,7 +51,8 @@ impl Args {
             Some((_, before)) => ("", before),
             None => ("", self.words.as_slice()),
         };
-        let Some((path, arg)) = place(&command, before, typed) else { return Ok(0) };
+        let before = short_verbs::expanded_words(before);
+        let Some((path, arg)) = place(&command, &before, typed) else { return Ok(0) };
         let found = values(ctx, &path, &arg).unwrap_or_default();
         let fitting = found.iter().filter(|value| value.starts_with(typed)).take(MAX_VALUES);
         ctx.out
@@ -155,6 +156,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
             Ok(outbox::list(&ctx.app()?, &filter)?.iter().map(|one| one.message.id.to_string()).collect())
         }
         (None, "exec", _) if matches!(arg.get_id().as_str(), "run" | "runs") => jobs(ctx),
+        (None, "lane", "diff") => Ok(lanes(ctx)?.into_iter().chain(tasks(ctx)?).collect()),
         (None, "lane", _) if verb != "add" => lanes(ctx),
         (None, "session", "relaunch") => sessions(ctx, true),
         (None, "session", _) if arg.get_id() == "id" => sessions(ctx, matches!(verb, "show" | "peek" | "status")),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap_complete::Shell;
 
-use super::{context::Context, exit::Exit};
+use super::{context::Context, exit::Exit, short_verbs};
 use crate::wire::CompletionsView;
 
 /// Asks fairway for values first; when it has none, clap's script completes commands and flags.
@@ -76,8 +76,8 @@ fn fish_values(script: &str) -> String {
 }
 
 /// Generates a shell's completion script. In bash, zsh and fish the script also asks `fairway complete` for ids and names.
-pub(super) fn script(shell: Shell, mut command: clap::Command) -> String {
-    let mut script = Vec::new();
+pub(super) fn script(shell: Shell, command: clap::Command) -> String {
+    let (mut command, mut script) = (short_verbs::with_short_verbs(command), Vec::new());
     clap_complete::generate(shell, &mut command, "fairway", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
     if shell == Shell::Fish {

@@ -57,17 +57,24 @@ fn help(words: &[OsString]) -> StyledStr {
     page::page(&tree, &path, is_long).unwrap_or_default()
 }
 
-/// Prints what `fairway` can do, when it is called without a command outside a project, where there is no status to show. Returns
-/// the exit code.
-pub(super) fn without_command(out: &Out, is_terminal: bool) -> Exit {
+/// What a call without a command prints where there is no project, and so no status to show.
+const OUTSIDE: &str = "\
+Fairway coordinates coding agents on one repository: tasks wait in a queue, agents
+work on them in worktrees of their own, and you review and land what they did.
+
+No project is here. Connect this repository and your agents: fairway setup
+See a day of it in a scratch repository: fairway demo
+List the commands: fairway --help
+";
+
+/// Prints what `fairway` is, when it is called without a command outside a project. Returns the exit code.
+pub(super) fn without_command(out: &Out) -> Exit {
     let hint = Some("list the commands: fairway --help".to_owned());
     let missing = failure("usage", FailureKind::Usage, MISSING_COMMAND.to_owned(), hint);
     if out.json {
         return print_error(&missing, out);
     }
-    let page = help(&[]);
-    let text = if is_terminal { page.ansi().to_string() } else { page.to_string() };
-    match out.text(&text) {
+    match out.text(OUTSIDE) {
         Ok(()) | Err(OutError::Closed) => FailureKind::Usage.exit_code(),
         Err(error) => print_error(&failure("output", FailureKind::Failure, error.to_string(), None), out),
     }
@@ -85,7 +92,7 @@ fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
             let sentence = sentence(error).replace("unrecognized subcommand", "unknown command");
             (sentence, unknown_command(error, &path, &line, &command, words))
         }
-        ErrorKind::UnknownArgument => (sentence(error), unknown_argument(error, &line, &command)),
+        ErrorKind::UnknownArgument => (sentence(error), unknown_argument(error, &path, &line, &command)),
         ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict => {
             let usage = usage_line(error).map(|usage| format!("write it as: {usage}"));
             (sentence(error), usage.unwrap_or_else(|| format!("read the help: {line} --help")))
@@ -177,11 +184,18 @@ fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::
     }
 }
 
-fn unknown_argument(error: &clap::Error, line: &str, command: &clap::Command) -> String {
+fn unknown_argument(error: &clap::Error, path: &str, line: &str, command: &clap::Command) -> String {
     let typed = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(typed)) => typed.trim_start_matches('-').to_owned(),
-        _ => String::new(),
+        Some(ContextValue::String(typed)) => typed.as_str(),
+        _ => "",
     };
+    if let Some(hint) = familiar_names::flag_hint(path, typed) {
+        return hint;
+    }
+    if TaskId::is_distinct(typed) {
+        return format!("show the task: fairway task show {typed}");
+    }
+    let typed = typed.trim_start_matches('-');
     let typed = typed.split('=').next().unwrap_or_default();
     let names = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(clap::Arg::get_long);
     match familiar_names::near(typed, names) {

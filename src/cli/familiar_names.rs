@@ -4,7 +4,40 @@
 type Habit = (&'static str, &'static str, &'static str, &'static str);
 
 const HABITS: &[Habit] = &[
-    ("", "add", "add a task", "fairway task add TITLE"),
+    ("", "accept", "approve submitted work", "fairway approve TASK"),
+    ("", "allow", "answer a permission request", "fairway approvals answer ID allow"),
+    ("", "archive", "remove the worktrees of landed lanes", "fairway lane prune --landed"),
+    ("", "checkout", "list the lanes with their worktrees", "fairway lane list"),
+    ("", "clean", "remove the worktrees of landed lanes", "fairway lane prune --landed"),
+    ("", "cost", "report tokens and cost", "fairway usage"),
+    ("", "deny", "answer a permission request", "fairway approvals answer ID deny"),
+    ("", "finish", "finish a task", "fairway done ID"),
+    ("", "lanes", "list the lanes", "fairway lane list"),
+    ("", "mr", "land finished work", "fairway land TASK"),
+    ("", "open", "open the board in the browser", "fairway serve --open"),
+    ("", "pause", "pause a lane", "fairway lane pause LANE"),
+    ("", "permissions", "list the permission requests", "fairway approvals list"),
+    ("", "pr", "land finished work", "fairway land TASK"),
+    ("", "queue", "list the ready tasks", "fairway ready"),
+    ("", "rebase", "bring the base into a lane", "fairway lane sync LANE"),
+    ("", "reject", "reject submitted work", "fairway review record TASK --verdict reject"),
+    ("", "resume", "relaunch a session", "fairway relaunch ID"),
+    ("", "reviews", "show the next submitted work", "fairway review"),
+    ("", "submit", "submit a task", "fairway task submit ID"),
+    ("", "ui", "open the board in the browser", "fairway serve --open"),
+    ("", "web", "open the board in the browser", "fairway serve --open"),
+    ("", "worktree", "list the lanes with their worktrees", "fairway lane list"),
+    ("task", "close", "finish a task", "fairway done ID"),
+    ("task", "finish", "finish a task", "fairway done ID"),
+    ("task", "view", "show a task", "fairway task show ID"),
+    ("lane", "delete", "remove a lane", "fairway lane rm NAME"),
+    ("lane", "new", "add a lane", "fairway lane add NAME"),
+    ("lane", "remove", "remove a lane", "fairway lane rm NAME"),
+    ("lane", "rebase", "bring the base into a lane", "fairway lane sync NAME --rebase"),
+    ("review", "approve", "approve submitted work", "fairway approve TASK"),
+    ("review", "changes", "send submitted work back", "fairway changes TASK NOTE"),
+    ("review", "reject", "reject submitted work", "fairway review record TASK --verdict reject"),
+    ("review", "show", "show the card of a task", "fairway review next --task TASK"),
     ("", "new", "add a task", "fairway task add TITLE"),
     ("", "create", "add a task", "fairway task add TITLE"),
     ("", "agent-guide", "print how an agent works", "fairway guide"),
@@ -17,12 +50,11 @@ const HABITS: &[Habit] = &[
     ("", "import", "import tasks", "fairway task import FILE"),
     ("", "kill", "stop a session", "fairway session stop ID"),
     ("", "launch", "start an agent on a task", "fairway start TASK"),
-    ("", "relaunch", "relaunch a session", "fairway session relaunch ID"),
     ("", "list", "list the tasks", "fairway task list"),
     ("", "log", "print the event log", "fairway events"),
-    ("", "logs", "print the event log", "fairway events"),
+    ("", "logs", "print a session's terminal", "fairway session peek ID"),
     ("", "ls", "list the tasks", "fairway task list"),
-    ("", "merge", "check the merge gates", "fairway merge-ready TASK"),
+    ("", "merge", "land finished work", "fairway land TASK"),
     ("", "next", "list the ready tasks", "fairway ready"),
     ("", "peek", "look at a session", "fairway session peek ID"),
     ("", "ps", "list the sessions", "fairway session list"),
@@ -34,13 +66,13 @@ const HABITS: &[Habit] = &[
     ("", "rm", "remove a task", "fairway task rm ID"),
     ("", "run", "start a background job", "fairway exec spawn -- COMMAND"),
     ("", "send-keys", "press keys in a job's terminal", "fairway exec send-keys JOB KEY"),
+    ("", "sync", "bring the base into a lane", "fairway lane sync LANE"),
     ("", "set-status", "finish a task", "fairway done ID"),
     ("", "spawn", "start a background job", "fairway exec spawn -- COMMAND"),
     ("", "broadcast", "send text to every session", "fairway send --all TEXT"),
     ("", "tell", "send text to a session", "fairway send WHO TEXT"),
     ("", "sessions", "list the sessions", "fairway session list"),
     ("", "show", "show a task", "fairway task show ID"),
-    ("", "stop", "stop a session", "fairway session stop ID"),
     ("", "tasks", "list the tasks", "fairway task list"),
     ("", "tui", "watch the board", "fairway top"),
     ("", "version", "print the version", "fairway --version"),
@@ -102,6 +134,40 @@ const HABITS: &[Habit] = &[
     ("guard", "logs", "list the guard decisions", "fairway guard log"),
 ];
 
+/// A command, the typed flag or word, what it asks for, and the command line.
+const FLAG_HABITS: &[Habit] = &[
+    ("start", "--agent", "name its provider", "fairway start TASK --provider NAME"),
+    ("start", "--after", "make it depend on a task", "fairway add TITLE --depends-on TASK"),
+    ("start", "--detach", "leave it out: nothing is attached", "fairway start TASK"),
+    ("start", "-d", "leave it out: nothing is attached", "fairway start TASK"),
+    ("start", "--branch", "name a lane", "fairway start TASK --lane NAME"),
+    ("start", "--model", "give the agent's own command", "fairway start TASK -- COMMAND --model NAME"),
+    ("start", "-p", "give the first prompt", "fairway start TASK --prompt TEXT"),
+    ("task add", "--after", "make it depend on a task", "fairway add TITLE --depends-on TASK"),
+    ("task add", "--blocked-by", "make it depend on a task", "fairway add TITLE --depends-on TASK"),
+    ("task add", "--description", "give it a description", "fairway add TITLE --body TEXT"),
+    ("task add", "-d", "give it a description", "fairway add TITLE --body TEXT"),
+    ("task add", "-p", "give it a priority", "fairway add TITLE --priority N"),
+    ("task add", "--tag", "give it a label", "fairway add TITLE --label NAME"),
+    ("task list", "-a", "list the closed ones too", "fairway task list --all"),
+    ("session list", "-a", "list those that are over too", "fairway session list --all"),
+    ("exec list", "-a", "list the jobs", "fairway exec list"),
+    ("exec log", "-f", "follow a job's output", "fairway exec log JOB --follow"),
+    ("events", "-f", "follow the events", "fairway events --follow"),
+    ("status", "--watch", "watch the board", "fairway top"),
+    ("status", "-w", "watch the board", "fairway top"),
+    ("usage", "--today", "report the last day", "fairway usage --since 24h"),
+    ("", "-v", "log the steps on stderr", "fairway --debug COMMAND"),
+    ("", "--verbose", "log the steps on stderr", "fairway --debug COMMAND"),
+];
+
+/// Suggests the command line for a flag that the command at `path` does not have.
+pub fn flag_hint(path: &str, typed: &str) -> Option<String> {
+    let typed = typed.split('=').next().unwrap_or_default();
+    let is_asked = |habit: &&Habit| (habit.0 == path || habit.0.is_empty()) && habit.1 == typed;
+    FLAG_HABITS.iter().find(is_asked).map(|(_, _, purpose, command)| format!("{purpose}: {command}"))
+}
+
 /// Suggests the command for a word that is not a command of `group`, such as a name from another tool. `after` is the next
 /// word on the command line. Returns `None` when no suggestion is known.
 pub fn hint(group: &str, word: &str, after: Option<&str>) -> Option<String> {
@@ -126,7 +192,7 @@ pub fn near<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command;
+    use crate::cli::{command, short_verbs};
 
     fn group_of(path: &str) -> clap::Command {
         path.split(' ').filter(|name| !name.is_empty()).fold(command(), |above, name| {
@@ -140,6 +206,8 @@ mod tests {
             assert!(group_of(group).find_subcommand(word).is_none(), "{group} {word} is a command");
             assert!(purpose.len() <= 40, "{purpose}");
             let mut at = command();
+            let words = short_verbs::expanded(line.split(' ').map(Into::into).collect());
+            let line = words.iter().map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ");
             for name in
                 line.split(' ').skip(1).take_while(|name| name.chars().all(|one| one.is_lowercase() || one == '-'))
             {
@@ -148,7 +216,25 @@ mod tests {
                 }
                 at = at.find_subcommand(name).unwrap_or_else(|| panic!("{line}: {name} is no command")).clone();
             }
-            assert!(!at.has_subcommands() || line == &"fairway --version", "{line} is not a whole command");
+            assert!(!at.has_subcommands() || line == "fairway --version", "{line} is not a whole command");
+        }
+    }
+
+    #[test]
+    fn flag_habits_are_no_flags_and_lead_to_commands_that_have_theirs() {
+        for (path, typed, purpose, line) in FLAG_HABITS {
+            let at = group_of(path);
+            let name = typed.trim_start_matches('-');
+            assert!(at.get_arguments().all(|arg| arg.get_long() != Some(name)), "{path} {typed}");
+            assert!(
+                at.get_arguments().all(|arg| typed.starts_with("--") || arg.get_short() != name.chars().next()),
+                "{path} {typed}"
+            );
+            assert!(purpose.len() <= 40, "{purpose}");
+            let words: Vec<_> =
+                line.split(' ').map(|word| if word == "N" { "1" } else { word }).map(Into::into).collect();
+            let words = short_verbs::expanded(words);
+            assert!(line.contains(" COMMAND") || command().try_get_matches_from(&words).is_ok(), "{line}");
         }
     }
 

@@ -68,6 +68,7 @@ mod send;
 mod serve;
 mod session;
 mod setup;
+mod short_verbs;
 mod sidecar;
 mod skill;
 mod start;

@@ -16,7 +16,7 @@ use super::{
     parser::{self, Cli, Verb},
     partial_parser,
     print_error::print_error,
-    same_command, status,
+    same_command, short_verbs, status,
 };
 use crate::{
     actions::core::errors,
@@ -33,7 +33,7 @@ use crate::{
 const HOOK: &str = "hook";
 
 pub fn main(env: Env) -> Exit {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = short_verbs::expanded(std::env::args_os().collect());
     let partly = partial_parser::of(&words).and_then(|parser| parse(parser, &words).ok());
     let Parsed { mut cli, asked, path } = match partly.map_or_else(|| parse_whole(&words), Ok) {
         Ok(parsed) => parsed,
@@ -51,7 +51,7 @@ pub fn main(env: Env) -> Exit {
     let result = match cli.verb {
         Some(verb) => verb.run(&ctx),
         None if Project::discover(&ctx.env, ctx.globals.root.as_deref()).is_ok() => status::Args::default().run(&ctx),
-        None => return error::without_command(&out, ctx.env.terminal.stdout),
+        None => return error::without_command(&out),
     };
     ctx.deliver_mailed();
     match result {

@@ -401,7 +401,9 @@ fn config(error: &ConfigError) -> Failure {
             );
             return Failure { hint: Some(hint), ..plain("no_project", FailureKind::NotFound, error.to_string()) };
         }
-        ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),
+        ConfigError::NoProject { .. } => {
+            ("no_project", FailureKind::NotFound, Some("connect this repository and your agents: fairway setup"))
+        }
         ConfigError::RootGone { root, found, session } => {
             let hint = root_gone_hint(root, found.as_deref(), session.as_deref());
             return Failure { hint: Some(hint), ..plain("no_project", FailureKind::NotFound, error.to_string()) };

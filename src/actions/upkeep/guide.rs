@@ -126,9 +126,9 @@ pub fn find_page(topic: &str) -> Result<&'static GuidePage, Refusal> {
     })
 }
 
-/// The topic that most resembles a name: one of its words is the name, or the name has few typing errors.
+/// The topic that most resembles a name: one of its words begins with the name, or the name has few typing errors.
 fn near(name: &str) -> Option<&'static str> {
-    let is_word_of = |page: &&GuidePage| !name.is_empty() && page.topic.split('-').any(|word| word == name);
+    let is_word_of = |page: &&GuidePage| !name.is_empty() && page.topic.split('-').any(|word| word.starts_with(name));
     let distance = |topic: &str| strsim::damerau_levenshtein(name, topic);
     PAGES.iter().find(is_word_of).map(|page| page.topic).or_else(|| {
         let nearest = PAGES.iter().map(|page| (distance(page.topic), page.topic)).min();

@@ -7,8 +7,8 @@ use clap::{
     builder::{StyledStr, Styles},
 };
 
-use super::topics::{self, GROUPS, PLUMBING};
-use crate::hooks::Provider;
+use super::topics::{self, FIRST_SCREEN, GROUPS, PLUMBING};
+use crate::{cli::short_verbs, hooks::Provider};
 
 /// The placeholder in examples for a provider's name, which only the code of the hooks knows.
 const PROVIDER: &str = "{provider}";
@@ -19,11 +19,11 @@ const NAME_WIDTH: usize = 13;
 /// The widest line of a list of names.
 const LINE_WIDTH: usize = 78;
 
-/// Renders the help page of the command at `path`; an empty path means the whole program. Returns `None` when there is no such
+/// Renders the help page of the command at `path`; an empty path means the first screen. Returns `None` when there is no such
 /// command. The caller must have built `command`. `is_long` selects the text of `--help`, else that of `-h`.
 pub fn page(command: &Command, path: &[&str], is_long: bool) -> Option<StyledStr> {
     if path.is_empty() {
-        return Some(StyledStr::from(top_level(command, is_long)));
+        return Some(StyledStr::from(first_screen(command)));
     }
     Some(laid_out(command, path, is_long)?.render_help())
 }
@@ -68,17 +68,34 @@ fn examples(command: &Command, path: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with(path)).map(|line| line.replace(PROVIDER, provider)).collect()
 }
 
-/// The page of the whole program.
-fn top_level(command: &Command, is_long: bool) -> String {
+/// What the program is, and the line of its usage.
+fn head(command: &Command) -> String {
     let styles: &Styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = wrapped(about.split_whitespace(), "", "");
     let _ = writeln!(text, "\n{header}Usage:{header:#} {literal}fairway [OPTIONS] <COMMAND>{literal:#}");
-    for (heading, names) in GROUPS {
-        if *heading == PLUMBING {
-            continue;
-        }
+    text
+}
+
+/// The commands of a person's day.
+fn first_screen(command: &Command) -> String {
+    let literal = command.get_styles().get_literal();
+    let mut text = head(command) + "\n";
+    for (name, about) in FIRST_SCREEN {
+        let _ = writeln!(text, "  {literal}{name:<NAME_WIDTH$}{literal:#}{about}");
+    }
+    text.push_str("\nAll commands: fairway help --all. What an agent does: fairway guide\n");
+    let _ = writeln!(text, "Topics: fairway help {}", topics::NAMES.join("|"));
+    text
+}
+
+/// Every command, by group.
+pub fn all_commands(command: &Command) -> StyledStr {
+    let styles: &Styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = head(command);
+    for (heading, names) in GROUPS.iter().filter(|(heading, _)| *heading != PLUMBING) {
         let _ = writeln!(text, "\n{header}{heading}:{header:#}");
         for name in *names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
@@ -86,16 +103,17 @@ fn top_level(command: &Command, is_long: bool) -> String {
             let _ = writeln!(text, "  {literal}{name:<NAME_WIDTH$}{literal:#}{about}");
         }
     }
-    if is_long && let Some((heading, names)) = GROUPS.last() {
+    let _ = writeln!(text, "\n{header}Short for:{header:#}");
+    for verb in short_verbs::ALL {
+        let _ = writeln!(text, "  {literal}{:<NAME_WIDTH$}{literal:#}fairway {}", verb.name, verb.words.join(" "));
+    }
+    if let Some((heading, names)) = GROUPS.last() {
         let _ = writeln!(text, "\n{header}{heading}:{header:#} fairway help plumbing");
         // A reader looks for the word, which the name does not have.
         let names = names.iter().map(|name| if *name == "serve" { "serve (worker API)" } else { name });
         text.push_str(&wrapped(names, "  ", ","));
     }
-    // The long page fits a terminal of sixty lines.
-    let gap = if is_long { "" } else { "\n" };
-    let _ = writeln!(text, "{gap}Topics: fairway help {}", topics::NAMES.join("|"));
-    text
+    StyledStr::from(text)
 }
 
 /// Words as lines of at most [`LINE_WIDTH`].

@@ -7,7 +7,27 @@ use clap::{Arg, Command};
 /// The last group: commands that scripts and programs call.
 pub const PLUMBING: &str = "Plumbing";
 
-/// The groups of `fairway --help` and their commands. Each visible command belongs to exactly one group.
+/// The commands of a person's day, in their order.
+pub const FIRST_SCREEN: &[(&str, &str)] = &[
+    ("setup", "Connect this repository and your agents"),
+    ("add", "Add a task"),
+    ("start", "Start an agent on a task"),
+    ("status", "Show what needs you, then lanes, sessions and jobs"),
+    ("top", "Show the same, live"),
+    ("serve --open", "Open the same in the browser"),
+    ("answer", "Answer a question of an agent; a permission: fairway approvals"),
+    ("send", "Send text to an agent"),
+    ("review", "Show the next submitted work"),
+    ("diff", "Show what a lane has changed"),
+    ("approve", "Approve submitted work"),
+    ("changes", "Send submitted work back, with a note"),
+    ("land", "Land finished work in its base"),
+    ("stop", "Stop an agent"),
+    ("relaunch", "Launch an agent again that is over"),
+    ("doctor", "Find what is wrong"),
+];
+
+/// The groups of `fairway help --all` and their commands. Each visible command belongs to exactly one group.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
@@ -184,7 +204,16 @@ fn line(text: &mut String, name: &str, command: &Command) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command;
+    use crate::cli::{command, short_verbs};
+
+    #[test]
+    fn first_screen_names_commands_and_short_verbs() {
+        let command = command();
+        for (name, _) in FIRST_SCREEN {
+            let word = name.split(' ').next().unwrap();
+            assert!(command.find_subcommand(word).is_some() || short_verbs::find(word).is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn each_visible_command_is_in_exactly_one_group() {

@@ -9,7 +9,7 @@ use crate::{
     actions::{
         land,
         queue::lane::{
-            self, LanePatch, close, diff, edit, list, repair, rm, status,
+            self, LanePatch, close, diff, edit, list, named, repair, rm, status,
             sync::{self, SyncOptions},
         },
     },
@@ -309,6 +309,8 @@ pub struct PruneArgs {
 
 /// Show what a lane has changed since its base
 ///
+/// Without a name: the lane in whose worktree you are, else the only one that has a worktree. A task's id names its lane.
+///
 /// Compares the worktree with the commit where its branch left the base, by `git diff`. Uncommitted changes and new files are
 /// included; nothing is written to the repository. With --json: the files, with their added and deleted lines. With --since and
 /// the number of an event, as `fairway events` shows it: with the lane's branch as it was then, by git's reflog.
@@ -317,9 +319,9 @@ pub struct PruneArgs {
 fairway lane diff api
 fairway lane diff api --since 120")]
 pub struct DiffArgs {
-    /// Lane name
-    #[arg(value_parser = values::lane)]
-    name: LaneName,
+    /// Lane name, or the id of a task in it
+    #[arg(value_name = "LANE|TASK")]
+    name: Option<String>,
     /// Show the amount of changes in each file
     #[arg(long)]
     stat: bool,
@@ -334,8 +336,9 @@ pub struct DiffArgs {
 impl DiffArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let (app, since) = (ctx.app()?, self.since.as_deref());
+        let name = named::lane_or_task(&app, self.name.as_deref())?;
         if ctx.out.json {
-            ctx.out.document(&diff::view(&app, &self.name, since)?)?;
+            ctx.out.document(&diff::view(&app, &name, since)?)?;
             return Ok(0);
         }
         let format = match (self.stat, self.name_only || ctx.out.quiet) {
@@ -350,9 +353,9 @@ impl DiffArgs {
             Color::Auto => (ctx.env.var(vars::NO_COLOR).is_some()).then_some(false),
         };
         let notes = if ctx.env.terminal.stdout {
-            diff::show(&app, &self.name, since, format, color)?
+            diff::show(&app, &name, since, format, color)?
         } else {
-            let (text, notes) = diff::text(&app, &self.name, since, format, color)?;
+            let (text, notes) = diff::text(&app, &name, since, format, color)?;
             ctx.out.bytes(&text)?;
             notes
         };

@@ -138,13 +138,19 @@ pub struct RequestArgs {
 
 /// Record a review of a task
 ///
+/// Without a task: of the only submitted one that waits for you. A single argument that cannot be an id is the note.
+///
 /// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "fairway review record T-4 --verdict changes --notes 'see line 40'")]
+#[command(after_help = "\
+fairway review record T-4 --verdict approve
+fairway review record T-4 'see line 40' --verdict changes")]
 pub struct RecordArgs {
-    /// Task id
-    #[arg(value_parser = values::task)]
-    task: TaskId,
+    /// Task id [default: the only one that waits for you]
+    task: Option<String>,
+    /// Note; - reads stdin
+    #[arg(conflicts_with_all = ["notes", "notes_file"])]
+    note: Option<String>,
     /// Verdict: approve, changes or reject
     #[arg(long, value_parser = values::verdict)]
     verdict: Verdict,
@@ -167,7 +173,17 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let notes = ctx.text("notes", self.notes, self.notes_file.as_deref())?;
+        // An id has no blanks, as nearly every note has.
+        let (task, note) = match (self.task, self.note) {
+            (Some(note), None)
+                if self.notes.is_none() && self.notes_file.is_none() && TaskId::parse(&note).is_err() =>
+            {
+                (None, Some(note))
+            }
+            given => given,
+        };
+        let task = task.as_deref().map(TaskId::parse).transpose()?;
+        let notes = ctx.text("notes", note.or(self.notes), self.notes_file.as_deref())?;
         let words = NewReview {
             verdict: self.verdict,
             domain: self.domain,
@@ -175,7 +191,9 @@ impl RecordArgs {
             commit: self.commit,
             notes,
         };
-        ctx.answer(&review::record(&ctx.app()?, &self.task, &words)?)
+        let app = ctx.app()?;
+        let task = next::named_or_only(&app, task, words.verdict)?;
+        ctx.answer(&review::record(&app, &task, &words)?)
     }
 }
 

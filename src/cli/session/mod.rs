@@ -241,13 +241,15 @@ impl ReconcileArgs {
 
 /// Stop sessions and all their processes
 ///
+/// Without an id: the only launched session that runs.
+///
 /// Each session is stopped by itself: the failure of one stops no other, and the exit code is that of the first failure.
 /// Nothing is asked. With --json, several ids are answered with an array.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway session stop s1 s2
 fairway session stop --lane api")]
-#[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "lane", "all"])))]
+#[command(group(clap::ArgGroup::new("sessions").args(["id", "lane", "all"])))]
 pub struct StopArgs {
     /// Session ids
     #[arg(value_parser = values::session)]
@@ -265,6 +267,9 @@ impl StopArgs {
         let app = ctx.app()?;
         if !self.id.is_empty() {
             return each::each(ctx, &app, &self.id, stop::stop);
+        }
+        if self.lane.is_none() && !self.all {
+            return each::each(ctx, &app, &[stop_selection::only(&app)?], stop::stop);
         }
         let selection = stop_selection::live(&app, self.lane.as_ref())?;
         for note in &selection.notes {

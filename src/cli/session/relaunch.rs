@@ -23,6 +23,8 @@ use crate::{
 
 /// Launch a session again that is over
 ///
+/// Without an id: the only session that is over and has a claim.
+///
 /// The new session has the lane, the task, the role, the provider and the backend of the old one, and resumes its
 /// conversation where the provider can. Its first prompt names the claims of the old one: the agent continues them. A program
 /// that the launch named and values of --env are not stored; give them again.
@@ -33,7 +35,7 @@ use crate::{
 #[command(after_help = "\
 fairway session relaunch api-1 --provider {provider}
 fairway session relaunch --dead")]
-#[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead", "stopped"])))]
+#[command(group(clap::ArgGroup::new("sessions").args(["id", "dead", "stopped"])))]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Session ids
@@ -73,10 +75,14 @@ impl Args {
         if self.id.len() > 1 && !self.words.is_empty() {
             return Err(Refusal::Usage { why: "a program is for one session; several are given".into() }.into());
         }
-        if self.attach {
-            start::check_attach(ctx, &self.id)?;
-        }
         let app = ctx.app()?;
+        let ids = match &*self.id {
+            [] if !self.dead && !self.stopped => vec![relaunch::only(&app)?],
+            _ => self.id,
+        };
+        if self.attach {
+            start::check_attach(ctx, &ids)?;
+        }
         let request = RelaunchRequest {
             env,
             provider: self.provider,
@@ -100,7 +106,7 @@ impl Args {
             i32::from(FailureKind::External.exit_code()),
             interruption(ctx, "the start", "see what runs: fairway status"),
         );
-        let exit = each::each(ctx, &app, &self.id, |app, id| {
+        let exit = each::each(ctx, &app, &ids, |app, id| {
             let answer = relaunch::relaunch(app, id, &request)?;
             let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
             launched = answer.ids.first().filter(|_| !is_over).cloned();

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod edit;
 pub(in crate::actions) mod gaps;
 pub mod list;
+pub mod named;
 pub(in crate::actions) mod prune;
 pub(in crate::actions) mod removal;
 pub(in crate::actions) mod remove_landed;

@@ -20,7 +20,7 @@ use crate::{
         blocker::{GateReport, JudgedWork},
         commit_id,
         id::Label,
-        review::Review,
+        review::{Review, Verdict},
         rules::review,
         seen_work::{SeenCommit, seen_before},
         task::{Task, TaskStatus},
@@ -83,6 +83,29 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
     };
     let card = task.map(|task| card(app, &task, request.all).map(Box::new)).transpose()?;
     Ok(ReviewNextView { card, waiting: all, deferred, others })
+}
+
+/// The named task, else the only submitted one that waits for the caller.
+///
+/// # Errors
+/// `usage` when several wait, or none.
+pub fn named_or_only(app: &App, named: Option<TaskId>, verdict: Verdict) -> Result<TaskId> {
+    if let Some(named) = named {
+        return Ok(named);
+    }
+    let (waiting, _) = app.read(|tx| waiting(app, tx))?;
+    let tasks: Vec<&str> = waiting.iter().map(|one| one.task.as_str()).collect();
+    let (why, hint) = match &*tasks {
+        [only] => return Ok(TaskId::parse(only)?),
+        [] => {
+            ("no submitted task waits for you".to_owned(), "see which wait for others: fairway review next".to_owned())
+        }
+        [first, ..] => (
+            format!("which task? {} wait for you: {}", tasks.len(), tasks.join(", ")),
+            format!("name one: fairway review record {first} --verdict {}", verdict.as_str()),
+        ),
+    };
+    Err(Refusal::ArgumentMissing { why, hint }.into())
 }
 
 /// Records that the reviewer was shown all changes of the card, so that later cards show only new changes. Does nothing when

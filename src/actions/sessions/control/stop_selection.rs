@@ -8,7 +8,7 @@ use crate::{
         App,
         core::{lookup, other_host},
     },
-    domain::{LaneName, SessionId},
+    domain::{LaneName, Refusal, SessionId},
     os::host,
     store::sessions,
 };
@@ -56,4 +56,22 @@ pub fn live(app: &App, lane: Option<&LaneName>) -> Result<StopSelection> {
         selection.ids.extend(own);
         Ok(selection)
     })
+}
+
+/// The only session that this host can stop.
+///
+/// # Errors
+/// `usage` when there are several, or none.
+pub fn only(app: &App) -> Result<SessionId> {
+    let selection = live(app, None)?;
+    let (why, hint) = match &*selection.ids {
+        [only] => return Ok(only.clone()),
+        [] => ("no launched session runs here".to_owned(), "list the sessions: fairway session list".to_owned()),
+        [first, ..] => {
+            let ids: Vec<&str> = selection.ids.iter().map(SessionId::as_str).collect();
+            let why = format!("which session? {} run: {}", ids.len(), ids.join(", "));
+            (why, format!("stop one: fairway session stop {first}"))
+        }
+    };
+    Err(Refusal::ArgumentMissing { why, hint }.into())
 }

@@ -114,6 +114,28 @@ pub fn dead_with_claims(app: &App, stopped: bool) -> Result<Vec<SessionId>> {
     Ok(found)
 }
 
+/// The only session that is over, by itself or by a stop, and has a claim that no other session continues.
+///
+/// # Errors
+/// `usage` when there are several, or none.
+pub fn only(app: &App) -> Result<SessionId> {
+    let found = [dead_with_claims(app, false)?, dead_with_claims(app, true)?].concat();
+    let (why, hint) = match &*found {
+        [only] => return Ok(only.clone()),
+        [] => ("no session that is over has a claim".to_owned(), "list the sessions: fairway session list --all"),
+        [first, ..] => {
+            let ids: Vec<&str> = found.iter().map(SessionId::as_str).collect();
+            let why = format!("which session? {} are over: {}", ids.len(), ids.join(", "));
+            return Err(Refusal::ArgumentMissing {
+                why,
+                hint: format!("relaunch one: fairway session relaunch {first}"),
+            }
+            .into());
+        }
+    };
+    Err(Refusal::ArgumentMissing { why, hint: hint.into() }.into())
+}
+
 /// Makes the worktree of a session's lane on this host, and gives up the session and its relaunches on the other host. When git
 /// fails, no session is changed.
 fn bring_here(app: &App, of: &Session) -> Result<Vec<String>> {
