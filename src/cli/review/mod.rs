@@ -138,7 +138,7 @@ pub struct RequestArgs {
 
 /// Record a review of a task
 ///
-/// Without a task: of the only submitted one that waits for you. A single argument that cannot be an id is the note.
+/// Without a task: of the only submitted one that waits for you. A single argument with a blank is the note.
 ///
 /// The task keeps its status. An approval is bound to its commit. An approval by a claimant of the task does not count.
 #[derive(Debug, clap::Args)]
@@ -149,7 +149,6 @@ pub struct RecordArgs {
     /// Task id [default: the only one that waits for you]
     task: Option<String>,
     /// Note; - reads stdin
-    #[arg(conflicts_with_all = ["notes", "notes_file"])]
     note: Option<String>,
     /// Verdict: approve, changes or reject
     #[arg(long, value_parser = values::verdict)]
@@ -173,16 +172,24 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        // An id has no blanks, as nearly every note has.
+        // An id has no blanks, so that a mistyped one is never taken for the note.
+        let is_note = |word: &str| word.contains(char::is_whitespace);
         let (task, note) = match (self.task, self.note) {
-            (Some(note), None)
-                if self.notes.is_none() && self.notes_file.is_none() && TaskId::parse(&note).is_err() =>
-            {
-                (None, Some(note))
-            }
+            (Some(note), None) if is_note(&note) => (None, Some(note)),
             given => given,
         };
+        if let Some(number) = task.as_deref().filter(|task| task.bytes().all(|byte| byte.is_ascii_digit())) {
+            let decision = if self.verdict == Verdict::Approve { "allow" } else { "deny" };
+            return Err(Refusal::ArgumentMissing {
+                why: format!("'{number}' is no task id"),
+                hint: format!("answer a permission request: fairway approvals answer {number} {decision}"),
+            }
+            .into());
+        }
         let task = task.as_deref().map(TaskId::parse).transpose()?;
+        if note.is_some() && (self.notes.is_some() || self.notes_file.is_some()) {
+            return Err(Refusal::Usage { why: "the note is given twice".into() }.into());
+        }
         let notes = ctx.text("notes", note.or(self.notes), self.notes_file.as_deref())?;
         let words = NewReview {
             verdict: self.verdict,

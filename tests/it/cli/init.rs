@@ -16,7 +16,7 @@ fn project_is_made_once() {
     ]), @"
     $ fairway task list
     error: there is no Fairway project at [world]/project or above
-    hint: create one: fairway init
+    hint: connect this repository and your agents: fairway setup
     [exit 3]
     $ fairway init
     initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/config.schema.json, .fairway/fairway.db

@@ -70,6 +70,7 @@ mod session_launch;
 mod session_scope;
 mod setup;
 mod several_ids;
+mod short_verbs;
 mod sidecar;
 mod spellings;
 mod start;
