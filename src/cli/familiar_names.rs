@@ -152,8 +152,6 @@ const FLAG_HABITS: &[Habit] = &[
     ("task list", "-a", "list the closed ones too", "fairway task list --all"),
     ("session list", "-a", "list those that are over too", "fairway session list --all"),
     ("exec list", "-a", "list the jobs", "fairway exec list"),
-    ("exec log", "-f", "follow a job's output", "fairway exec log JOB --follow"),
-    ("events", "-f", "follow the events", "fairway events --follow"),
     ("status", "--watch", "watch the board", "fairway top"),
     ("status", "-w", "watch the board", "fairway top"),
     ("usage", "--today", "report the last day", "fairway usage --since 24h"),
@@ -216,7 +214,10 @@ mod tests {
                 }
                 at = at.find_subcommand(name).unwrap_or_else(|| panic!("{line}: {name} is no command")).clone();
             }
-            assert!(!at.has_subcommands() || line == "fairway --version", "{line} is not a whole command");
+            assert!(
+                !at.has_subcommands() || at.get_positionals().count() > 0 || line == "fairway --version",
+                "{line} is not a whole command"
+            );
         }
     }
 

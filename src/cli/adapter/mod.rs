@@ -121,9 +121,7 @@ enum CheckVerb {
 /// Exits 7 when the script fails. The cases only read: they open, change and say nothing. --remote is the address of a repository of
 /// the forge; a script may answer with a reason that there is none.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "fairway adapter check forge ./forge.sh --remote https://forge.example/team/shop.git --number 12"
-)]
+#[command(after_help = "fairway adapter check forge ./forge.sh --remote https://forge.example/shop.git")]
 struct ForgeArgs {
     /// Path, github, or a program in PATH
     script: String,
