@@ -81,7 +81,7 @@ fn is_inherited(message: &Message) -> bool {
 pub fn unread_of(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<i64>> {
     let heir = sessions::find(tx, id)?.map(|session| heir(tx, &session)).transpose()?.flatten();
     let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
-    let expires = |message: &&Message| !message.is_typed() && !(heir.is_some() && is_inherited(message));
+    let expires = |message: &&Message| !(message.is_typed() || heir.is_some() && is_inherited(message));
     Ok(open.iter().filter(expires).map(|message| message.id).collect())
 }
 
