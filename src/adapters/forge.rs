@@ -131,10 +131,9 @@ fn cleaned(value: Value) -> Value {
 
 /// Foreign text with secrets masked, without control characters other than the ends of lines.
 fn clean(text: &str) -> String {
-    secrets::mask(&text.replace("\r\n", "\n").replace('\t', " "))
-        .chars()
-        .filter(|one| *one == '\n' || !one.is_control())
-        .collect()
+    let text = text.replace("\r\n", "\n").replace('\t', " ");
+    // First, since a control character could part a secret.
+    secrets::mask(&text.replace(|one: char| one.is_control() && one != '\n', ""))
 }
 
 #[cfg(test)]
@@ -150,7 +149,7 @@ mod tests {
     #[test]
     fn answers_are_read_cleaned_and_told_apart_by_why() {
         assert_eq!(answer(0, "").unwrap(), None);
-        let text = r#"{"number":1,"url":"u\u001b[2Jghp_0123456789abcdef0123","state":"open","draft":false,"head":"a","base":"m","more":1}"#;
+        let text = r#"{"number":1,"url":"u\u001b[2J gh\u0000p_0123456789abcdef0123","state":"open","draft":false,"head":"a","base":"m","more":1}"#;
         let found = answer(0, text).unwrap().unwrap();
         assert_eq!((found.number, found.url.contains('\u{1b}'), found.url.contains("ghp_")), (1, false, false));
         for (code, stdout, why, part) in [
