@@ -140,7 +140,7 @@ pub(super) fn lines(view: &LandingView) -> String {
         _ => format!("failed: {what}{}", why()),
     };
     for told in &view.told {
-        let files = told.files.join(", ");
+        let files = told.files.join(", ").replace('\n', " ");
         let _ = write!(text, "\ntold lane {}: it conflicts in {files}; next: {}", told.lane, told.command);
     }
     for session in &view.ended {

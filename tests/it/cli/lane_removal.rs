@@ -268,3 +268,22 @@ fn refusal_names_repositories_below_the_worktree() {
     let both = format!("holds changes that are in no commit (?? new.txt), and {repositories}");
     assert_eq!(refused(), format!("{:?}", why(&both)));
 }
+
+/// The hint for a worktree that Fairway did not make removes it by git, which deletes an ignored repository in it. It is given only
+/// where nothing is lost.
+#[test]
+fn hint_for_a_worktree_of_ones_own_loses_no_repository() {
+    let world = TestProject::with_git();
+    fs::write(world.root().join(".git/info/exclude"), IGNORED).unwrap();
+    let dir = world.dir().join("own");
+    world.git(&world.root(), &["worktree", "add", "--quiet", "-b", "own", dir.to_str().unwrap()]);
+    world.run(["lane", "add", "own", "--worktree", dir.to_str().unwrap(), "--branch", "own"]).exits(0);
+    repository(&world, &dir.join("vendor/lib"), "precious");
+    for args in [&["lane", "close", "own", "--rm-worktree"][..], &["lane", "close", "own"], &["lane", "prune"]] {
+        follow_hints(&world, args);
+        assert!(exists(&world, &dir, "precious"), "{args:?}");
+    }
+    fs::remove_dir_all(dir.join("vendor")).unwrap();
+    follow_hints(&world, &["lane", "close", "own", "--rm-worktree"]);
+    assert!(!dir.exists());
+}

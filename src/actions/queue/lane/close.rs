@@ -37,6 +37,8 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     let lane = app.read(|tx| lookup::lane(tx, name))?;
     let Some(dir) = &lane.worktree else { return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()) };
     if !lane.owns_worktree {
+        // The hint of the refusal removes it, with the ignored files.
+        removal::refuse_uncommitted(app, &lane, VERB)?;
         return Err(Refusal::WorktreeNotOwned { lane: name.clone(), dir: dir.clone() }.into());
     }
     other_host::refuse_lane(app, &lane, &["lane", "close", name.as_str(), "--rm-worktree"])?;

@@ -87,6 +87,7 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool, agents: Option<&dyn LaneAgen
         return Ok(Outcome::Kept(kept(lane, code, why, format!("fairway lane {verb} {}", lane.name))));
     }
     if !lane.owns_worktree {
+        removal::refuse_uncommitted(app, lane, "remove the worktree of")?;
         let command = format!("git worktree remove {}", shell_words::quote(dir));
         let why = "Fairway did not make it".to_owned();
         let outcome =

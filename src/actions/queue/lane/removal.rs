@@ -261,6 +261,20 @@ pub(super) fn hold_by_stash(app: &App, lane: &Lane) -> Result<Option<Hold>> {
 pub(super) const SANDBOX_IS_OPEN: &str =
     "a sandbox works in it, or one has ended before its commits were taken back, as the next `sandbox run` does";
 
+/// Refuses with `unsaved_work` while the lane's worktree has work that is in no commit; a worktree that is gone has none.
+pub(super) fn refuse_uncommitted(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
+    let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.join(".git").exists()) else {
+        return Ok(());
+    };
+    match worktree::uncommitted_work(app, dir)?.text() {
+        Some(text) => {
+            let why = format!("its worktree {text}");
+            Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb, why, dir: None }.into())
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses unless the base has everything of the lane's branch and worktree: as the same commits, as commits with the
 /// same changes, or as one commit with all changes. Ignored files do not count, as for `git worktree remove`; a
 /// repository in an ignored directory does.
@@ -284,9 +298,7 @@ pub(super) fn refuse_unsaved(app: &App, lane: &Lane, verb: &'static str) -> Resu
     let mut tips: Vec<(String, String)> = Vec::new();
     if let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.exists()) {
         if dir.join(".git").exists() {
-            if let Some(text) = worktree::uncommitted_work(app, dir)?.text() {
-                return Err(unsaved(format!("its worktree {text}")).into());
-            }
+            refuse_uncommitted(app, lane, verb)?;
             let name = work.on().map_or_else(|| "its HEAD".to_owned(), |on| format!("its branch {on}"));
             tips.extend(Git::new(app.env.vars(), dir).own_tips()?.into_iter().map(|tip| (name.clone(), tip)));
         } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
