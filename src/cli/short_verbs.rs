@@ -64,8 +64,8 @@ pub fn expanded_words(words: &[String]) -> Vec<String> {
 /// The tree of commands with the short verbs as commands, for what lists names.
 pub fn with_short_verbs(tree: Command) -> Command {
     ALL.iter().fold(tree, |tree, verb| {
-        let names = verb.words.iter().take_while(|word| !word.starts_with('-'));
-        let meant = names.fold(Some(&tree), |above, name| above?.find_subcommand(name));
+        let mut names = verb.words.iter().take_while(|word| !word.starts_with('-'));
+        let meant = names.try_fold(&tree, |above, name| above.find_subcommand(name));
         let Some(meant) = meant.cloned() else { return tree };
         let is_set = |arg: &Arg| arg.get_long().is_some_and(|long| verb.words.contains(&&*format!("--{long}")));
         let meant =

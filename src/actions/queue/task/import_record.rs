@@ -314,7 +314,7 @@ fn apply_link(id: &str, link: &LinkRecord, fields: &mut TaskFields, notes: &mut 
     match task_id(on) {
         Ok(on) if BLOCKING.contains(&kind) => fields.depends_on.push(on),
         Ok(on) if kind == PARENT && fields.parent.as_ref().is_none_or(|parent| *parent == on) => {
-            fields.parent = Some(on)
+            fields.parent = Some(on);
         }
         _ => notes.ignore(kind, on),
     }
