@@ -7,6 +7,7 @@ use std::{
     io::{self, Read},
     path::Path,
     rc::Rc,
+    sync::Arc,
 };
 
 use anyhow::Result;
@@ -17,14 +18,19 @@ use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
     actions::{
         self, Answer, App, IdempotencyKey,
-        core::{app::Mailed, trust},
+        core::{
+            app::Mailed,
+            progress::{Progress, Telling},
+            trust,
+        },
+        queue::evidence::run::Relay,
         sessions::{hand_started, prompt},
     },
     config::Project,
     domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
-    os,
-    render::{Out, OutError},
+    os::{self, run_streaming::Stream},
+    render::{Out, OutError, Relay as OutputRelay, escape_line},
 };
 
 /// The largest file that is read whole, in bytes.
@@ -104,9 +110,32 @@ impl Context {
                 fingerprint: actions::core::fingerprint::of_command(&asked.path, &os::digest::hex(&digest.finalize())),
             })
         };
-        let app = App::for_caller(Rc::clone(&self.env), project, actor, request)?;
+        let mut app = App::for_caller(Rc::clone(&self.env), project, actor, request)?;
+        app.progress = self.progress();
         self.mailed.borrow_mut().push(Rc::clone(&app.mailed));
         Ok(app)
+    }
+
+    /// Shows the progress of a command on stderr: its state only on a terminal.
+    fn progress(&self) -> Progress {
+        let (out, is_terminal) = (self.out, self.env.terminal.stderr && !self.out.quiet);
+        Progress::shown_by(move |telling| match telling {
+            Telling::Note(text) => out.note(&escape_line(text)),
+            Telling::State(text) if is_terminal => {
+                let width = out.width.unwrap_or(80).saturating_sub(1);
+                out.progress(&escape_line(text).chars().take(width).collect::<String>());
+            }
+            Telling::State(_) => {}
+        })
+    }
+
+    /// Passes the output of a program on to stdout and stderr.
+    pub fn relay(&self) -> Relay {
+        let relay = OutputRelay::new(&self.out, self.env.terminal.stdout, self.env.terminal.stderr);
+        Arc::new(move |stream, bytes: &[u8]| match stream {
+            Stream::Out => relay.out(bytes),
+            Stream::Err => relay.err(bytes),
+        })
     }
 
     /// Delivers the messages that the command has queued for sessions, and prints why one waits. A failure leaves them queued.

@@ -1,6 +1,6 @@
 //! `fairway evidence …`
 
-use std::{ffi::OsString, fmt::Write, sync::Arc, time::Duration};
+use std::{ffi::OsString, fmt::Write, time::Duration};
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -21,8 +21,7 @@ use crate::{
     },
     config::show_duration,
     domain::{SessionId, TaskId, evidence::EvidenceResult, id::Label},
-    os::run_streaming::Stream,
-    render::{Relay, Table, escape_controls, escape_line},
+    render::{Table, escape_controls, escape_line},
     wire::{EvidenceDetailView, FailureKind},
 };
 
@@ -91,12 +90,7 @@ impl RunArgs {
             summary: self.summary,
             timeout: self.timeout,
         };
-        let relay = Relay::new(&ctx.out, ctx.env.terminal.stdout, ctx.env.terminal.stderr);
-        let pass_on = move |stream, bytes: &[u8]| match stream {
-            Stream::Out => relay.out(bytes),
-            Stream::Err => relay.err(bytes),
-        };
-        let answer = run::run(&app, &request, Arc::new(pass_on))?;
+        let answer = run::run(&app, &request, ctx.relay())?;
         let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };
         exit_even_if_closed(exit, ctx.answer(&answer))
     }

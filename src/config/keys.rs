@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use super::{
     AcpProfile, AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConsequenceRule, ContextSettings,
-    DialogProfile, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, NotifySettings, OneSink,
-    OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings,
-    RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
+    DialogProfile, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings,
+    NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings,
+    ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings,
+    TaskSettings,
     guard::{RawRole, RawRule, RawSection},
     section::{Key, Section},
     sections::{DoneGates, MergeGates},
@@ -34,6 +35,7 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("guard.rules[]", RawRule::KEYS),
     ("gates.done", DoneGates::KEYS),
     ("gates.merge", MergeGates::KEYS),
+    ("lanes", LaneSettings::KEYS),
     ("land", LandSettings::KEYS),
     ("forge", ForgeSettings::KEYS),
     ("roles.*", RoleSettings::KEYS),

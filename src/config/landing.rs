@@ -53,15 +53,14 @@ section! {
 }
 
 reader! {
-    LandCommand(String) -> String;
+    pub(super) LandCommand(String) -> String;
     |command: &String| if command.trim().is_empty() { Err("has an empty command") } else { Ok(command.clone()) }
 }
 reader! {
     Regenerate(BTreeMap<String, String>) -> BTreeMap<String, String>;
     |commands: &BTreeMap<String, String>| {
-        let is_path = |path: &str| path.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git"));
-        match commands.iter().find(|(path, command)| !is_path(path) || command.trim().is_empty()) {
-            Some((path, _)) if is_path(path) => Err(format!("has an empty command for {path}")),
+        match commands.iter().find(|(path, command)| !is_repository_path(path) || command.trim().is_empty()) {
+            Some((path, _)) if is_repository_path(path) => Err(format!("has an empty command for {path}")),
             Some((path, _)) => Err(format!("'{}' is no path from the top of the repository", path.escape_debug())),
             None => Ok(commands.clone()),
         }
@@ -69,8 +68,13 @@ reader! {
     BTreeMap::new()
 }
 reader! {
-    TimeLimit(Duration) -> Duration;
+    pub(super) TimeLimit(Duration) -> Duration;
     |limit: &Duration| if limit.is_zero() { Err("must be greater than zero") } else { Ok(*limit) }
+}
+
+/// Whether a text is a path below the top of a repository, and none of git's own.
+pub(super) fn is_repository_path(path: &str) -> bool {
+    path.split('/').all(|part| !matches!(part, "" | "." | ".." | ".git"))
 }
 
 impl LandSettings {

@@ -278,6 +278,11 @@ pub fn git_dir(top: &Path) -> Option<PathBuf> {
     is_worktree_top(top).then(|| link_target(top).unwrap_or_else(|| top.join(".git")))
 }
 
+/// The git directory of the linked worktree whose top is `top`; `None` when that directory is not the top of one.
+pub fn linked_git_dir(top: &Path) -> Option<PathBuf> {
+    is_worktree_top(top).then(|| link_target(top))?
+}
+
 /// The git repository around a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitDir {

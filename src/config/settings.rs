@@ -6,9 +6,9 @@ use toml::Table;
 
 use super::{
     AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConfigError, ContextSettings, ForgeSettings, HookSettings,
-    IdentitySettings, JobSettings, LandSettings, Layers, NotifySettings, OverlapSettings, Project, ProjectSettings,
-    ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, StoreSettings,
-    TaskSettings,
+    IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers, NotifySettings, OverlapSettings, Project,
+    ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings,
+    StoreSettings, TaskSettings,
     guard::GuardRules,
     section::{Section, Wrong, section},
     sections::GateSettings,
@@ -45,6 +45,7 @@ section! {
         pub guard: Option<Arc<Rules>> as Option<GuardRules>,
         /// The gates of `done` and `merge-ready`.
         gates: GateSettings,
+        pub lanes: LaneSettings,
         pub land: LandSettings,
         /// Where pull requests are.
         pub forge: ForgeSettings,

@@ -11,7 +11,7 @@ pub use super::trust_record::{
     KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record, trusted_text,
 };
 
-use super::{Layers, Project, Settings, landing, project::normalize, trust_record};
+use super::{Layers, Project, Settings, landing, lanes, project::normalize, trust_record};
 use crate::{
     domain::rules::command_line::{LeadingWord, leading_word},
     env::Env,
@@ -54,6 +54,7 @@ impl Trust {
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
         if table.get("land").is_some_and(landing::needs_trust)
+            || table.get("lanes").is_some_and(lanes::needs_trust)
             || table.get("notify").is_some_and(|notify| notify.get("command").is_some())
         {
             return true;

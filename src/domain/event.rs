@@ -30,6 +30,8 @@ string_enum! {
         LaneClosed => "lane.closed",
         LaneRemoved => "lane.removed",
         LaneSynced => "lane.synced",
+        LaneSetUp => "lane.set_up",
+        LaneTornDown => "lane.torn_down",
         LaneWorktreeRemoved => "lane.worktree_removed",
         LaneWorktreeRepaired => "lane.worktree_repaired",
         SessionStarting => "session.starting",

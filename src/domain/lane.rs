@@ -8,6 +8,11 @@ string_enum! {
     LaneStatus { Open => "open", Paused => "paused", Closed => "closed" }
 }
 
+string_enum! {
+    /// Whether the commands of `[lanes] setup` have made its worktree ready.
+    SetupState { NotSetUp => "not_set_up", SettingUp => "setting_up", Ready => "ready", Failed => "setup_failed" }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
     pub name: LaneName,

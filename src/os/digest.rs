@@ -1,9 +1,24 @@
 //! Digests as text.
 
+use std::io::{self, Read};
+
 use sha2::{Digest, Sha256};
 
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// The digest of everything that is still to be read.
+pub fn sha256_hex_of(mut from: impl Read) -> io::Result<String> {
+    let (mut digest, mut bytes) = (Sha256::new(), vec![0; 64 * 1024]);
+    loop {
+        match from.read(&mut bytes) {
+            Ok(0) => return Ok(hex(&digest.finalize())),
+            Ok(count) => digest.update(bytes.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Bytes as lowercase hexadecimal, two digits for each.

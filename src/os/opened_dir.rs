@@ -14,10 +14,10 @@ use std::{
 
 use nix::{
     errno::Errno,
-    fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat2, renameat},
+    fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat2, renameat},
     libc,
     sys::stat::{Mode, fchmod, fstatat, mkdirat},
-    unistd::{UnlinkatFlags, symlinkat, unlinkat},
+    unistd::{UnlinkatFlags, linkat, symlinkat, unlinkat},
 };
 
 /// A directory that is found again after it was moved.
@@ -101,6 +101,19 @@ impl BeneathRoot {
         Ok(BeneathDir { dir: directory })
     }
 
+    /// Opens the regular file at this path, relative to the root, for reading. `None` when there is none, when it is something
+    /// else, and when a part of the path is a link.
+    pub fn open_file(&self, path: &Path) -> io::Result<Option<File>> {
+        // A FIFO without a writer would block.
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+        match openat2(&self.root, path, how) {
+            Ok(file) => Ok(Some(File::from(file)).filter(|file| file.metadata().is_ok_and(|found| found.is_file()))),
+            Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::EXDEV | Errno::ENXIO) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn open_beneath(&self, path: &Path) -> Result<OwnedFd, Errno> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let how =
@@ -126,6 +139,29 @@ impl BeneathDir {
             Ok(renameat(&self.dir, &*draft, &self.dir, name)?)
         };
         write().inspect_err(|_| self.remove(&draft))
+    }
+
+    /// Copies a file into this directory as `name`, also when this process is killed whole or not at all. Returns false when
+    /// something has this name.
+    pub fn copy_new(&self, name: &OsStr, from: &mut File, mode: u32) -> io::Result<bool> {
+        let flags = OFlag::O_WRONLY | OFlag::O_TMPFILE | OFlag::O_CLOEXEC;
+        let mut to = match nix::fcntl::openat(&self.dir, ".", flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+            Ok(to) => File::from(to),
+            // A file system without files that have no name.
+            Err(Errno::EOPNOTSUPP | Errno::EISDIR | Errno::ENOENT) if self.identity(name).is_none() => {
+                return self.copy_file(name, from, mode).map(|()| true);
+            }
+            Err(Errno::EOPNOTSUPP | Errno::EISDIR | Errno::ENOENT) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        io::copy(from, &mut to)?;
+        fchmod(&to, Mode::from_bits_truncate(mode & 0o777))?;
+        let opened = format!("/proc/self/fd/{}", to.as_raw_fd());
+        match linkat(AT_FDCWD, &*opened, &self.dir, name, AtFlags::AT_SYMLINK_FOLLOW) {
+            Ok(()) => Ok(true),
+            Err(Errno::EEXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Creates a symbolic link in this directory, atomically. A file of that name is replaced.

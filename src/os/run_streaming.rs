@@ -48,6 +48,9 @@ pub struct StreamedProgram<'a> {
     pub dir: &'a Path,
     /// The time after which the program is ended.
     pub timeout: Option<Duration>,
+    /// Whether every process below this one belongs to the program, and ends with it. False where this process has started other
+    /// programs, which go on; the program then ends its own processes.
+    pub is_alone: bool,
     /// Whether both streams share one pipe, which keeps the order of the output; all of it is then of [`Stream::Out`].
     pub merge_output: bool,
 }
@@ -110,13 +113,15 @@ fn run_watched(
     stops: &SigSet,
 ) -> Result<StreamResult, StreamError> {
     let signals = SignalFd::with_flags(stops, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map_err(watch_error)?;
-    // Orphans become children of this process, so that every process of the program is found below it.
-    prctl::set_child_subreaper(true).map_err(watch_error)?;
+    if program.is_alone {
+        // Orphans become children of this process, so that every process of the program is found below it.
+        prctl::set_child_subreaper(true).map_err(watch_error)?;
+    }
     let begun = Instant::now();
     let (mut child, both) = spawn(program)?;
-    let guard = KillOnDrop;
+    let guard = program.is_alone.then(|| KillOnDrop);
     let root = i32::try_from(child.id()).map_err(io::Error::other).map_err(watch_error)?;
-    let signals = Signals { signals, root };
+    let signals = Signals { descriptor: signals, root, reaps_orphans: program.is_alone };
     let (done, working) = UnixStream::pair().map_err(watch_error)?;
     spawn_reader(both, Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch_error)?)?;
     spawn_reader(child.stdout.take(), Stream::Out, Arc::clone(&see), working.try_clone().map_err(watch_error)?)?;
@@ -135,12 +140,14 @@ fn run_watched(
     }
     let took = begun.elapsed();
     if event != WaitOutcome::Ready {
-        process_tree::terminate(Duration::ZERO, own_descendants).map_err(watch_error)?;
+        let below = || if program.is_alone { own_descendants() } else { process_tree::subtree(root, None) };
+        process_tree::terminate(Duration::ZERO, below).map_err(watch_error)?;
     }
     let status = child.wait().map_err(watch_error)?;
     // A pipe that a child still reads may hold the last words: let it finish them.
     let drained = wait(&signals, done.as_fd(), Some(Instant::now() + DRAIN)).map_err(watch_error)?;
-    let left = own_descendants().map_err(watch_error)?;
+    // The pid of a program that was waited for may be another one's by now.
+    let left = if program.is_alone { own_descendants().map_err(watch_error)? } else { Vec::new() };
     if !left.is_empty() {
         process_tree::terminate(GRACE, own_descendants).map_err(watch_error)?;
     }
@@ -240,16 +247,18 @@ enum WaitOutcome {
 
 /// The signals of this process while the program runs.
 struct Signals {
-    signals: SignalFd,
+    descriptor: SignalFd,
     root: i32,
+    reaps_orphans: bool,
 }
 
 impl Signals {
     /// The next signal that asks this process to end, if any. On SIGCHLD it reaps orphans.
     fn next_stop_signal(&self) -> io::Result<Option<Signal>> {
-        while let Some(received) = self.signals.read_signal()? {
+        while let Some(received) = self.descriptor.read_signal()? {
             let signal = i32::try_from(received.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok());
             match signal {
+                Some(Signal::SIGCHLD) if !self.reaps_orphans => {}
                 Some(Signal::SIGCHLD) => self.reap_orphans(),
                 signal => return Ok(Some(signal.unwrap_or(Signal::SIGTERM))),
             }
@@ -272,7 +281,7 @@ fn wait(signals: &Signals, ready: BorrowedFd<'_>, limit: Option<Instant>) -> io:
     loop {
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
         let mut watched =
-            [PollFd::new(signals.signals.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
+            [PollFd::new(signals.descriptor.as_fd(), PollFlags::POLLIN), PollFd::new(ready, PollFlags::POLLIN)];
         poll(&mut watched, left)?;
         let happened = |at: usize| watched.get(at).and_then(PollFd::any).unwrap_or(false);
         if happened(0)

@@ -46,6 +46,38 @@ pub struct LaneView {
     /// The state of its worktree; only in `lane show` and `lane list --git`, and null without a worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<Option<LaneGitView>>,
+    /// Whether its worktree was set up; null without commands in `[lanes] setup`, and for a worktree that Fairway did not make or
+    /// that is on another host. Only in `lane show`, `lane list` and `lane setup`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Option<LaneSetupView>>,
+}
+
+/// The setup of a lane's worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LaneSetupView {
+    /// not_set_up, setting_up, ready, setup_failed.
+    #[cfg_attr(test, schemars(with = "crate::domain::lane::SetupState"))]
+    pub state: &'static str,
+    /// The command that failed.
+    pub command: Option<String>,
+    /// How it failed.
+    pub how: Option<String>,
+    /// The end of its output.
+    pub output: Option<String>,
+    /// The file with the whole output of the last setup; null before there was one.
+    pub log: Option<String>,
+}
+
+impl LaneSetupView {
+    /// The state in words, with the reason of a failure.
+    pub fn words(&self) -> String {
+        let state = self.state.replace('_', " ");
+        match (&self.command, &self.how) {
+            (Some(command), Some(how)) => format!("{state}: '{command}' ({how})"),
+            _ => state,
+        }
+    }
 }
 
 /// The state of a lane's worktree, as git sees it.
@@ -94,6 +126,7 @@ impl LaneView {
             held,
             created_at: lane.created_at.to_string(),
             git: None,
+            setup: None,
         }
     }
 }

@@ -97,4 +97,8 @@ pub struct SandboxView {
     pub env: Vec<String>,
     /// Everything else can be read and not written.
     pub paths: Vec<SandboxPathView>,
+    /// The ignored files that were copied into the worktree, by their paths in it. The program can read them: they may be secrets.
+    pub copies: Vec<String>,
+    /// Whether the commands of `[lanes] setup` and `teardown` run outside of the sandbox.
+    pub setup_outside: bool,
 }

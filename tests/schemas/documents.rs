@@ -179,7 +179,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<LaneView>(
         "lane",
         "A lane",
-        &["lane add", "lane edit", "lane pause", "lane open", "lane close", "lane rm", "lane repair"],
+        &["lane add", "lane edit", "lane pause", "lane open", "lane close", "lane setup", "lane rm", "lane repair"],
     ),
     document::<LaneDetailView>("lane-detail", "A lane with what is in it", &["lane show"]),
     document::<LaneDiffView>("lane-diff", "The changes of a lane", &["lane diff"]),

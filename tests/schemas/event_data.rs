@@ -287,6 +287,14 @@ event_data! {
         interrupted: bool,
     }
 
+    /// The commands of `[lanes] setup`, or of `[lanes] teardown`, have run in the worktree of a lane.
+    LaneCommands {
+        /// The command that failed; null when all have succeeded.
+        command: Option<String>,
+        /// How it failed.
+        how: Option<String>,
+    }
+
     /// The worktree of a lane was removed.
     LaneWorktreeRemoved {
         /// The directory.
@@ -898,6 +906,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::LanePaused | Kind::LaneOpened | Kind::LaneClosed => generator.subschema_for::<LaneMoved>(),
         Kind::LaneRemoved => generator.subschema_for::<LaneRemoved>(),
         Kind::LaneSynced => generator.subschema_for::<LaneSynced>(),
+        Kind::LaneSetUp | Kind::LaneTornDown => generator.subschema_for::<LaneCommands>(),
         Kind::LaneWorktreeRemoved => generator.subschema_for::<LaneWorktreeRemoved>(),
         Kind::LaneWorktreeRepaired => generator.subschema_for::<LaneWorktreeRepaired>(),
         Kind::SessionStarting => generator.subschema_for::<SessionStarting>(),

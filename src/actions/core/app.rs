@@ -11,7 +11,7 @@ use anyhow::Result;
 pub use super::idempotency::IdempotencyKey;
 
 use super::{
-    answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store,
+    answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store, progress::Progress,
     snapshot_after_write::AfterWrite,
 };
 use crate::{
@@ -42,6 +42,7 @@ pub struct App {
     /// Which landings of other hosts this host's repository has.
     pub landed_here: Rc<LandedCommits>,
     pub mailed: Mailed,
+    pub progress: Progress,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
     after_write: Rc<AfterWrite>,
@@ -68,6 +69,7 @@ impl App {
             idempotency_key: request,
             landed_here: Rc::default(),
             mailed: Rc::default(),
+            progress: Progress::default(),
             writer,
             reader,
         }
@@ -113,6 +115,7 @@ impl App {
             idempotency_key: request,
             landed_here: Rc::clone(&self.landed_here),
             mailed: Rc::clone(&self.mailed),
+            progress: self.progress.clone(),
             writer: Rc::clone(&self.writer),
             reader: Rc::clone(&self.reader),
             after_write: Rc::clone(&self.after_write),

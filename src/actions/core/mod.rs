@@ -16,6 +16,7 @@ pub mod lookup;
 pub(crate) mod message_state;
 pub mod open_store;
 pub mod other_host;
+pub mod progress;
 pub mod sandbox_availability;
 pub(crate) mod server_outage;
 pub mod session_end;

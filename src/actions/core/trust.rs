@@ -219,7 +219,12 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     for (name, provider) in &settings.providers {
         named.extend(launch_settings(&format!("providers.{name}"), &provider.program, &provider.setup));
     }
-    for (key, commands) in [("land.checks", &settings.land.checks), ("land.prepare", &settings.land.prepare)] {
+    for (key, commands) in [
+        ("lanes.setup", &settings.lanes.setup),
+        ("lanes.teardown", &settings.lanes.teardown),
+        ("land.checks", &settings.land.checks),
+        ("land.prepare", &settings.land.prepare),
+    ] {
         named.extend(commands.iter().map(|command| (key.to_owned(), secrets::mask(command))));
     }
     named.extend(settings.land.roles.iter().map(|role| ("land.roles".to_owned(), role.to_string())));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check_log::CheckLog;
 use crate::{
-    config::show_duration,
+    actions::queue::evidence::run::how,
     os::{
         exit_reason::ExitReason,
         head_tail_buffer::HeadTailBuffer,
@@ -137,7 +137,8 @@ fn run_once(
     let seen = Arc::clone(&kept);
     let argv: Vec<OsString> =
         place.sandbox.iter().map(String::as_str).chain(["/bin/sh", "-c", &step.command]).map(OsString::from).collect();
-    let program = StreamedProgram { argv: &argv, dir: place.dir, timeout: Some(timeout), merge_output: true };
+    let program =
+        StreamedProgram { argv: &argv, dir: place.dir, timeout: Some(timeout), merge_output: true, is_alone: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.0.push(bytes);
@@ -166,14 +167,6 @@ fn from_top(output: &[u8], top: &Path) -> Vec<u8> {
         }
     }
     shown
-}
-
-fn how(exit: ExitReason, timeout: Duration) -> String {
-    match exit {
-        ExitReason::Code(code) => format!("exit {code}"),
-        ExitReason::Signal(signal) => format!("signal {signal}"),
-        ExitReason::TimedOut => format!("timed out after {}", show_duration(timeout)),
-    }
 }
 
 #[cfg(test)]

@@ -26,11 +26,11 @@ use crate::{
     },
     config::LandSettings,
     domain::{
-        TaskId, ansi,
+        TaskId,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
+        excerpt::end_of_output,
         landing::{StopCause, StoppedLanding},
         sandbox::SandboxClass,
-        secrets,
     },
     env::Timestamp,
     os::{
@@ -43,10 +43,6 @@ use crate::{
     store::StoreError,
     wire::LandCheckView,
 };
-
-/// How many lines of a failed check's output its author is sent, and how much of each.
-const MAX_LINES: usize = 12;
-const MAX_LINE_CHARS: usize = 300;
 
 /// A command that must succeed on the tree of a candidate.
 #[derive(Debug, Clone)]
@@ -432,7 +428,7 @@ impl<'a> Checks<'a> {
                     owners: check.owners.iter().map(|(task, _)| task.clone()).collect(),
                     evidence: numbers.first().copied(),
                     output,
-                    last_lines: last_lines(&ran.run.output),
+                    last_lines: end_of_output(&ran.run.output),
                 });
             }
         }
@@ -525,15 +521,6 @@ impl CheckCommand {
     fn is_of(&self, unit: &Unit) -> bool {
         unit.members.iter().any(|member| self.name_of(&member.task.id).is_some())
     }
-}
-
-/// The end of an output, without secrets.
-fn last_lines(output: &[u8]) -> String {
-    let text = secrets::mask(&ansi::visible_text(&String::from_utf8_lossy(output)));
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    let last = lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default();
-    let cut = |line: &&str| line.chars().take(MAX_LINE_CHARS).collect::<String>();
-    last.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// Records a check on the tasks of the unit that have it, else, and for a check of the configuration, on every task of the unit.

@@ -1,5 +1,6 @@
 //! `fairway lane …`
 
+mod setup;
 mod show;
 
 use anyhow::Result;
@@ -9,7 +10,9 @@ use crate::{
     actions::{
         land,
         queue::lane::{
-            self, LanePatch, close, diff, edit, list, named, repair, rm, status,
+            self, LanePatch, close,
+            copies::Copies,
+            diff, edit, list, named, repair, rm, status,
             sync::{self, SyncOptions},
         },
     },
@@ -42,12 +45,13 @@ pub enum Verb {
     #[command(after_help = "fairway lane open api")]
     Open(NameArgs),
     Close(CloseArgs),
+    Setup(setup::Args),
     /// Remove a lane with its worktree and branch
     ///
     /// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused. So is a lane with
     /// open tasks, live sessions, open handoffs or messages. The history of a lane stays; its name can be used again.
     #[command(after_help = "fairway lane rm api")]
-    Rm(NameArgs),
+    Rm(RmArgs),
     Prune(PruneArgs),
     /// Make a lane's worktree again
     ///
@@ -70,14 +74,37 @@ impl Verb {
             Self::Pause(args) => ctx.answer(&status::set(&ctx.app()?, &args.name, LaneStatus::Paused)?),
             Self::Open(args) => ctx.answer(&status::set(&ctx.app()?, &args.name, LaneStatus::Open)?),
             Self::Close(args) => args.run(ctx),
-            Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.name)?),
+            Self::Setup(args) => args.run(ctx),
+            Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.name, args.copies.read())?),
             Self::Prune(args) => ctx.answer(&land::prune_lanes(&ctx.app()?, args.dry_run, args.landed)?),
             Self::Repair(args) => ctx.answer(&repair::repair(&ctx.app()?, &args.name)?),
         }
     }
 }
 
-// No doc comment: the command line would show it in place of each command's purpose.
+// No doc comment, here and below: the command line would show it in place of each command's purpose.
+#[derive(Debug, clap::Args)]
+pub struct RmArgs {
+    /// Lane name
+    #[arg(value_parser = values::lane)]
+    name: LaneName,
+    #[command(flatten)]
+    copies: CopiesArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CopiesArgs {
+    /// Remove copied ignored files too that were changed
+    #[arg(long)]
+    discard_copies: bool,
+}
+
+impl CopiesArgs {
+    fn read(&self) -> Copies {
+        if self.discard_copies { Copies::Discard } else { Copies::Keep }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub struct NameArgs {
     /// Lane name
@@ -118,11 +145,17 @@ impl ListArgs {
 
 fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
     let git_columns: &[&str] = if with_git { &["ahead", "behind", "changed"] } else { &[] };
-    let columns = [&["name", "status", "role", "held"], git_columns, &["branch", "worktree", "title"]].concat();
+    let has_setup = lanes.iter().any(|lane| show::setup(lane).is_some());
+    let setup_columns: &[&str] = if has_setup { &["setup"] } else { &[] };
+    let columns =
+        [&["name", "status", "role", "held"], setup_columns, git_columns, &["branch", "worktree", "title"]].concat();
     let mut lanes_table = Table::new(&columns);
     for lane in lanes {
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
         let mut row = vec![lane.name.clone(), lane.status.to_owned(), dash(lane.role.as_deref()), show::held(lane)];
+        if has_setup {
+            row.push(show::setup(lane).map_or_else(|| "-".to_owned(), |setup| setup.state.replace('_', " ")));
+        }
         if with_git {
             let git = lane.git.as_ref().and_then(Option::as_ref);
             let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -141,7 +174,7 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
 /// Add a lane
 ///
 /// With --create-worktree git creates the branch lane/NAME from the base, and a worktree of it in
-/// .fairway/worktrees/NAME.
+/// .fairway/worktrees/NAME. Ignored files that .worktreeinclude or [lanes] include names are copied into it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane add api --role backend --create-worktree
@@ -273,13 +306,15 @@ pub struct CloseArgs {
     /// Remove the worktree and the branch that Fairway made
     #[arg(long)]
     rm_worktree: bool,
+    #[command(flatten)]
+    copies: CopiesArgs,
 }
 
 impl CloseArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         ctx.answer(&if self.rm_worktree {
-            close::close_and_remove(&app, &self.name)?
+            close::close_and_remove(&app, &self.name, self.copies.read())?
         } else {
             status::set(&app, &self.name, LaneStatus::Closed)?
         })

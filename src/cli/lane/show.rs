@@ -15,7 +15,7 @@ use crate::{
     domain::{LaneName, Role, SessionId, plural, sandbox::SandboxClass},
     env::Timestamp,
     render::{Table, escape_line},
-    wire::{LaneDetailView, LaneGitView, LaneView},
+    wire::{LaneDetailView, LaneGitView, LaneSetupView, LaneView},
 };
 
 /// Show a lane's worktree, sessions, tasks and messages
@@ -70,6 +70,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         field("changes", changes.as_deref());
         field("problem", git.problem.as_deref());
     }
+    field("setup", setup(lane).map(LaneSetupView::words).as_deref());
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
     field("sandbox", Some(lane.sandbox).filter(|class| *class != SandboxClass::Off.as_str()));
@@ -105,6 +106,11 @@ pub(super) fn held(lane: &LaneView) -> String {
         Some(limit) => format!("{}/{limit}", lane.held),
         None => lane.held.to_string(),
     }
+}
+
+/// The setup of a lane's worktree; `None` when there is none to be made.
+pub(super) fn setup(lane: &LaneView) -> Option<&LaneSetupView> {
+    lane.setup.as_ref()?.as_ref()
 }
 
 /// The directory of a lane's worktree, followed by the name of its host when it is not on this host. `None` for a lane

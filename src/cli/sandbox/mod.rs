@@ -208,10 +208,20 @@ fn text(view: &SandboxView) -> String {
     for host in &view.hosts {
         let _ = writeln!(text, "host   {host}  (sandbox.hosts)");
     }
+    env_and_copies(view, &mut text);
+    text
+}
+
+fn env_and_copies(view: &SandboxView, text: &mut String) {
     for name in &view.env {
         let _ = writeln!(text, "env    {name}  (sandbox.env)");
     }
-    text
+    for path in &view.copies {
+        let _ = writeln!(text, "copy   {}  (an ignored file of the main checkout, often a secret)", escape_line(path));
+    }
+    if view.setup_outside {
+        text.push_str("out    [lanes] setup and teardown run outside  (lanes.setup_outside)\n");
+    }
 }
 
 /// Describes a sandbox of the class `command`: only the program that makes it knows what it allows.
@@ -227,9 +237,7 @@ fn by_command(view: &SandboxView) -> String {
             one.why
         );
     }
-    for name in &view.env {
-        let _ = writeln!(text, "env    {name}  (sandbox.env)");
-    }
+    env_and_copies(view, &mut text);
     text
 }
 

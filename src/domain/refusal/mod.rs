@@ -320,6 +320,29 @@ refusals! {
     #[hint("remove it yourself: git worktree remove {}", shell_words::quote(dir))]
     #[details("lane": lane, "worktree": dir)]
     WorktreeNotOwned { lane: LaneName, dir: String },
+    /// An ignored file of the main checkout could not be copied into a lane's worktree; none was.
+    #[error("cannot copy {path} into {dir}: {why}; nothing was copied")]
+    #[code(Failure, "copy_failed")]
+    #[hint("see how much space there is: df -h {}", shell_words::quote(dir.rsplit_once('/').map_or(".", |(parent, _)| parent)))]
+    CopyFailed { path: String, dir: String, why: String },
+    /// A command of `[lanes] setup` failed, so that no agent starts in the lane; `details.output` is the end of its output.
+    #[error("the setup of the lane {lane} failed: '{command}' ({how}): {}", output.lines().last().unwrap_or("no output"))]
+    #[code(Refused, "setup_failed")]
+    #[hint("read its output: cat {}\ntry again: fairway lane setup {lane}", shell_words::quote(log))]
+    #[details("lane": lane, "command": command, "how": how, "output": output, "log": log)]
+    SetupFailed { lane: LaneName, command: String, how: String, output: String, log: String },
+    /// A command of `[lanes] teardown` failed; `details.output` is the end of its output.
+    #[error("the teardown of the lane {lane} failed: '{command}' ({how}): {}", output.lines().last().unwrap_or("no output"))]
+    #[code(Refused, "teardown_failed")]
+    #[hint("read its output: cat {}\ntry again: fairway lane setup {lane} --teardown", shell_words::quote(log))]
+    #[details("lane": lane, "command": command, "how": how, "output": output, "log": log)]
+    TeardownFailed { lane: LaneName, command: String, how: String, output: String, log: String },
+    /// The setup of a lane did not run to its end, so that no agent starts in the lane.
+    #[error("the lane {lane} is not set up: {why}")]
+    #[code(Refused, "not_set_up")]
+    #[hint("set it up: fairway lane setup {lane}")]
+    #[details("lane": lane)]
+    LaneNotSetUp { lane: LaneName, why: String },
     /// A rebase would leave out the merge commits of the lane's branch.
     #[error("cannot rebase the lane {lane}: its branch has merge commits, which a rebase would leave out")]
     #[code(Refused, "merge_commits")]

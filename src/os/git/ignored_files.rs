@@ -1,11 +1,17 @@
 //! Which files git tracks, and which it ignores.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use super::command::{Git, GitError, QUERY_TIMEOUT, found};
+use super::command::{Git, GitError, QUERY_TIMEOUT, found, succeeded};
+
+/// How long a walk over all files of a worktree may take.
+const WALK_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Git<'_> {
     /// The first of these names that git tracks in the working directory; `None` when it tracks none of them.
@@ -34,4 +40,39 @@ impl Git<'_> {
         let args = [&args[..], &[path.as_os_str()]].concat();
         Ok(found("check-ignore", self.run(&args, QUERY_TIMEOUT)?)?.is_some())
     }
+
+    /// The untracked files and links that match these patterns or those in `file`, as paths from the working directory. Git does
+    /// not look into repositories below it, nor into directories behind links.
+    pub fn untracked_matching(&self, file: Option<&Path>, patterns: &[String]) -> Result<Vec<PathBuf>, GitError> {
+        let joined = |option: &str, value: &OsStr| {
+            let mut text = OsString::from(option);
+            text.push(value);
+            text
+        };
+        let mut args: Vec<OsString> = ["ls-files", "-z", "--others", "--ignored"].map(OsString::from).to_vec();
+        args.extend(file.map(|file| joined("--exclude-from=", file.as_os_str())));
+        args.extend(patterns.iter().map(|pattern| joined("--exclude=", pattern.as_ref())));
+        Ok(paths(&succeeded("ls-files", self.run(&args, WALK_TIMEOUT)?)?.stdout).collect())
+    }
+
+    /// Those of these paths that git ignores. A tracked file is not ignored.
+    pub fn ignored_of(&self, all: &[PathBuf]) -> Result<BTreeSet<PathBuf>, GitError> {
+        if all.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let mut stdin = Vec::new();
+        for path in all {
+            stdin.extend_from_slice(path.as_os_str().as_bytes());
+            stdin.push(0);
+        }
+        let done = self.run_with(&["check-ignore", "-z", "--stdin"], &[], &stdin, WALK_TIMEOUT)?;
+        Ok(found("check-ignore", done)?.map(|done| paths(&done.stdout).collect()).unwrap_or_default())
+    }
+}
+
+fn paths(listed: &[u8]) -> impl Iterator<Item = PathBuf> {
+    listed
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(|path| PathBuf::from(OsString::from_vec(path.to_vec())))
 }

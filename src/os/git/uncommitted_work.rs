@@ -33,6 +33,8 @@ pub struct UncommittedWork {
     pub submodules: Vec<String>,
     /// Directories that cannot be read.
     pub unreadable: Vec<String>,
+    /// Ignored files that were copied into the worktree, and changed there. Git knows nothing of them.
+    pub copies: Vec<String>,
 }
 
 impl UncommittedWork {
@@ -56,6 +58,12 @@ impl UncommittedWork {
         }
         if !self.unreadable.is_empty() {
             parts.push(format!("has directories that cannot be read ({})", named(&self.unreadable)));
+        }
+        if !self.copies.is_empty() {
+            parts.push(format!(
+                "has copied files with changes ({}), which `lane rm --discard-copies` gives up",
+                named(&self.copies)
+            ));
         }
         (!parts.is_empty()).then(|| parts.join(", and "))
     }

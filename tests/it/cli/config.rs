@@ -44,6 +44,8 @@ fn every_value_names_its_source() {
     identity.refresh_before                      "5m"                                                                                                             default
     gates.done.require                           ["evidence"]                                                                                                     default
     gates.merge.require                          ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]        default
+    lanes.setup_timeout                          "15m"                                                                                                            default
+    lanes.setup_outside                          false                                                                                                            default
     land.style                                   "merge"                                                                                                          default
     land.timeout                                 "30m"                                                                                                            default
     land.retries                                 1                                                                                                                default
@@ -55,6 +57,7 @@ fn every_value_names_its_source() {
     land.keep_agents                             false                                                                                                            default
     land.clean                                   false                                                                                                            default
     land.sign                                    false                                                                                                            default
+    forge.script                                 "github"                                                                                                         default
     roles.backend.provider                       "p"                                                                                                              [world]/project/.fairway.toml
     roles.backend.env                            { A = "1" }                                                                                                      [world]/project/.fairway.toml
     providers.claude.prompt_args                 ["--", "{prompt}"]                                                                                               built in

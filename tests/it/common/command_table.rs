@@ -142,6 +142,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row("lane pause", "lane pause ui", &["lane pause {}"]),
     row("lane open", "lane open ui", &["lane open {}"]),
     row("lane close", "lane close ui", &["lane close {}"]),
+    CommandRow {
+        path: "lane setup",
+        before: &["lane edit ui --worktree repository --base main", "trust"],
+        good: "lane setup ui",
+        texts: &["lane setup {}"],
+    },
     row("lane rm", "lane rm ui", &["lane rm {}"]),
     row("lane prune", "lane prune", &[]),
     git_row("lane repair", "lane repair ui", &["lane repair {}"]),

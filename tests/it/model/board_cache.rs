@@ -98,7 +98,7 @@ fn change(app: &App, conn: &Connection, which: usize, number: usize) {
         )
         .map(drop),
         2 => lane::add::add(app, &LaneName::parse("other").unwrap(), &lane::LanePatch::default()).map(drop),
-        3 => lane::rm::rm(app, &LaneName::parse("other").unwrap()).map(drop),
+        3 => lane::rm::rm(app, &LaneName::parse("other").unwrap(), lane::copies::Copies::Keep).map(drop),
         4 => {
             let mut fields = TaskFields::with_title("another".into());
             fields.depends_on = vec![TaskId::parse("a").unwrap()];

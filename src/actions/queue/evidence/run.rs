@@ -110,7 +110,13 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program = StreamedProgram { argv: &argv, dir: &context.dir, timeout: request.timeout, merge_output: false };
+    let program = StreamedProgram {
+        argv: &argv,
+        dir: &context.dir,
+        timeout: request.timeout,
+        merge_output: false,
+        is_alone: true,
+    };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
@@ -314,6 +320,15 @@ pub(in crate::actions) fn store_output(app: &App, output: &[u8]) -> Result<PathB
     };
     write(&directory).with_context(|| format!("cannot write the output to {}", directory.display()))?;
     Ok(path)
+}
+
+/// How a program with this time limit ended, in words.
+pub(in crate::actions) fn how(exit: ExitReason, timeout: Duration) -> String {
+    match exit {
+        ExitReason::Code(code) => format!("exit {code}"),
+        ExitReason::Signal(signal) => format!("signal {signal}"),
+        ExitReason::TimedOut => format!("timed out after {}", crate::config::show_duration(timeout)),
+    }
 }
 
 fn default_summary(ran: &StreamResult, timeout: Option<Duration>) -> Option<String> {

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
+    copies::Copies,
     edit, removal, status, worktree,
 };
 use crate::{
@@ -23,13 +24,13 @@ use crate::{
 
 const VERB: &str = "remove the worktree of";
 
-/// Closes a lane and removes its worktree and branch. The lane keeps their names, so that `lane repair` can make them
+/// Closes a lane and removes its worktree and branch; `copies` says whether changed copies of ignored files keep them. The lane keeps their names, so that `lane repair` can make them
 /// again.
 ///
 /// # Errors
 /// `in_use` while a session, a claim or a job needs the worktree; `unsaved_work`; `worktree_not_owned`; `no_worktree`;
 /// `lane_elsewhere`.
-pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
+pub fn close_and_remove(app: &App, name: &LaneName, copies: Copies) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -46,6 +47,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     if is_removed(app, &lane)? {
         return status::set(app, name, LaneStatus::Closed);
     }
+    copies.prepare(&lane);
     let removed = remove(app, &lane)?;
     app.mutate(|tx| {
         let line = format!("closed lane {name}, removed its worktree{}", removed.branch_text());

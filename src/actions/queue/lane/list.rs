@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    work,
+    setup, work,
 };
 use crate::{
     actions::{
@@ -35,7 +35,7 @@ pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     })?;
     let state = |(lane, view): (Lane, LaneView)| {
         let git = with_git.then(|| git_view(app, &lane));
-        LaneView { git, ..view }
+        LaneView { git, setup: Some(setup::view(app, &lane)), ..view }
     };
     Ok(lanes.into_iter().map(state).collect())
 }
@@ -77,6 +77,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
     })?;
     // Git is asked outside of the snapshot, which would keep the store's log from being truncated.
     view.lane.git = Some(git_view(app, &lane));
+    view.lane.setup = Some(setup::view(app, &lane));
     Ok(view)
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use anyhow::Result;
 
 use super::{
-    checkout, work,
+    checkout, setup, work,
     worktree::{self, Checkout},
 };
 use crate::{
@@ -110,9 +110,13 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) 
     }))
 }
 
-/// Returns the reason why git would not remove the worktree, its lock; `None` without one.
+/// Returns the reason why the worktree cannot be removed now, its setup that runs or a lock of git; `None` without one.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
+    if setup::is_running(app, lane) {
+        let why = "its setup or teardown runs".to_owned();
+        return Ok(Some(Hold { code: "setting_up", why, command: format!("fairway lane show {}", lane.name) }));
+    }
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let quoted = lane.worktree.as_deref().map(shell_words::quote).unwrap_or_default();
     if let Some(reason) = git.listed_worktree(dir)?.and_then(|listed| listed.locked) {
@@ -126,6 +130,7 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
 /// Removes worktree and branch; parts that are gone already are no failure. A branch that is checked out elsewhere stays. Fails
 /// with `unsaved_work`.
 pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
+    setup::tear_down(app, lane);
     let _alone = worktree::lock_git(app)?;
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let mut had_worktree = false;

@@ -8,7 +8,7 @@ use super::{
     checkout::{self, Presence},
     close,
     removal::{self, LaneAgents},
-    status,
+    setup, status,
     worktree::{self, Checkout},
 };
 use crate::{
@@ -75,6 +75,9 @@ pub(in crate::actions) fn remove_landed(
         removal::hold_in_git(app, &lane)?.map_or_else(|| removal::hold_by_stash(app, &lane), |hold| Ok(Some(hold)))?
     {
         return stays(hold.why);
+    }
+    if ending.is_empty() {
+        setup::tear_down(app, &lane);
     }
     let alone = worktree::lock_git(app)?;
     let deletion = removal::branches_to_delete(app, &lane)?;

@@ -10,6 +10,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
+    copies,
     edit::{self, here},
     worktree::{self, Checkout},
 };
@@ -182,6 +183,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
 }
 
 fn record(app: &App, lane: &Lane, dir: &Path, is_new_branch: bool) -> Result<Answer> {
+    let copied = copies::copy_missing(app, dir)?;
     let branch = Git::new(app.env.vars(), dir).current_branch()?;
     app.mutate(|tx| {
         lanes::upsert(tx, &here(lookup::lane(tx, &lane.name)?))?;
@@ -195,6 +197,6 @@ fn record(app: &App, lane: &Lane, dir: &Path, is_new_branch: bool) -> Result<Ans
         let origin = if is_new_branch { "a new branch" } else { "its branch" };
         let line =
             format!("made the worktree of lane {} again, on {origin} {}", lane.name, branch.as_deref().unwrap_or("-"));
-        edit::answer(tx, &lane.name, line)
+        Ok(edit::answer(tx, &lane.name, line)?.with_notes(copied))
     })
 }

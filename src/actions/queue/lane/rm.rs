@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::{
+    copies::Copies,
     removal::{self, Removed},
     status, worktree,
 };
@@ -23,11 +24,12 @@ use crate::{
 const VERB: &str = "remove";
 
 /// Removes a lane. A worktree that Fairway made is removed too, and the command is refused when it has unsaved work; any other
-/// worktree stays. A lane with a history is only hidden, and its name can be used again.
+/// worktree stays. A lane with a history is only hidden, and its name can be used again. `copies` says whether changed copies of
+/// ignored files keep the worktree.
 ///
 /// # Errors
 /// `in_use`, `lane_elsewhere`, `unsaved_work`.
-pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
+pub fn rm(app: &App, name: &LaneName, copies: Copies) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -43,6 +45,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane, &[]))? {
         return Err(hold.refusal(&lane).into());
     }
+    copies.prepare(&lane);
     removal::refuse_unsaved(app, &lane, VERB)?;
     // Closed first: no claim and no launch may use the worktree while it is removed.
     app.transaction(|tx| match check_unused(tx, name)? {

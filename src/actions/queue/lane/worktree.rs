@@ -6,7 +6,7 @@ use std::{path::Path, time::Duration};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::checkout;
+use super::{checkout, copies};
 use crate::{
     actions::{
         Answer, App,
@@ -210,7 +210,8 @@ pub fn create(
         drop(alone);
         let inside = Git::new(app.env.vars(), dir);
         Repository::of(inside).checkout().map_err(|error| without_filter(&inside, error))?;
-        record()
+        let copied = copies::copy_missing(app, dir)?;
+        Ok(record()?.with_notes(copied))
     };
     steps().inspect_err(|_| {
         // The first failure is the one to report. An intent that remains is handled by the next attempt.
@@ -281,7 +282,7 @@ pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, check
     if dir.join(".git").exists() {
         let mut work = uncommitted_work(app, dir)?;
         if checkout == Checkout::Interrupted {
-            work = UncommittedWork { operation: None, changes: Vec::new(), ..work };
+            work = UncommittedWork { operation: None, changes: Vec::new(), copies: Vec::new(), ..work };
         }
         if let Some(text) = work.text() {
             return Err(GitError::Failed { step: "worktree remove", why: format!("the worktree {text}") }.into());
@@ -290,7 +291,8 @@ pub(super) fn remove_worktree(app: &App, git: &Repository<'_>, dir: &Path, check
     Ok(git.remove_worktree(dir, checkout == Checkout::Interrupted)?)
 }
 
-/// The work in a worktree that no commit contains.
+/// The work in a worktree that no commit contains, copies of ignored files that were changed included.
 pub(super) fn uncommitted_work(app: &App, dir: &Path) -> Result<UncommittedWork, GitError> {
-    Git::new(app.env.vars(), dir).uncommitted_work(&checkout::temp_dir(app))
+    let work = Git::new(app.env.vars(), dir).uncommitted_work(&checkout::temp_dir(app))?;
+    Ok(UncommittedWork { copies: copies::changed(dir), ..work })
 }

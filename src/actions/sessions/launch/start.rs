@@ -21,6 +21,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{errors, lookup, server_outage, store_safety},
+        queue::lane::setup,
         sessions::{adapter_endpoint, prompt},
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, program_readiness::Readiness},
@@ -30,7 +31,7 @@ use crate::{
         session::{Session, SessionStatus},
     },
     os::{files, git::Git, host, process::ProcessKey},
-    store::session_reports,
+    store::{lanes, session_reports},
 };
 
 /// How long a launch tries to record that its program runs while the store's server cannot be reached.
@@ -41,8 +42,9 @@ const CONFIRM_LIMIT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
-/// nothing of it runs, and no task has changed.
+/// nothing of it runs, and no task has changed. `setup_failed`, `not_set_up`, `copy_failed`: there is no session.
 pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answer> {
+    plan.notes.extend(ready_lane(app, &plan.session)?);
     // A plan alone gives the machine no id.
     plan.session.host_id = host::identity_to_record().id;
     let script = plan.located.script.clone();
@@ -121,6 +123,15 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         app.transaction(|tx| request.store_response(tx, &answer))?;
     }
     Ok(answer)
+}
+
+/// Makes the worktree of the session's lane ready, when the session works in it. Returns notes.
+fn ready_lane(app: &App, session: &Session) -> Result<Vec<String>> {
+    let lane = session.lane.as_ref().map(|name| app.read(|tx| Ok(lanes::find(tx, name)?))).transpose()?.flatten();
+    match lane.filter(|lane| lane.worktree == session.worktree) {
+        Some(lane) => setup::ensure(app, &lane),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// A session whose program was started.

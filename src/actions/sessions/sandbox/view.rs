@@ -5,6 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
+        queue::lane::copies,
         sessions::sandbox::{
             lane,
             openings::{self, Opening},
@@ -50,5 +51,7 @@ pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
         hosts: hosts.iter().map(ToString::to_string).collect(),
         env: app.settings.sandbox.env.clone(),
         paths: opened.into_iter().map(path).collect(),
+        copies: copies::paths(&place.worktree),
+        setup_outside: app.settings.lanes.setup_outside && !app.settings.lanes.setup.is_empty(),
     })
 }

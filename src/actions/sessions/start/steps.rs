@@ -9,7 +9,7 @@ use crate::{
         queue::task::add,
         sessions::launch::{self, record},
     },
-    domain::TaskId,
+    domain::{Refusal, TaskId},
     wire::StartPlanView,
 };
 
@@ -49,7 +49,11 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     let added_lane = task_lane::make(&step, &place)?;
     let launched = draft::plan(app, &task, &place.made(app)?, request, added_task, added_lane)
         .and_then(|plan| launch::start::launch(app, plan, request.watch));
-    if launched.is_err() && added_lane {
+    // A lane whose setup has failed shows why.
+    let shows_setup = |error: &anyhow::Error| {
+        matches!(error.downcast_ref(), Some(Refusal::SetupFailed { .. } | Refusal::LaneNotSetUp { .. }))
+    };
+    if launched.as_ref().is_err_and(|error| !shows_setup(error)) && added_lane {
         task_lane::unmake(&step, &place, notes);
     }
     if launched.is_err() && added_task {

@@ -6,7 +6,7 @@ use crate::{
     actions::{
         App,
         core::{lookup, other_host},
-        queue::lane::{LanePatch, add, rm},
+        queue::lane::{LanePatch, add, copies::Copies, rm},
     },
     config::project::worktree_top,
     domain::{LaneName, Refusal, TaskId, lane::Lane, task::Task},
@@ -80,7 +80,7 @@ pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
 /// Removes the lane again, with its branch and worktree, unless it contains work. A note says whether it was removed.
 pub(super) fn unmake(app: &App, place: &TaskLane, notes: &mut Vec<String>) {
     let name = &place.lane.name;
-    notes.push(match rm::rm(app, name) {
+    notes.push(match rm::rm(app, name, Copies::Keep) {
         Ok(_) => format!("removed the lane {name} again"),
         Err(error) => format!("the lane {name} stays: {error}"),
     });
