@@ -17,6 +17,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V17__structured_sessions", include_str!("../../../migrations/postgres/V17__structured_sessions.sql")),
     ("V18__sandboxes", include_str!("../../../migrations/postgres/V18__sandboxes.sql")),
     ("V19__answered_messages", include_str!("../../../migrations/postgres/V19__answered_messages.sql")),
+    ("V20__lane_work", include_str!("../../../migrations/postgres/V20__lane_work.sql")),
 ];
 
 /// Creates a project's schema, or migrates it to the newest version. Any number of processes may do so at once.

@@ -275,7 +275,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         schema,
         "DROP TABLE hosts, seen_work, review_comments; ALTER TABLE lanes DROP host, DROP host_id, DROP sandbox; \
          ALTER TABLE landings DROP host, DROP host_id, DROP push_to; \
-         ALTER TABLE agent_sessions DROP questions, DROP sandbox; ALTER TABLE lane_snapshots DROP runs_later; \
+         ALTER TABLE agent_sessions DROP questions, DROP sandbox; ALTER TABLE lane_snapshots DROP runs_later, DROP work; \
          ALTER TABLE messages DROP answered_at, DROP stop_reason; \
          ALTER TABLE session_reports DROP program_missing_at, DROP agent, DROP agent_mode, DROP unguarded, DROP can_steer; \
          UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version > 10",
@@ -285,7 +285,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         assert!(child.wait().unwrap().success());
     }
     let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
-    assert_eq!(server.query(schema, applied), ["10|19"]);
+    assert_eq!(server.query(schema, applied), ["11|20"]);
     assert_eq!(world.json(["task", "list"])[0]["title"], "one");
     world.run(["lane", "add", "api"]).exits(0);
     assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);
