@@ -345,6 +345,33 @@ CREATE TABLE overlaps (
     PRIMARY KEY (lane_a, lane_b)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE pull_request_facts (
+    pull_request INTEGER NOT NULL REFERENCES pull_requests (id),
+    fact         TEXT    NOT NULL,
+    told_at      INTEGER NOT NULL,
+    PRIMARY KEY (pull_request, fact)
+) STRICT;
+
+CREATE TABLE pull_requests (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    lane      TEXT    NOT NULL,
+    branch    TEXT    NOT NULL,
+    base      TEXT    NOT NULL,
+    commit_id TEXT    NOT NULL,
+    pushed    TEXT    NOT NULL,
+    tasks     TEXT    NOT NULL,
+    number    INTEGER,
+    url       TEXT,
+    state     TEXT    NOT NULL CHECK (state IN ('open', 'merged', 'closed')),
+    summary   TEXT    NOT NULL,
+    host_id   TEXT,
+    opened_at INTEGER NOT NULL,
+    synced_at INTEGER,
+    ended_at  INTEGER
+) STRICT;
+
+CREATE UNIQUE INDEX pull_requests_open ON pull_requests (lane) WHERE ended_at IS NULL;
+
 CREATE TABLE removed_tasks (
     id          TEXT    NOT NULL PRIMARY KEY,
     removed_at  INTEGER NOT NULL
@@ -546,5 +573,5 @@ CREATE INDEX usage_turns_at ON usage_turns (at);
 CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
 
 PRAGMA application_id = 1178683730;
-PRAGMA user_version = 20;
+PRAGMA user_version = 21;
 COMMIT;

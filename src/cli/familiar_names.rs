@@ -17,7 +17,6 @@ const HABITS: &[Habit] = &[
     ("", "open", "open the board in the browser", "fairway serve --open"),
     ("", "pause", "pause a lane", "fairway lane pause LANE"),
     ("", "permissions", "list the permission requests", "fairway approvals list"),
-    ("", "pr", "land finished work", "fairway land TASK"),
     ("", "queue", "list the ready tasks", "fairway ready"),
     ("", "rebase", "bring the base into a lane", "fairway lane sync LANE"),
     ("", "reject", "reject submitted work", "fairway review record TASK --verdict reject"),

@@ -53,6 +53,9 @@ pub struct Args {
     /// Push what lands to the upstream of the base; implies --fetch
     #[arg(long, conflicts_with = "dry_run")]
     push: bool,
+    /// Push the lane's branch and open its pull request
+    #[arg(long, conflicts_with = "push")]
+    pr: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -82,8 +85,8 @@ impl Args {
             (false, true) => UpstreamUse::Fetch,
             (false, false) => UpstreamUse::Ignore,
         };
-        let Self { names, all, queue, dry_run, .. } = self;
-        let request = LandRequest { names, all, queue, dry_run, upstream };
+        let Self { names, all, queue, dry_run, pr, .. } = self;
+        let request = LandRequest { names, all, queue, dry_run, pr, upstream };
         let say = |line: &str| ctx.out.note(&crate::render::escape_controls(line));
         let app = ctx.app()?;
         let may_push = |remote: &str, branch: &str| guard::refuse_denied_push(&app, remote, branch);

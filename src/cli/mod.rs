@@ -49,6 +49,7 @@ mod outbox;
 mod overlap;
 mod parser;
 mod partial_parser;
+mod pr;
 mod prime;
 mod print_error;
 mod prompt;

@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, answer, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo,
     device, doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook,
-    host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt,
+    host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, pr, prime, prompt,
     provider, ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill, start,
     status, store, task, top, trust, usage,
 };
@@ -58,6 +58,8 @@ pub(super) enum Verb {
     Review(review::Verb),
     MergeReady(merge_ready::Args),
     Land(land::Args),
+    #[command(subcommand)]
+    Pr(pr::Verb),
     Overlap(overlap::Args),
     Send(send::Args),
     #[command(subcommand)]
@@ -135,6 +137,7 @@ impl Verb {
             Self::Review(verb) => verb.run(ctx),
             Self::MergeReady(args) => args.run(ctx),
             Self::Land(args) => args.run(ctx),
+            Self::Pr(verb) => verb.run(ctx),
             Self::Overlap(args) => args.run(ctx),
             Self::Send(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),

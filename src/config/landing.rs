@@ -8,7 +8,7 @@ use super::{
 };
 use crate::domain::{
     Role,
-    landing::{LandOrder, LandStyle},
+    landing::{LandOrder, LandStyle, LandThrough},
 };
 
 section! {
@@ -17,6 +17,8 @@ section! {
     pub struct LandSettings {
         /// How `land` brings work into its base: merge, squash or rebase.
         pub style: LandStyle = "merge",
+        /// By what work lands: base, which a landing moves, or pr, a pull request for each lane that the forge merges.
+        pub through: LandThrough = "base",
         /// Shell commands that the merged tree must pass before the base moves.
         #[sample(["make test"])]
         pub checks: Vec<String> as Vec<LandCommand>,

@@ -9,7 +9,7 @@ use super::section::{Form, Reader, Wrong, plain};
 use crate::domain::{
     LaneName, Role,
     id::{Label, SinkName},
-    landing::{LandOrder, LandStyle},
+    landing::{LandOrder, LandStyle, LandThrough},
     need::NeedKind,
     rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery, proxy_hosts::OpenHost},
 };
@@ -151,7 +151,7 @@ macro_rules! impl_word {
     )+};
 }
 
-impl_word!(Gate, LandOrder, LandStyle, NeedKind, PathPolicy, PromptDelivery);
+impl_word!(Gate, LandOrder, LandStyle, LandThrough, NeedKind, PathPolicy, PromptDelivery);
 pub(super) use {impl_word, reader};
 
 /// The error message for an unknown word, with every known one.

@@ -75,6 +75,8 @@ string_enum! {
         ExecFinished => "exec.finished",
         ExecRecovered => "exec.recovered",
         ExecRemoved => "exec.removed",
+        LandingProposed => "landing.proposed",
+        PullRequestChanged => "pull_request.changed",
         LandingStopped => "landing.stopped",
         LandingPaused => "landing.paused",
         LandingResumed => "landing.resumed",

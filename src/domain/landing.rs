@@ -27,6 +27,16 @@ impl LandStyle {
 }
 
 string_enum! {
+    /// By what work lands.
+    LandThrough {
+        /// By a move of the base.
+        Base => "base",
+        /// By a pull request, which the forge merges.
+        Pr => "pr",
+    }
+}
+
+string_enum! {
     /// What comes first among work that is ready.
     LandOrder {
         /// What lets most land without rework, then the most urgent.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use thiserror::Error;
 
-use super::string_enum::string_enum;
+use super::{LaneName, TaskId, string_enum::string_enum};
+use crate::env::Timestamp;
 
 string_enum! {
     /// Why a forge did not do what it was asked.
@@ -38,12 +39,69 @@ pub struct ForgeFailure {
     pub seconds: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PullState {
-    Open,
-    Merged,
-    Closed,
+string_enum! {
+    /// The state of a pull request.
+    PullState {
+        Open => "open",
+        Merged => "merged",
+        Closed => "closed",
+    }
+}
+
+impl<'de> Deserialize<'de> for PullState {
+    fn deserialize<D: Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(text)?;
+        Self::parse(&word).ok_or_else(|| D::Error::custom(format!("'{word}' is none of open, merged, closed")))
+    }
+}
+
+/// A lane's pull request, as Fairway has recorded it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LanePullRequest {
+    pub id: i64,
+    pub lane: LaneName,
+    /// The lane's branch.
+    pub branch: String,
+    pub base: String,
+    /// The commit that was proposed last.
+    pub commit: String,
+    /// The commits that the branch got from here, or may have got, the oldest first.
+    pub pushed: String,
+    /// The tasks that it lands, each with its epoch.
+    pub tasks: Vec<(TaskId, i64)>,
+    /// `None` until the forge has answered.
+    pub number: Option<i64>,
+    pub url: Option<String>,
+    pub state: PullState,
+    /// What is to be known about it, for people; empty for nothing.
+    pub summary: String,
+    pub host_id: Option<String>,
+    pub opened_at: Timestamp,
+    pub synced_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+impl LanePullRequest {
+    /// Whether the branch got this commit from here, as one of its last two: a push that was cut may have had no effect.
+    pub fn has_pushed(&self, commit: &str) -> bool {
+        self.pushed.rsplit(' ').take(2).any(|pushed| pushed == commit)
+    }
+
+    /// Adds a commit that is about to be pushed.
+    pub fn will_push(&mut self, commit: &str) {
+        if !self.pushed.is_empty() {
+            self.pushed.push(' ');
+        }
+        self.pushed.push_str(commit);
+        commit.clone_into(&mut self.commit);
+    }
+}
+
+impl ForgeFailure {
+    /// Whether every other question would fail too.
+    pub const fn stops_all(&self) -> bool {
+        !matches!(self.why, ForgeWhy::Refused | ForgeWhy::Missing)
+    }
 }
 
 /// The answer to `find` and `open`.
@@ -154,6 +212,12 @@ pub struct ForgeDone {
     pub done: bool,
 }
 
+impl ForgeCheck {
+    pub fn is_pending(&self) -> bool {
+        self.state == ForgeCheckState::Pending
+    }
+}
+
 impl PullRequestState {
     /// The names of the demanded checks that have not begun.
     pub fn not_begun(&self) -> Vec<&str> {
@@ -163,6 +227,21 @@ impl PullRequestState {
         names.dedup();
         names.retain(|name| checks.iter().all(|check| check.name != *name));
         names
+    }
+
+    /// What people who may write have said last, if that is `changes requested`, at the commit that the branch has now.
+    pub fn changes_requested(&self) -> impl Iterator<Item = &ForgeReview> {
+        let is_verdict = |one: &&ForgeReview| matches!(&*one.verdict, "approved" | "changes_requested" | "dismissed");
+        let is_last = move |review: &ForgeReview| {
+            let of_author = self.reviews.iter().filter(is_verdict).rfind(|other| other.author == review.author);
+            of_author.is_some_and(|last| last.id == review.id)
+        };
+        self.reviews.iter().filter(move |review| {
+            review.verdict == "changes_requested"
+                && review.commit.as_ref() == Some(&self.pull.head)
+                && self.people.get(&review.author) == Some(&Some(true))
+                && is_last(review)
+        })
     }
 
     /// The demanded checks that have failed.

@@ -74,11 +74,22 @@ const NEWEST_ELSEWHERE: &str =
 const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 WHERE id = $1";
 const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
 
+/// Tasks with their epochs, as a column has them.
+pub(super) fn tasks_text(tasks: &[(TaskId, i64)]) -> String {
+    let tasks: Vec<_> = tasks.iter().map(|(id, epoch)| serde_json::json!([id.as_str(), epoch])).collect();
+    serde_json::Value::from(tasks).to_string()
+}
+
+/// Removes a landing that became a pull request.
+pub fn remove(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), "DELETE FROM landings WHERE id = $1", &[&id])?;
+    Ok(())
+}
+
 /// Adds a landing; the store sets its id and the time of its start.
 pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError> {
     let landing = Landing { started_at: tx.now(), ..landing };
-    let tasks: Vec<_> = landing.tasks.iter().map(|(id, epoch)| serde_json::json!([id.as_str(), epoch])).collect();
-    let tasks = serde_json::Value::from(tasks).to_string();
+    let tasks = tasks_text(&landing.tasks);
     let mut all = values(&landing);
     all.push(&tasks);
     let id = sql::first(tx.conn(), INSERT, &all, |row| row.get(0))?;

@@ -30,6 +30,7 @@ pub mod overview;
 #[cfg(feature = "postgres")]
 mod postgres;
 pub mod progress;
+pub mod pull_requests;
 pub mod removed_tasks;
 pub mod review_comments;
 pub mod reviews;

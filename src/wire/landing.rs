@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Failure;
+use crate::domain::pull_request::LanePullRequest;
 
 /// The answer of `fairway land`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,7 +37,7 @@ pub struct LandOrderView {
 pub struct LandingView {
     /// The number of the landing; null when none was begun.
     pub id: Option<i64>,
-    /// landed, `would_land`, `sent_back`, `not_ready`, skipped or failed.
+    /// landed, proposed, `would_land`, `sent_back`, `not_ready`, skipped or failed.
     pub state: &'static str,
     /// The lane; null for a task without one.
     pub lane: Option<String>,
@@ -59,6 +60,8 @@ pub struct LandingView {
     pub batch: Vec<String>,
     /// The branch of a remote that has it, such as `origin/main`; null where it was not pushed.
     pub pushed: Option<String>,
+    /// Its pull request; null where it lands without one.
+    pub pull_request: Option<PullRequestView>,
     /// The lanes that now conflict with the base, and were told.
     pub told: Vec<LandToldView>,
     /// The directory of the lane's worktree that was removed.
@@ -69,6 +72,57 @@ pub struct LandingView {
     pub error: Option<Failure>,
     /// Notes.
     pub notes: Vec<String>,
+}
+
+/// The open pull requests, as the forge has told of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PullSyncsView {
+    /// One for each, the oldest first.
+    pub pull_requests: Vec<PullSyncView>,
+}
+
+/// A pull request, and what became of its work.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PullSyncView {
+    /// The lane.
+    pub lane: String,
+    /// The tasks that it lands.
+    pub tasks: Vec<String>,
+    /// The pull request.
+    pub pull_request: PullRequestView,
+    /// Whether the work was sent back now, and its author told.
+    pub told: bool,
+    /// The landing that its merge made; null without one.
+    pub landing: Option<LandingView>,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PullRequestView {
+    /// Its number at the forge.
+    pub number: i64,
+    /// Its address.
+    pub url: String,
+    /// open, merged or closed.
+    #[cfg_attr(test, schemars(with = "crate::domain::pull_request::PullState"))]
+    pub state: &'static str,
+    /// What is to be known about it; empty for nothing.
+    pub summary: String,
+    /// When the forge was asked about it; null before the first time.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub synced_at: Option<String>,
+}
+
+impl PullRequestView {
+    /// `None` while the forge has not answered yet.
+    pub fn of(pull: &LanePullRequest) -> Option<Self> {
+        let (number, url) = pull.number.zip(pull.url.clone())?;
+        let synced_at = pull.synced_at.map(|at| at.to_string());
+        Some(Self { number, url, state: pull.state.as_str(), summary: pull.summary.clone(), synced_at })
+    }
 }
 
 /// A check on the tree of a candidate.

@@ -18,8 +18,8 @@ use crate::{
         JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, JobWorkerView, LandPausedView,
         LandQueueView, LandView, LaneDetailView, LaneDiffView, LanePruneView, LaneSyncView, LaneView, LaunchView,
         LaunchedView, LoggedDecisionView, ManPageView, ManPagesView, MessageView, MissingEventsView, NotificationView,
-        NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView, ProviderView, ReconcileView,
-        RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView, RestoreView, ReviewCommentView,
+        NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView, ProviderView, PullSyncsView,
+        ReconcileView, RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView, RestoreView, ReviewCommentView,
         ReviewNextView, ReviewView, SandboxCheckView, SandboxView, SearchHitView, SendKeysView, SentView,
         ServeUnitView, SessionDetailView, SessionMetaView, SessionOverviewView, SessionView, SettingView, SetupView,
         SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView, StoreMigrationView,
@@ -210,6 +210,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<PromptView>("prompt", "A prompt", &["prompt", "message prompt"]),
     document::<ProviderEventView>("provider-event", "The effects of a provider's event", &["session event"]),
     document::<Vec<ProviderView>>("provider-list", "Providers", &["provider list"]),
+    document::<PullSyncsView>("pull-requests", "Pull requests, as the forge has told of them", &["pr sync"]),
     document::<ReconcileView>("reconcile", "The findings of reconcile", &["session reconcile"]),
     document::<CheckpointResultView>(
         "recorded-checkpoint",

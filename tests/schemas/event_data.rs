@@ -806,6 +806,32 @@ event_data! {
     /// Work lands again.
     LandingResumed {}
 
+    /// Work was proposed as a pull request.
+    LandingProposed {
+        /// The number that the forge gave it.
+        number: i64,
+        /// Its address.
+        url: String,
+        /// The branch that was pushed.
+        branch: String,
+        /// The commit.
+        commit: String,
+        /// The base.
+        base: String,
+        /// The tasks.
+        tasks: Vec<String>,
+    }
+
+    /// The forge says something else about a pull request than before.
+    PullRequestChanged {
+        /// The number that the forge gave it.
+        number: i64,
+        /// open, merged or closed.
+        state: String,
+        /// What is to be known about it; empty for nothing.
+        summary: String,
+    }
+
     /// Nothing more lands in a base: it fails a check alone, a program is missing, or nothing could be prepared.
     LandingStopped {
         /// The number of the landing.
@@ -950,6 +976,8 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::ExecRemoved => generator.subschema_for::<ExecRemoved>(),
         Kind::LandingPaused => generator.subschema_for::<LandingPaused>(),
         Kind::LandingResumed => generator.subschema_for::<LandingResumed>(),
+        Kind::LandingProposed => generator.subschema_for::<LandingProposed>(),
+        Kind::PullRequestChanged => generator.subschema_for::<PullRequestChanged>(),
         Kind::LandingStopped => generator.subschema_for::<LandingStopped>(),
         Kind::OverlapFound | Kind::OverlapCleared => generator.subschema_for::<Overlap>(),
         Kind::ConfigTrusted => generator.subschema_for::<ConfigTrusted>(),

@@ -41,6 +41,7 @@ use crate::{
         lane::{Lane, LaneStatus},
         message::{HUMAN_SOURCES, Message, Recipient},
         overlap::LaneOverlap,
+        pull_request::LanePullRequest,
         sandbox::SandboxClass,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
@@ -56,7 +57,7 @@ use crate::{
         jobs, landings, lanes, messages,
         overlaps::{self, LaneDiffstat},
         overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
-        session_reports, tasks,
+        pull_requests, session_reports, tasks,
     },
     wire::LandAtWorkView,
 };
@@ -134,6 +135,8 @@ pub(super) struct Facts {
     /// Landings whose work was sent back and not settled since.
     pub sent_back: Vec<SentBack>,
     pub refused: Vec<RefusedTask>,
+    /// The newest pull request of each lane, unless it was merged.
+    pub pulls: Vec<LanePullRequest>,
     /// Closed network hosts that programs in a sandbox asked for. Read only while a session has a sandbox.
     pub refused_hosts: Vec<RefusedHostRow>,
     pub shared_base: SharedBase,
@@ -196,6 +199,7 @@ impl Facts {
         self.hosts = other_hosts(app, tx)?;
         self.read_failed_jobs(app, tx)?;
         self.read_refused_hosts(tx, &changed)?;
+        self.pulls = pull_requests::newest(tx)?;
         self.shared_base = shared_base::find(app, tx, bases)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;

@@ -5,7 +5,13 @@ use super::{
     need::Need,
 };
 use crate::domain::{
-    TaskId, blocker::Blocker, handoff::Handoff, need::NeedKind, review::Verdict, session_facts::HeldTask,
+    TaskId,
+    blocker::Blocker,
+    handoff::Handoff,
+    need::NeedKind,
+    pull_request::{LanePullRequest, PullState},
+    review::Verdict,
+    session_facts::HeldTask,
     task::TaskStatus,
 };
 
@@ -30,6 +36,13 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
     };
     let since = Some(held.updated_at);
     let look = |need: Need| need.then("look at it and decide", format!("fairway review next --task {task}"));
+    let of_lane = |pull: &&LanePullRequest| held.lane.as_ref() == Some(&pull.lane);
+    let is_member = |pull: &&LanePullRequest| pull.tasks.iter().any(|(id, _)| id == task);
+    if let Some((pull, number)) =
+        facts.pulls.iter().filter(of_lane).find(is_member).and_then(|one| Some((one, one.number?)))
+    {
+        return about(pull_need(held, pull, number));
+    }
     // What the author has to do comes before the review.
     let for_author = |all: &'_ [Blocker]| all.iter().position(|one| !one.is_for_reviewer());
     match blockers.map(|all| (all.get(for_author(all).unwrap_or_default()), all)) {
@@ -65,6 +78,23 @@ fn submitted_need(facts: &Facts, held: &HeldTask) -> Need {
             }
         }
     }
+}
+
+/// The item of a submitted task that has a pull request, from what was recorded about it.
+fn pull_need(held: &HeldTask, pull: &LanePullRequest, number: i64) -> Need {
+    let task = &held.task;
+    let url = pull.url.as_deref().unwrap_or_default();
+    let asked = pull.synced_at.map_or_else(|| "not asked about yet".to_owned(), |at| format!("asked at {at}"));
+    let need = |line: String| {
+        Need::new(NeedKind::Review, task.as_str(), Some(held.updated_at), line, format!("{url}, {asked}"))
+    };
+    if pull.state == PullState::Closed {
+        return need(format!("#{number} closed: {}", held.title))
+            .then("open another one", format!("fairway land {task} --pr"))
+            .then("send it back", format!("fairway review record {task} --verdict changes --notes TEXT"));
+    }
+    let summary = if pull.summary.is_empty() { String::new() } else { format!(" {}", pull.summary) };
+    need(format!("#{number}{summary}: {}", held.title)).then("ask the forge", "fairway pr sync".to_owned())
 }
 
 /// One item for each blocked task that an import did not block, unless its claiming session has ended, is stale or lacks its supervisor.

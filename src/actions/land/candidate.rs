@@ -63,7 +63,7 @@ fn subject(unit: &Unit) -> String {
     format!("{subject}\n{body}")
 }
 
-fn trailers(unit: &Unit) -> Vec<String> {
+pub(super) fn trailers(unit: &Unit) -> Vec<String> {
     let tasks = unit.members.iter().map(|one| format!("Fairway-Task: {}", one.task.id));
     let lane = unit.lane_name().map(|lane| format!("Fairway-Lane: {lane}"));
     tasks.chain(lane).collect()

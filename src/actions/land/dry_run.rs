@@ -45,7 +45,7 @@ fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepo
     let is_alone = units.len() == 1 && request.names.len() == 1;
     for unit in &units {
         let mut view = report::begin(app, unit);
-        if let Err(error) = plan_one(app, unit, &maker, &mut bases, &mut view) {
+        if let Err(error) = plan_one(app, unit, request.proposes(app), &maker, &mut bases, &mut view) {
             if is_alone && !matches!(view.state, "would_be_sent_back") {
                 return Err(error);
             }
@@ -62,6 +62,7 @@ fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepo
 fn plan_one(
     app: &App,
     unit: &Unit,
+    proposes: bool,
     maker: &CandidateMaker<'_>,
     bases: &mut Vec<base::Base>,
     view: &mut LandingView,
@@ -87,6 +88,9 @@ fn plan_one(
             base.refuse_files_in_the_way(&maker.project, &commit)?;
             candidate::check_submodules(app, &maker.project, unit, base, &commit)?;
             view.state = "would_land";
+            if proposes {
+                view.notes.push("it would become a pull request".to_owned());
+            }
             // The commit is thrown away with this plan, so it is not shown.
             let base_before = std::mem::replace(&mut base.commit, commit);
             for file in regenerate::needed(app, &maker.project, unit, &base_before)? {

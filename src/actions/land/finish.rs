@@ -209,7 +209,7 @@ fn end(tx: &WriteTx<'_>, landing: &mut Landing, state: LandingState, error: Opti
 }
 
 /// Removes the ref that kept the candidate. A ref that stays does no harm.
-fn drop_ref(app: &App, landing: &Landing) {
+pub(super) fn drop_ref(app: &App, landing: &Landing) {
     if let Ok(git) = project_git(app) {
         let _ = git.move_ref(&landing.ref_name(), None, None);
     }

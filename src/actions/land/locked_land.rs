@@ -31,7 +31,7 @@ use crate::{
         lock::FileLock,
     },
     store::landings,
-    wire::LandingView,
+    wire::{LandingView, PullRequestView},
 };
 
 /// A call of `land` that holds the lock.
@@ -41,6 +41,8 @@ pub(super) struct LockedLand<'a> {
     pub(super) lock: &'a FileLock,
     pub(super) checks: &'a Checks<'a>,
     pub(super) upstreams: &'a Upstreams<'a>,
+    /// Whether work lands through pull requests.
+    pub(super) proposes: bool,
     /// The work that [`Self::send_back_all`] sends back at the end of the pass.
     pub(super) sent_back: RefCell<Vec<SentBack>>,
     /// Gets lines about the progress.
@@ -112,6 +114,8 @@ impl LockedLand<'_> {
         unit.members.retain(|member| !below.contains(&member.task.id));
         view.tasks = unit.task_ids();
         readiness::check_worktree(self.app, &unit)?;
+        // The forge may merge them in any order.
+        let below = if self.proposes { Vec::new() } else { below };
         let (judged, reports) = readiness::judge(self.app, &unit, below)?;
         readiness::refuse_unready(&unit, reports)?;
         let base = match base {
@@ -130,6 +134,11 @@ impl LockedLand<'_> {
         }
         if unit.members.is_empty() && has_landed(self.app, &self.git, (&unit.base, &base.commit), &unit.commit)? {
             self.unchanged(&unit, base, view)?;
+            return Ok(Stacked::Decided);
+        }
+        if let Some(pull) = self.proposed(&unit)? {
+            view.state = "proposed";
+            view.pull_request = PullRequestView::of(&pull);
             return Ok(Stacked::Decided);
         }
         if !unit.is_named || is_again {

@@ -285,6 +285,9 @@ impl<'a> Pass<'a> {
 
     /// Lands the lowest `count` units. Returns whether every further landing is stopped.
     fn land(&mut self, count: usize) -> bool {
+        if self.land.proposes {
+            return self.propose(count);
+        }
         let (Some(base), Some(step)) = (self.base.clone(), self.stack.get_mut(..count)) else {
             self.restack("its stack is gone");
             return false;
@@ -328,6 +331,31 @@ impl<'a> Pass<'a> {
             self.outcomes.push(Outcome { view: candidate.view, error });
         }
         false
+    }
+
+    /// Proposes the lowest `count` units as pull requests. Returns whether every further landing is stopped.
+    fn propose(&mut self, count: usize) -> bool {
+        let checked: Vec<Candidate> = self.stack.drain(..count.min(self.stack.len())).collect();
+        self.queue.landed(count);
+        let mut is_stopped = false;
+        for mut candidate in checked {
+            let proposed = if is_stopped { Ok(()) } else { self.land.propose(&mut candidate) };
+            if is_stopped {
+                self.not_tried.push(candidate.unit.clone());
+                self.land.give_up(&mut candidate, "it was not proposed");
+                continue;
+            }
+            let error = proposed.err();
+            if let Some(error) = &error {
+                is_stopped = upstream::stops_all(error);
+                set_failure(&mut candidate.view, error);
+                self.land.give_up(&mut candidate, &error.to_string());
+            }
+            self.outcomes.push(Outcome { view: candidate.view, error });
+        }
+        // What is left was made on work that has not landed.
+        self.restack("the work below it waits for its pull request");
+        is_stopped
     }
 
     /// Handles a base that did not move. Returns whether every further landing is stopped.

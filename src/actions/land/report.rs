@@ -30,6 +30,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
         checks: Vec::new(),
         batch: Vec::new(),
         pushed: None,
+        pull_request: None,
         told: Vec::new(),
         removed_worktree: None,
         ended: Vec::new(),
@@ -131,6 +132,11 @@ pub(super) fn lines(view: &LandingView) -> String {
     };
     let mut text = match view.state {
         "landed" => format!("landed {what} in {} as {}{checks}{pushed}", view.base, short(&view.candidate)),
+        "proposed" => {
+            let pull = view.pull_request.as_ref();
+            let (number, url) = pull.map(|pull| (pull.number, pull.url.as_str())).unwrap_or_default();
+            format!("proposed {what} for {} as #{number}{checks}: {url}", view.base)
+        }
         "unchanged" => format!("unchanged: {} has {what} already{pushed}", view.base),
         "would_land" => format!("would land {what} in {} ({})", view.base, view.style),
         "would_be_sent_back" => format!("would send back {what}{}", why()),

@@ -8,6 +8,7 @@ use crate::{
         Answer, App,
         queue::landing_unit::{self, Found, Unit},
     },
+    domain::landing::LandThrough,
     wire::{LandView, LandingView},
 };
 
@@ -26,8 +27,17 @@ pub struct LandRequest {
     /// Like `all`, repeated while landings make further work ready.
     pub queue: bool,
     pub dry_run: bool,
+    /// Propose pull requests, whatever `land.through` says.
+    pub pr: bool,
     /// How to use the upstreams of the bases.
     pub upstream: UpstreamUse,
+}
+
+impl LandRequest {
+    /// Whether work lands through pull requests. A push of the base is none.
+    pub(super) fn proposes(&self, app: &App) -> bool {
+        self.pr || (app.settings.land.through == LandThrough::Pr && self.upstream != UpstreamUse::Push)
+    }
 }
 
 /// The units that the request names, or all that could land. Fails with `no_commit`.

@@ -39,7 +39,8 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
         return dry_run::plan(app, request, &git);
     }
     inside_session::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
-    if app.settings.land.names_programs() {
+    let proposes = request.proposes(app);
+    if app.settings.land.names_programs() || proposes {
         trust::require(app)?;
     }
     pause::refuse(app)?;
@@ -59,11 +60,15 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
     }
     let checks = Checks::new(app, say);
     // When several hosts share a store, they must share the base too.
-    let what = if app.settings.shares_base() { UpstreamUse::Push } else { request.upstream };
+    let what = match request.upstream {
+        _ if proposes => UpstreamUse::Fetch,
+        _ if app.settings.shares_base() => UpstreamUse::Push,
+        what => what,
+    };
     let (fresh, moves) = (RefCell::default(), RefCell::default());
     let upstreams = Upstreams { app, git, lock: &lock, say, may_push, what, fresh, moves };
     let sent_back = RefCell::default();
-    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, sent_back, say };
+    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, proposes, sent_back, say };
     let mut order = Vec::new();
     // Only the notes of the last pass are shown.
     let mut notes;

@@ -147,19 +147,29 @@ impl Upstreams<'_> {
     }
 
     fn try_push(&self, name: &str, to: &str) -> Result<Pushed> {
-        let upstream = of_base(self.app, &self.git, name)?;
+        self.push_to_branch(name, &of_base(self.app, &self.git, name)?, to, None)
+    }
+
+    /// Pushes a commit to a branch of a remote. `lease` is the commit that the branch may lose.
+    pub(super) fn push_to_branch(
+        &self,
+        name: &str,
+        upstream: &Upstream,
+        to: &str,
+        lease: Option<&str>,
+    ) -> Result<Pushed> {
         let before = self.git.commit(&upstream.tracking);
-        if has(&self.git, &upstream, to) {
+        if lease.is_none() && has(&self.git, upstream, to) {
             return Ok(Pushed::Done);
         }
         (self.may_push)(&upstream.remote, &upstream.branch)?;
         let limit = self.app.settings.land.timeout;
         (self.say)(&format!("pushing {} to {}", to.get(..12).unwrap_or(to), upstream.name()));
         // A push that outlives this process keeps the lock.
-        let pushed = self.lock.shared_with_children(|| self.git.push_upstream(&upstream, to, limit))?;
+        let pushed = self.lock.shared_with_children(|| self.git.push_upstream(upstream, to, lease, limit))?;
         let Some(why) = pushed? else { return Ok(Pushed::Done) };
         self.forget();
-        let asked = self.git.fetch_upstream(&upstream, limit);
+        let asked = self.git.fetch_upstream(upstream, limit);
         let (base, upstream_name) = (name.to_owned(), upstream.name());
         let unknown = |error: &str| {
             let why = format!("{why}; it does not answer: {error}");
@@ -168,7 +178,7 @@ impl Upstreams<'_> {
         Ok(match asked {
             Err(error) => Pushed::Unknown(unknown(&error.to_string())),
             Ok(Fetched::Failed(error)) => Pushed::Unknown(unknown(&error)),
-            Ok(Fetched::Done) if has(&self.git, &upstream, to) => Pushed::Done,
+            Ok(Fetched::Done) if has(&self.git, upstream, to) => Pushed::Done,
             Ok(Fetched::Done) if self.git.commit(&upstream.tracking) != before => {
                 Pushed::Raced { upstream: upstream_name }
             }
@@ -200,7 +210,7 @@ fn has(git: &Git<'_>, upstream: &Upstream, commit: &str) -> bool {
     git.is_ancestor(commit, &upstream.tracking) == Some(true)
 }
 
-fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> {
+pub(super) fn of_base(app: &App, git: &Git<'_>, name: &str) -> Result<Upstream> {
     if let Some(upstream) = git.upstream(name)? {
         return Ok(upstream);
     }
@@ -226,7 +236,8 @@ pub(super) fn stops_all(error: &anyhow::Error) -> bool {
                 | Refusal::PushFailed { .. }
                 | Refusal::PushUnknown { .. }
                 | Refusal::GuardDenied { .. }
-        )
+                | Refusal::BranchNotPushed { .. }
+        ) || matches!(refusal, Refusal::ForgeFailed { failure } if failure.stops_all())
     };
     error.downcast_ref::<Refusal>().is_some_and(of_remote)
 }

@@ -48,6 +48,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
             "message",
             "notify",
             "outbox",
+            "pr",
             "prime",
             "provider",
             "sandbox",

@@ -6,6 +6,7 @@ use crate::domain::{
     TaskId,
     blocker::{GateReport, NotReadyReason},
     landing::{FailedLandCheck, StoppedLanding},
+    pull_request::{ForgeFailure, ForgeWhy},
     status::TaskStatus,
 };
 
@@ -39,6 +40,19 @@ pub(super) fn missing(noun: &str, id: &str, near: &[String]) -> Option<String> {
         (near, _) => format!("did you mean {}?", near.join(", ")),
     };
     Some(text)
+}
+
+/// What to do about a forge that did not do what it was asked. Nothing is lost: the same command goes on.
+pub(super) fn forge(failure: &ForgeFailure) -> String {
+    let first = match failure.why {
+        ForgeWhy::Login => "log in to the forge".to_owned(),
+        ForgeWhy::Sso => "open the address in a browser".to_owned(),
+        ForgeWhy::Rights => "give the login the right".to_owned(),
+        ForgeWhy::Busy => format!("wait {} s", failure.seconds.unwrap_or(60)),
+        ForgeWhy::Network => "wait until the forge answers".to_owned(),
+        ForgeWhy::Refused | ForgeWhy::Missing => return "see what it may be: fairway guide pull-requests".to_owned(),
+    };
+    format!("{first}, then again: {SAME_COMMAND}")
 }
 
 /// The commands that clear the blockers, one per line.

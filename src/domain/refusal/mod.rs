@@ -16,6 +16,7 @@ use super::{
     landing::{FailedLandCheck, FailedRegeneration, StopCause, StoppedLanding, landed_with},
     message::{Channel, MessageStatus, PromptWait},
     plural,
+    pull_request::ForgeFailure,
     review::{LinePlace, OpenReview, summary},
     sandbox::SandboxClass,
     status::{JobStatus, SessionStatus, TaskStatus},
@@ -501,6 +502,31 @@ refusals! {
     #[hint("no work was sent back; when less is pushed, land again: fairway land --all --push")]
     #[details("base": base, "upstream": upstream, "tries": tries)]
     PushRaced { base: String, upstream: String, tries: usize },
+    /// Work that cannot be a pull request: it has no lane, or the lane has no branch of its own.
+    #[error("{of} has no branch of its own, so it cannot be a pull request")]
+    #[code(Refused, "no_branch")]
+    #[hint("land it without one: fairway land {of} --push")]
+    NoBranchToPropose { of: String },
+    /// The branch of a lane has commits at the remote that Fairway did not push; nothing is overwritten; `details.branch`,
+    /// `details.tip`.
+    #[error("{branch} has commits that Fairway did not push, up to {}", commit_id::short(tip))]
+    #[code(Conflict, "branch_moved")]
+    #[hint("see them, then merge them into the lane: {}", git_in(dir, &format!("log {}..{tip}", commit_id::short(commit))))]
+    #[details("branch": branch, "tip": tip, "commit": commit)]
+    BranchMoved { branch: String, tip: String, commit: String, dir: String },
+    /// The remote did not take the branch of a lane; `details.branch`, `details.reason`.
+    #[error("{branch} did not take {of}: {why}")]
+    #[code(Refused, "push_failed")]
+    #[hint("no work was sent back; when it is mended, land again: fairway land {of} --pr")]
+    #[details("branch": branch, "reason": why)]
+    BranchNotPushed { of: String, branch: String, why: String },
+    /// A forge did not do what it was asked; `details.why` is login, sso, rights, busy, network, refused or missing, and
+    /// `details.seconds` is how long it asks to wait.
+    #[error("{failure}")]
+    #[code(External, "forge_failed")]
+    #[hint("{}", hints::forge(failure))]
+    #[details("operation": failure.operation, "why": failure.why, "seconds": failure.seconds)]
+    ForgeFailed { failure: ForgeFailure },
     /// Git does not know who commits.
     #[error("git does not know who commits: {why}")]
     #[code(Refused, "no_identity")]

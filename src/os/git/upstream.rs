@@ -148,7 +148,15 @@ impl Git<'_> {
         })
     }
 
-    /// Asks the remote to move the branch of an upstream forward to a commit. Returns `None` when git succeeded, else why it
+    /// The address of a remote, as it is configured; `None` without one.
+    pub fn remote_address(&self, remote: &str) -> Option<String> {
+        let key = format!("remote.{remote}.url");
+        let text = self.run_checked("config", &["config", "--get", &key], QUERY_TIMEOUT).ok()?;
+        Some(text.trim().to_owned()).filter(|address| !address.is_empty())
+    }
+
+    /// Asks the remote to move the branch of an upstream forward to a commit. With `lease`, the commit at which the branch must be,
+    /// it may also move to one that does not contain that. Returns `None` when git succeeded, else why it
     /// failed. Even then the remote may have moved the branch.
     ///
     /// # Errors
@@ -157,24 +165,22 @@ impl Git<'_> {
         &self,
         upstream: &Upstream,
         commit: &str,
+        lease: Option<&str>,
         limit: Duration,
     ) -> Result<Option<String>, GitError> {
         // Without `+` and `--force` a remote refuses what is no fast-forward, whatever is configured.
+        let lease = lease.map_or_else(
+            || "--no-force-with-lease".to_owned(),
+            |old| format!("--force-with-lease={}:{old}", upstream.full_branch()),
+        );
         let update = format!("{commit}:{}", upstream.full_branch());
         let signers = self.signer_flags()?;
         let args: Vec<&OsStr> = signers
             .iter()
             .map(AsRef::as_ref)
             .chain(
-                [
-                    "push",
-                    "--quiet",
-                    "--no-verify",
-                    "--no-follow-tags",
-                    "--recurse-submodules=no",
-                    "--no-force-with-lease",
-                ]
-                .map(AsRef::as_ref),
+                ["push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", &lease]
+                    .map(AsRef::as_ref),
             )
             .collect();
         let programs = self.network_programs()?;

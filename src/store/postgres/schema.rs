@@ -18,6 +18,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V18__sandboxes", include_str!("../../../migrations/postgres/V18__sandboxes.sql")),
     ("V19__answered_messages", include_str!("../../../migrations/postgres/V19__answered_messages.sql")),
     ("V20__lane_work", include_str!("../../../migrations/postgres/V20__lane_work.sql")),
+    ("V21__pull_requests", include_str!("../../../migrations/postgres/V21__pull_requests.sql")),
 ];
 
 /// Creates a project's schema, or migrates it to the newest version. Any number of processes may do so at once.

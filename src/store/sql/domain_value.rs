@@ -19,6 +19,7 @@ use crate::{
         message::{Channel, MessageStatus, Priority},
         notification::ReceiptState,
         overlap::OverlapLevel,
+        pull_request::PullState,
         review::Verdict,
         sandbox::SandboxClass,
         session::{Activity, SessionStatus},
@@ -77,6 +78,7 @@ texts! {
     LaneStatus: "a lane's status", Self::parse;
     LandStyle: "a landing's style", Self::parse;
     LandingState: "a landing's state", Self::parse;
+    PullState: "a pull request's state", Self::parse;
     HandoffStatus: "a handoff's status", Self::parse;
     ApprovalStatus: "an approval's status", Self::parse;
     EvidenceResult: "a result", Self::parse;

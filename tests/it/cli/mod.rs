@@ -56,6 +56,7 @@ mod planted_programs;
 mod prime;
 mod prompt;
 mod provider;
+mod pull_requests;
 mod request_id;
 mod review;
 mod review_capacity;

@@ -335,6 +335,7 @@ pub const COMMANDS: &[CommandRow] = &[
             "prompt s1 hello --wait-ack {}",
         ],
     ),
+    row("pr sync", "pr sync", &[]),
     row("outbox", "outbox", &["outbox --to {}"]),
     row("outbox list", "outbox list", &["outbox --to {}", "outbox list --to {}", "outbox list --limit {}"]),
     row("outbox withdraw", "outbox withdraw 1", &["outbox withdraw {}", "outbox withdraw 1 --force --reason {}"]),

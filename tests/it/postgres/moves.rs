@@ -273,7 +273,8 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
     // The newest migration is taken back.
     server.query(
         schema,
-        "DROP TABLE hosts, seen_work, review_comments; ALTER TABLE lanes DROP host, DROP host_id, DROP sandbox; \
+        "DROP TABLE hosts, seen_work, review_comments, pull_request_facts, pull_requests; \
+         ALTER TABLE lanes DROP host, DROP host_id, DROP sandbox; \
          ALTER TABLE landings DROP host, DROP host_id, DROP push_to; \
          ALTER TABLE agent_sessions DROP questions, DROP sandbox; ALTER TABLE lane_snapshots DROP runs_later, DROP work; \
          ALTER TABLE messages DROP answered_at, DROP stop_reason; \
@@ -285,7 +286,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         assert!(child.wait().unwrap().success());
     }
     let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
-    assert_eq!(server.query(schema, applied), ["11|20"]);
+    assert_eq!(server.query(schema, applied), ["12|21"]);
     assert_eq!(world.json(["task", "list"])[0]["title"], "one");
     world.run(["lane", "add", "api"]).exits(0);
     assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);
