@@ -11,7 +11,7 @@ use crate::{
         },
         queue::{
             claimants, landed_here,
-            lane::work,
+            lane::work::{self, WorkPlace},
             task::{claim, timeline::transition_detail},
         },
         sessions::{
@@ -39,20 +39,26 @@ use crate::{
 /// The maximum number of former claimants in an explanation.
 const MAX_FORMER_CLAIMANTS: usize = 10;
 
+/// The words of the command, which a refusal shows for another host.
+const EXPLAIN: &[&str] = &["explain"];
+
 /// Explains a task's status, why it is not ready, and its claims.
 ///
 /// # Errors
 /// `not_found`.
 pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     let now = app.env.now();
-    let view = app.read_together(|tx| task_in(app, tx, id, now))?;
-    Ok(located(app, id, view, now))
+    let read = app.read_together(|tx| task_in(app, tx, id, now))?;
+    Ok(located(app, read, now))
 }
 
+/// What is read of a task, and where it is worked on; `None` for a place on another host.
+type TaskRead = (ExplainView, Option<WorkPlace>);
+
 /// Adds where the work of a task is, when that is not the branch of its lane. Git is asked outside of a transaction.
-fn located(app: &App, id: &TaskId, mut view: ExplainView, now: Timestamp) -> ExplainView {
-    // Without an answer of git, such as about a lane of another host, the rest is as true.
-    let work = work::of_task(app, id, &["explain"]).ok().flatten();
+fn located(app: &App, (mut view, place): TaskRead, now: Timestamp) -> ExplainView {
+    // Without an answer of git the rest is as true.
+    let work = place.and_then(|place| work::of_place(app, &place, EXPLAIN).ok().flatten());
     let work = work.filter(|work| work.worktree.is_some());
     if let Some(clause) = work.and_then(|work| work.state().clause()) {
         view.fact("work", format!("its lane {clause}"), "git", Some(now));
@@ -61,7 +67,7 @@ fn located(app: &App, id: &TaskId, mut view: ExplainView, now: Timestamp) -> Exp
 }
 
 /// Like [`task`], inside a read transaction.
-fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<ExplainView> {
+fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<TaskRead> {
     let task = lookup::task(tx, id)?;
     let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
     match events::newest_transition(tx, id)? {
@@ -75,7 +81,10 @@ fn task_in(app: &App, tx: &ReadTx<'_>, id: &TaskId, now: Timestamp) -> Result<Ex
         let message = format!("{}: {}{by}", newest.state, newest.summary);
         view.fact("checkpoint", message, format!("checkpoint {}", newest.id), Some(newest.created_at));
     }
-    Ok(view)
+    match work::place_of_task(app, tx, &task, EXPLAIN) {
+        Err(error) if error.is::<Refusal>() => Ok((view, None)),
+        place => Ok((view, Some(place?))),
+    }
 }
 
 fn source(event: &LoggedEvent) -> String {
@@ -316,7 +325,7 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
                 Err(Refusal::Ambiguous { noun: "id", id: id.to_owned(), found }.into())
             }
             (_, Some(session)) if is_session => session_in(tx, session, now).map(|read| Found::Session(read.into())),
-            (Some(task), _) if is_task => task_in(app, tx, task, now).map(|view| Found::Task(task.clone(), view)),
+            (Some(task), _) if is_task => task_in(app, tx, task, now).map(|read| Found::Task(read.into())),
             (Some(task), session) => Err(unknown(tx, task, session.as_ref())?),
             (None, Some(session)) => session_in(tx, session, now).map(|read| Found::Session(read.into())),
             (None, None) => {
@@ -326,13 +335,13 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
         }
     })?;
     Ok(match found {
-        Found::Task(id, view) => located(app, &id, view, now),
+        Found::Task(read) => located(app, *read, now),
         Found::Session(read) => probed(app, *read, now),
     })
 }
 
 enum Found {
-    Task(TaskId, ExplainView),
+    Task(Box<TaskRead>),
     Session(Box<(Session, ExplainView)>),
 }
 

@@ -9,15 +9,20 @@ use crate::{
     actions::{
         App,
         core::{lookup, other_host},
-        queue::{base_commit, task_worktree},
+        queue::{
+            base_commit,
+            task_worktree::{self, WorkDirectory},
+        },
     },
     config::project::worktree_top,
     domain::{
         TaskId,
         lane::Lane,
         lane_work::{Head, LaneWork},
+        task::Task,
     },
     os::git::{CheckedOut, Git, GitError, Repository},
+    store::ReadTx,
 };
 
 /// The work of a lane. `words` are the arguments of the running command, which a refusal shows for the other host. Fails with
@@ -35,21 +40,35 @@ pub(in crate::actions) fn of_lane(app: &App, lane: &Lane, words: &[&str]) -> Res
     })
 }
 
+/// Where a task is worked on, as the store knows it.
+pub(in crate::actions) struct WorkPlace {
+    /// Its lane, if that has a worktree.
+    lane: Option<Lane>,
+    dir: WorkDirectory,
+}
+
+/// Where a task is worked on. Fails with `lane_elsewhere`, `session_mismatch`.
+pub(in crate::actions) fn place_of_task(app: &App, tx: &ReadTx<'_>, task: &Task, words: &[&str]) -> Result<WorkPlace> {
+    let dir = task_worktree::of_work(app, tx, task)?;
+    match dir.refusal(app, tx, words)? {
+        Some(refusal) => Err(refusal.into()),
+        None => Ok(WorkPlace { lane: lookup::lane_of(tx, task)?.filter(|lane| lane.worktree.is_some()), dir }),
+    }
+}
+
 /// The work of a task: that of its lane, else what is checked out where the task is worked on. `None` where nothing is known
 /// of that place, and where no repository is. Fails with `lane_elsewhere`, `session_mismatch`.
 pub(in crate::actions) fn of_task(app: &App, id: &TaskId, words: &[&str]) -> Result<Option<LaneWork>> {
-    let (lane, dir) = app.read(|tx| {
-        let task = lookup::task(tx, id)?;
-        let dir = task_worktree::of_work(app, tx, &task)?;
-        match dir.refusal(app, tx, words)? {
-            Some(refusal) => Err(refusal.into()),
-            None => Ok((lookup::lane_of(tx, &task)?.filter(|lane| lane.worktree.is_some()), dir)),
-        }
-    })?;
-    if let Some(lane) = lane {
-        return of_lane(app, &lane, words).map(Some);
+    let place = app.read(|tx| place_of_task(app, tx, &lookup::task(tx, id)?, words))?;
+    of_place(app, &place, words)
+}
+
+/// As [`of_task`], of a place that was read before.
+pub(in crate::actions) fn of_place(app: &App, place: &WorkPlace, words: &[&str]) -> Result<Option<LaneWork>> {
+    if let Some(lane) = &place.lane {
+        return of_lane(app, lane, words).map(Some);
     }
-    let Some(dir) = dir.here().filter(|dir| worktree_top(dir).is_some()) else { return Ok(None) };
+    let Some(dir) = place.dir.here().filter(|dir| worktree_top(dir).is_some()) else { return Ok(None) };
     let empty = LaneWork { base: app.settings.project.base_branch.clone(), ..LaneWork::default() };
     Ok(Some(at(app, dir, empty)?))
 }
