@@ -11,6 +11,7 @@ use crate::{
         land::{self, LandRequest, UpstreamUse},
     },
     cli::{context::Context, exit::Exit},
+    domain::landing::LandThrough,
 };
 
 /// Land finished work in its base
@@ -86,7 +87,8 @@ impl Args {
             (false, false) => UpstreamUse::Ignore,
         };
         let Self { names, all, queue, dry_run, pr, .. } = self;
-        let request = LandRequest { names, all, queue, dry_run, pr, upstream };
+        let through = pr.then_some(LandThrough::Pr);
+        let request = LandRequest { names, all, queue, dry_run, through, upstream };
         let say = |line: &str| ctx.out.note(&crate::render::escape_controls(line));
         let app = ctx.app()?;
         let may_push = |remote: &str, branch: &str| guard::refuse_denied_push(&app, remote, branch);

@@ -27,8 +27,8 @@ pub struct LandRequest {
     /// Like `all`, repeated while landings make further work ready.
     pub queue: bool,
     pub dry_run: bool,
-    /// Propose pull requests, whatever `land.through` says.
-    pub pr: bool,
+    /// How the work lands; by default as `land.through` says.
+    pub through: Option<LandThrough>,
     /// How to use the upstreams of the bases.
     pub upstream: UpstreamUse,
 }
@@ -36,7 +36,9 @@ pub struct LandRequest {
 impl LandRequest {
     /// Whether work lands through pull requests. A push of the base is none.
     pub(super) fn proposes(&self, app: &App) -> bool {
-        self.pr || (app.settings.land.through == LandThrough::Pr && self.upstream != UpstreamUse::Push)
+        let settings = app.settings.land.through;
+        let default = if self.upstream == UpstreamUse::Push { LandThrough::Base } else { settings };
+        self.through.unwrap_or(default) == LandThrough::Pr
     }
 }
 
