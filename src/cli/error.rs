@@ -26,6 +26,9 @@ use crate::{
 /// The longest error about a line that clap cannot parse, in characters: the line may have words of any length.
 const LONGEST: usize = 400;
 
+/// The command that is asked for one task, too.
+const STATUS: &str = "status";
+
 const MISSING_COMMAND: &str = "a command is missing";
 
 /// Prints why clap could not parse `words`, or the help or version that they ask for. Returns the exit code.
@@ -192,7 +195,7 @@ fn unknown_argument(error: &clap::Error, path: &str, line: &str, command: &clap:
     if let Some(hint) = familiar_names::flag_hint(path, typed) {
         return hint;
     }
-    if TaskId::is_distinct(typed) {
+    if path == STATUS && TaskId::is_distinct(typed) {
         return format!("show the task: fairway task show {typed}");
     }
     let typed = typed.trim_start_matches('-');
