@@ -47,6 +47,7 @@ fn every_value_names_its_source() {
     lanes.setup_timeout                          "15m"                                                                                                            default
     lanes.setup_outside                          false                                                                                                            default
     land.style                                   "merge"                                                                                                          default
+    land.through                                 "base"                                                                                                           default
     land.timeout                                 "30m"                                                                                                            default
     land.retries                                 1                                                                                                                default
     land.batch                                   4                                                                                                                default

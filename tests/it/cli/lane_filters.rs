@@ -9,7 +9,7 @@ use crate::common::TestProject;
 fn with_large_files() -> (TestProject, PathBuf) {
     let world = project(NO_GATES);
     let (root, upstream) = (world.root(), world.dir().join("upstream.git"));
-    world.git(&world.dir().to_path_buf(), &["init", "--quiet", "--bare", "--initial-branch=main", "upstream.git"]);
+    world.git(world.dir(), &["init", "--quiet", "--bare", "--initial-branch=main", "upstream.git"]);
     world.git(&root, &["lfs", "install", "--skip-repo"]);
     world.git(&root, &["lfs", "track", "*.bin"]);
     fs::write(root.join("a.bin"), "first\n".repeat(1_000)).unwrap();

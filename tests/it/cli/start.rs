@@ -29,8 +29,8 @@ fn start_and_relaunch_name_the_way_on() {
     error: --attach is for one session; several are given
     [exit 2]
     $ fairway session relaunch
-    error: the following required arguments were not provided: <ID|--dead|--stopped>
-    hint: write it as: fairway session relaunch <ID|--dead|--stopped> [-- <CMD>...]
+    error: no session that is over has a claim
+    hint: list the sessions: fairway session list --all
     [exit 2]
     $ fairway session relaunch s1
     error: there is no session 's1'

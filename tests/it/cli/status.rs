@@ -34,7 +34,7 @@ fn empty_project_has_no_item_for_a_person() {
 }
 
 #[test]
-fn fairway_alone_is_the_status_in_a_project_and_the_help_outside() {
+fn fairway_alone_is_the_status_in_a_project_and_names_setup_outside() {
     let world = TestProject::new();
     assert_eq!(world.json([""; 0])["version"], 1);
     let inside: CommandOutput =
@@ -42,7 +42,11 @@ fn fairway_alone_is_the_status_in_a_project_and_the_help_outside() {
     assert!(inside.exits(0).stdout.starts_with("nothing needs you"));
     let outside: CommandOutput = world.fairway([""; 0]).current_dir(world.dir()).output().unwrap().into();
     let outside = outside.exits(2);
-    assert_eq!((outside.stdout, outside.stderr), (world.run(["-h"]).exits(0).stdout, String::new()));
+    assert!(
+        outside.stdout.contains("\nNo project is here. ") && outside.stdout.contains("fairway setup\n"),
+        "{outside:?}"
+    );
+    assert_eq!(outside.stderr, "");
     let outside: CommandOutput = world.fairway(["--json"]).current_dir(world.dir()).output().unwrap().into();
     outside.refuses(2, "usage");
 }

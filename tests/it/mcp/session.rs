@@ -75,7 +75,7 @@ fn server_without_a_project_answers_each_call_with_the_refusal() {
     let mut client = Client::start(&world);
     assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 9);
     let refused = client.call("next", json!({})).refuses("no_project");
-    assert!(refused.text.contains("fairway init"), "{}", refused.text);
+    assert!(refused.text.contains("fairway setup"), "{}", refused.text);
     assert_eq!(std::fs::read_dir(world.root()).unwrap().count(), 0);
     // A project that appears is used by the next call: nothing is kept.
     world.run(["init", "--quiet"]).exits(0);
