@@ -13,7 +13,7 @@ use crate::common::TestProject;
 
 const FORGE: &str = "[forge]\nscript = \".fairway/fake.py\"\n";
 
-/// A project whose `main` follows that of a bare repository, which takes no push to `main`, with the forge of the examples.
+/// A project whose `main` follows that of a bare repository, which denies deletions, with the forge of the examples.
 fn world(land: &str) -> TestProject {
     let world = project(&format!("{NO_GATES}[land]\nthrough = \"pr\"\n{land}\n{FORGE}"));
     world.real_time();
