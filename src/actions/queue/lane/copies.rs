@@ -172,8 +172,8 @@ fn copy_all(
     Ok(())
 }
 
-/// Copies a file and returns the digest of its content; `None` when it is no regular file any more, and
-/// when something is in the way of the copy.
+/// Copies a file and returns the digest of its content. Returns `None` when the file is no regular one any more, and when the
+/// lane has a file of this name.
 fn copy_one(from: &BeneathRoot, to: &BeneathRoot, path: &Path) -> io::Result<Option<String>> {
     let (Some(mut file), Some(name)) = (from.open_file(path)?, path.file_name()) else { return Ok(None) };
     let mode = file.metadata()?.permissions().mode();
