@@ -5,8 +5,15 @@ use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::section::{Reader, layered_section};
-use crate::domain::rules::screen_dialog::{DialogShape, SubjectPlace};
+use super::{
+    sandbox::VariableName,
+    section::{Reader, layered_section},
+};
+use crate::domain::rules::{
+    proxy_hosts::OpenHost,
+    screen_dialog::{DialogShape, SubjectPlace},
+};
+
 /// The built-in profiles, by program name.
 const BUILT_IN: &str = include_str!("providers.toml");
 
@@ -27,6 +34,12 @@ layered_section! {
         /// Arguments that set its own sandbox off, in a session that is in one of Fairway's.
         #[sample(["--no-sandbox"])]
         pub unsandboxed_args: Option<Vec<String>>,
+        /// Hosts that it needs, which the proxy of a sandbox around it lets through.
+        #[sample(["api.model.example:443"])]
+        pub sandbox_hosts: Option<Vec<OpenHost>>,
+        /// Variables with its login or its model's address, which reach it in a sandbox.
+        #[sample(["API_KEY"])]
+        pub sandbox_env: Option<Vec<String>> as Option<Vec<VariableName>>,
         /// Arguments that resume a conversation.
         #[sample(["--resume", "{conversation}"])]
         pub resume_args: Option<Vec<String>>,

@@ -29,9 +29,11 @@ section! {
         /// repeated.
         #[sample(["sbx", "run", "--"])]
         pub prefix: Vec<String> as Vec<PrefixWord>,
-        /// The network inside a sandbox: none (a loopback of its own), proxy (sandbox.hosts alone) or open (that of the machine).
-        pub network: SandboxNetwork = "none",
-        /// Hosts that the network proxy lets through, each with its port; an address of your network must be named itself.
+        /// The network inside a sandbox: none (a loopback of its own), proxy (sandbox.hosts and those of the agent's profile alone) or
+        /// open (that of the machine); without it proxy where there are such hosts, else none.
+        #[sample("proxy")]
+        pub network: Option<SandboxNetwork>,
+        /// Hosts that the proxy lets through, each with its port; an address of your network must be named itself.
         #[sample(["api.model.example:443", "*.packages.example:443"])]
         pub hosts: Vec<OpenHost>,
         /// Names of variables that reach the programs inside; their values come from your environment.
@@ -46,6 +48,18 @@ section! {
         /// Names at the top of the lane that can be written inside although your programs run or read them later.
         #[sample([".gitignore"])]
         pub lane_writable: Vec<String> as Vec<LaneEntry>,
+    }
+}
+
+impl SandboxSettings {
+    /// The network of a sandbox of this class: the configured one, else a proxy to the hosts that are open. The program of the class
+    /// `command` gives its own.
+    pub fn network_of(&self, class: SandboxClass) -> SandboxNetwork {
+        match self.network {
+            Some(network) => network,
+            None if class == SandboxClass::Command || self.hosts.is_empty() => SandboxNetwork::None,
+            None => SandboxNetwork::Proxy,
+        }
     }
 }
 
@@ -98,7 +112,7 @@ reader! {
     }
 }
 reader! {
-    VariableName(String) -> String;
+    pub(super) VariableName(String) -> String;
     |name: &String| {
         let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
         let is_rest = |character: char| character.is_ascii_alphanumeric() || character == '_';

@@ -138,4 +138,13 @@ impl Settings {
         let built_in = super::built_in_profiles().remove(name).unwrap_or_default();
         ProviderSettings { profile: entry.profile.clone().with_fallback(built_in), ..entry }
     }
+    /// The settings of a sandbox around the program of this provider, with the hosts and variables of its profile.
+    pub fn sandbox_of(&self, provider: Option<&Label>) -> SandboxSettings {
+        let mut settings = self.sandbox.clone();
+        if let Some(profile) = provider.map(|name| self.provider(name.as_str()).profile) {
+            settings.hosts.extend(profile.sandbox_hosts.unwrap_or_default());
+            settings.env.extend(profile.sandbox_env.unwrap_or_default());
+        }
+        settings
+    }
 }

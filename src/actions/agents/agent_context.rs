@@ -24,8 +24,11 @@ use crate::{
         message::{Message, Priority, Recipient},
         plural,
         quote::{LEGEND, Mark, quote_up_to},
-        rules::gate::{Gate, GateReport},
-        sandbox::{SandboxClass, SandboxNetwork},
+        rules::{
+            gate::{Gate, GateReport},
+            proxy_hosts,
+        },
+        sandbox::SandboxClass,
         secrets,
         session::Session,
         task::{Task, TaskState},
@@ -40,7 +43,6 @@ use crate::{
 
 /// Maximum number of tasks, paths, checks or handoffs in a list.
 const MAX_LISTED: usize = 8;
-const MAX_HOSTS: usize = 12;
 const MAX_COMMENTS: usize = 5;
 /// Maximum length of a single quoted line.
 const MAX_LINE_CHARS: usize = 300;
@@ -260,19 +262,6 @@ fn over_claimant(tx: &ReadTx<'_>, subject: &Subject, task: &Task, now: Timestamp
     claimant_over::find(tx, &subject.name, subject.live_lane(), task, now)
 }
 
-/// A clause that names the hosts that the sandbox's proxy lets programs reach.
-fn open_hosts(app: &App) -> String {
-    let hosts: Vec<String> = app.settings.sandbox.hosts.iter().map(ToString::to_string).collect();
-    let (shown, rest) = hosts.split_at(hosts.len().min(MAX_HOSTS));
-    match (shown, rest.len()) {
-        ([], _) => "the network reaches no host".to_owned(),
-        (shown, 0) => format!("the network reaches {} alone, by the proxy in HTTPS_PROXY", shown.join(", ")),
-        (shown, more) => {
-            format!("the network reaches {} and {more} more hosts alone, by the proxy in HTTPS_PROXY", shown.join(", "))
-        }
-    }
-}
-
 fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize) -> Result<String> {
     let mut text = String::new();
     let role = subject.role.as_ref().map(|role| format!(", in the role {role}")).unwrap_or_default();
@@ -282,12 +271,9 @@ fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize)
             if session.status.is_final() {
                 let _ = writeln!(text, "It is recorded as {}: a new launch is a new session.", session.status);
             } else if let Some(network) = launch_event::sandbox_network(tx, &session.id)? {
-                let network = match network {
-                    SandboxNetwork::None => "there is no network".to_owned(),
-                    SandboxNetwork::Proxy => open_hosts(app),
-                    SandboxNetwork::Open => "the network is open".to_owned(),
-                };
-                let _ = writeln!(text, "You are in a sandbox: you can write to your lane only, and {network}.");
+                let hosts = app.settings.sandbox_of(session.provider.as_ref()).hosts;
+                let reach = proxy_hosts::reach(network, &hosts);
+                let _ = writeln!(text, "You are in a sandbox: you can write to your lane only, and {reach}.");
             } else if session.sandbox == Some(SandboxClass::Command) {
                 let _ = writeln!(text, "You are in a sandbox, which may have closed files and the network to you.");
             }

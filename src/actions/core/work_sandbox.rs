@@ -58,7 +58,7 @@ pub(crate) fn of_lane(lane: &Lane) -> Option<WorkSandbox> {
 /// `sandbox_unavailable` and `untrusted`; the program must then not run at all.
 pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<OsString>> {
     trust::require(app)?;
-    sandbox_availability::require(app, class, app.settings.sandbox.network)?;
+    sandbox_availability::require(app, class, app.settings.sandbox.network_of(class))?;
     let own = executable::current_executable().map_err(errors::internal)?;
     let mut words = vec![own.into_os_string(), "--root".into(), app.project.root.clone().into_os_string()];
     words.extend(["sandbox", "apart", "--class", class.as_str()].map(OsString::from));

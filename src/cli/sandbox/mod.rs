@@ -206,7 +206,7 @@ fn text(view: &SandboxView) -> String {
     }
     text.push_str("read   everything else\n");
     for host in &view.hosts {
-        let _ = writeln!(text, "host   {host}  (sandbox.hosts)");
+        let _ = writeln!(text, "host   {host}  (sandbox.hosts, or the agent's profile)");
     }
     env_and_copies(view, &mut text);
     text
@@ -214,7 +214,7 @@ fn text(view: &SandboxView) -> String {
 
 fn env_and_copies(view: &SandboxView, text: &mut String) {
     for name in &view.env {
-        let _ = writeln!(text, "env    {name}  (sandbox.env)");
+        let _ = writeln!(text, "env    {name}  (sandbox.env, or the agent's profile)");
     }
     for path in &view.copies {
         let _ = writeln!(text, "copy   {}  (an ignored file of the main checkout, often a secret)", escape_line(path));

@@ -6,10 +6,14 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
+use crate::domain::sandbox::SandboxNetwork;
+
 /// The longest name with its port, in bytes.
 const MAX_BYTES: usize = 260;
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
+/// The largest number of hosts that a text lists.
+const MAX_SHOWN: usize = 12;
 /// The prefix of a pattern for every name below another one.
 const BELOW: &str = "*.";
 
@@ -32,6 +36,22 @@ pub struct OpenHost {
     /// Whether the names below are meant, and not the name.
     is_below: bool,
     host: HostPort,
+}
+
+/// A clause that says what programs inside reach by this network, where these hosts are open to its proxy.
+pub fn reach(network: SandboxNetwork, open: &[OpenHost]) -> String {
+    match network {
+        SandboxNetwork::None => return "there is no network".to_owned(),
+        SandboxNetwork::Open => return "the network is open".to_owned(),
+        SandboxNetwork::Proxy if open.is_empty() => return "the network reaches no host".to_owned(),
+        SandboxNetwork::Proxy => {}
+    }
+    let shown: Vec<String> = open.iter().take(MAX_SHOWN).map(ToString::to_string).collect();
+    let more = match open.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more hosts"),
+    };
+    format!("the network reaches {}{more} alone, by the proxy in HTTPS_PROXY", shown.join(", "))
 }
 
 /// Why a host is not reached.

@@ -72,6 +72,8 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
     let root = world.root();
     world.git(&root, &["config", "user.name", "Ann"]);
     world.git(&root, &["config", "user.email", "ann@example.invalid"]);
+    // The mock models are the hosts of each profile. Nothing else of the sandbox is configured.
+    let models_at = models.address().trim_start_matches("http://");
     let mut sections = String::new();
     for agent in [Agent::Claude, Agent::Codex] {
         let mut vars = agent.configure(&world, &models);
@@ -80,17 +82,13 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
         let words = [vec![agent.name().to_owned()], agent.unattended_args()].concat().join(" ");
         let name = agent.name();
         sections += &format!(
-            "[providers.{name}]\ncommand = {words:?}\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{vars}"
+            "[providers.{name}]\ncommand = {words:?}\nsandbox_hosts = [\"{models_at}\"]\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{vars}"
         );
     }
-    // The models are the only host that they reach.
-    let models_at = models.address().trim_start_matches("http://");
     world.run(["setup", "--yes"]).exits(0);
     let of_setup = fs::read_to_string(root.join(".fairway.toml")).unwrap();
     assert!(of_setup.contains("effect = \"force-push\""), "{of_setup}");
-    world.configure(&format!(
-        "{of_setup}[sandbox]\nclass = \"namespace\"\nnetwork = \"proxy\"\nhosts = [\"{models_at}\"]\n{sections}"
-    ));
+    world.configure(&format!("{of_setup}{sections}"));
     world.git(&root, &["add", "--all"]);
     world.git(&root, &["commit", "--quiet", "--message=settings"]);
     world.run(["trust"]).exits(0);
@@ -100,7 +98,18 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
         world.run(["task", "add", "--id", one.task, "build it", "--lane", one.lane]).exits(0);
         let prompt = format!("do RUN[[{}]]", one.work());
         let way: &[&str] = if one.is_structured { &["--structured"] } else { &["--backend", "tmux"] };
-        let words = ["--id", one.lane, "--role", "dev", "--lane", one.lane, "--provider", one.provider];
+        let words = [
+            "--id",
+            one.lane,
+            "--role",
+            "dev",
+            "--lane",
+            one.lane,
+            "--provider",
+            one.provider,
+            "--sandbox",
+            "namespace",
+        ];
         let launched = world.launch(&[&words, way, &["--prompt", &prompt]].concat());
         let is_off = launched["notes"].to_string().contains("the own sandbox of codex is off");
         assert_eq!(is_off, one.provider == "codex" && !one.is_structured, "{launched}");

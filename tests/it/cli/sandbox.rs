@@ -365,30 +365,57 @@ fn session_in_a_sandbox_works_as_itself_and_no_further() {
 }
 
 /// `setup` writes rules about pushes, for which a launched session has a `git` of its own: it works on the sandbox's repository.
+/// The network of an agent's sandbox is a proxy to the hosts of its profile.
 #[test]
 fn git_in_a_sandbox_works_under_the_rules_that_setup_writes() {
     let Some(world) = world() else { return };
     world.real_time();
     let root = world.root();
     world.run(["setup", "--yes"]).exits(0);
+    let of_setup = fs::read_to_string(root.join(".fairway.toml")).unwrap();
+    // The address of the model.
+    let (model, other) = (answering_server(), answering_server());
+    let profile = format!("{of_setup}[providers.claude]\nsandbox_hosts = [\"127.0.0.1:{model}\"]\n");
+    let configure = |text: &str| {
+        fs::write(root.join(".fairway.toml"), text).unwrap();
+        world.run(["trust"]).exits(0);
+    };
+    configure(&profile);
     let script = "git status --short; echo \"status $?\"; git commit --quiet --allow-empty --message=inside; echo \"commit $?\"; \
                   git init --quiet --bare /tmp/r.git; git push --quiet /tmp/r.git HEAD:refs/heads/x; echo \"push $?\"; \
                   git commit --quiet --amend --allow-empty --message=anew; \
                   git push --force /tmp/r.git HEAD:refs/heads/x; echo \"forced $?\"; \
                   git push --no-verify --force /tmp/r.git HEAD:refs/heads/x; echo \"unverified $?\"";
+    let ask = |port: u16| format!("curl --silent --show-error --max-time 20 http://127.0.0.1:{port}/x 2>&1");
+    let script =
+        format!("{script}; echo \"key $ANTHROPIC_API_KEY $OTHER\"; echo \"model $({})\"; {}", ask(model), ask(other));
     let words = ["session", "launch", "--id", "s1", "--role", "dev", "--lane", "api", "--sandbox", "namespace"];
-    world.run([&words[..], &["--backend", "shell", "--", "sh", "-c", script]].concat()).exits(0);
+    let words =
+        [&words[..], &["--provider", "claude", "--backend", "shell", "--json", "--", "sh", "-c", &script]].concat();
+    let launched = world.fairway(words).env("ANTHROPIC_API_KEY", "k").env("OTHER", "o").output().unwrap();
+    let launched = String::from_utf8(launched.stdout).unwrap();
+    let line = format!(
+        "sandbox namespace: the network reaches 127.0.0.1:{model} alone, by the proxy in HTTPS_PROXY; with the variables \
+         ANTHROPIC_API_KEY; everything: fairway sandbox explain api --class namespace --provider claude"
+    );
+    assert!(launched.contains(&line), "{launched}");
     while world.json(["session", "show", "s1"])["status"] != "ended" {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let said = fs::read_to_string(root.join(".fairway/transcripts/s1.log")).unwrap();
-    for line in ["status 0", "commit 0", "push 0", "forced 1", "unverified 1"] {
-        assert!(said.lines().any(|said| said.trim_end() == line), "{line}: {said}");
+    for line in ["status 0", "commit 0", "push 0", "forced 1", "unverified 1", "key k ", "model hello"] {
+        assert!(said.lines().any(|said| said.trim_end() == line.trim_end()), "{line}: {said}");
     }
     let denied = "git pre-push: the push is denied: no-force-push: a force push is for people \
                   (it overwrites or deletes refs/heads/x of /tmp/r.git)";
     assert_eq!(said.matches(denied).count(), 2, "{said}");
+    assert!(said.contains(&format!("127.0.0.1:{other} is closed in this sandbox")), "{said}");
     assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "anew\n");
+    // What is configured counts.
+    let explain = || world.json(["sandbox", "explain", "api", "--class", "namespace", "--provider", "claude"]);
+    assert_eq!(explain()["hosts"][0], format!("127.0.0.1:{model}"));
+    configure(&format!("{profile}[sandbox]\nnetwork = \"none\"\n"));
+    assert_eq!(explain()["network"], "none");
 }
 
 /// A sandbox of the class `command` is what the program of the configuration makes of it.

@@ -99,7 +99,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let launch = Launch::new(app, request, work()?)?;
     let mut notes = launch.notes()?;
     let program = launch.program(&mut notes)?;
-    let (started, network) = launch.sandboxed(&program.prepared.program)?;
+    let (started, network) = launch.sandboxed(&program.prepared.program, &mut notes)?;
     let git_hooks = git_hooks::directory(app, &launch.session.role, &launch.place.worktree)?;
     let env = launch.environment(&program, git_hooks.as_deref())?;
     let start = launch.start(&program, started, env)?;
@@ -236,16 +236,18 @@ impl<'a> Launch<'a> {
 
     /// Wraps the program in the session's sandbox. The network is `None` without a sandbox, and for a class whose network only
     /// its program knows.
-    fn sandboxed(&self, program: &Program) -> Result<(Program, Option<SandboxNetwork>)> {
+    fn sandboxed(&self, program: &Program, notes: &mut Vec<String>) -> Result<(Program, Option<SandboxNetwork>)> {
         let (app, class) = (self.app, self.place.sandbox);
         if class == SandboxClass::Off {
             return Ok((program.clone(), None));
         }
-        let network = app.settings.sandbox.network;
         let Choice { work, provider, .. } = &self.choice;
+        let settings = app.settings.sandbox_of(Some(provider));
+        let network = settings.network_of(class);
         let work = SandboxedWork { lane: work.lane.as_ref(), provider, is_planned: work.is_planned, class, network };
         sandbox::check(app, self.request, &work)?;
         let wrapped = sandbox::wrap(app, program.clone(), &work, &self.env)?;
+        notes.push(sandbox::opened(app, &work, &settings));
         Ok((wrapped, (class == SandboxClass::Namespace).then_some(network)))
     }
 

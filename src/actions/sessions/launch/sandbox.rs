@@ -11,12 +11,15 @@ use crate::{
         core::{errors, sandbox_availability},
         sessions::sandbox::lane as sandbox_lane,
     },
-    config::RoleSettings,
+    config::{RoleSettings, SandboxSettings},
     domain::{
         Refusal,
         id::Label,
         lane::Lane,
-        rules::initial_prompt::{PROMPT_VAR, Program},
+        rules::{
+            initial_prompt::{PROMPT_VAR, Program},
+            proxy_hosts,
+        },
         sandbox::{SandboxClass, SandboxNetwork},
         session::Session,
     },
@@ -81,6 +84,20 @@ pub(super) fn check(app: &App, request: &LaunchRequest, work: &SandboxedWork<'_>
         sandbox_lane::find(app, Some(&lane.name))?;
     }
     Ok(())
+}
+
+/// One line about what the sandbox opens to the session's program.
+pub(super) fn opened(app: &App, work: &SandboxedWork<'_>, settings: &SandboxSettings) -> String {
+    let reach = match work.class {
+        SandboxClass::Command => "its program decides what is open".to_owned(),
+        SandboxClass::Off | SandboxClass::Namespace => proxy_hosts::reach(work.network, &settings.hosts),
+    };
+    let set = settings.env.iter().filter(|name| app.env.var_os(name).is_some());
+    let names: Vec<&str> = set.map(String::as_str).collect();
+    let variables = if names.is_empty() { String::new() } else { format!("; with the variables {}", names.join(", ")) };
+    let lane = work.lane.map(|lane| lane.name.to_string()).unwrap_or_default();
+    let see = format!("fairway sandbox explain {lane} --class {} --provider {}", work.class.as_str(), work.provider);
+    format!("sandbox {}: {reach}{variables}; everything: {see}", work.class.as_str())
 }
 
 /// Wraps the program in a call of `fairway sandbox run`. `env` are the variables that the configuration and the request set;

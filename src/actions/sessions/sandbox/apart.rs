@@ -57,7 +57,7 @@ pub fn run(app: &App, request: &ApartRequest) -> Result<Finished> {
     trust::require(app)?;
     // The repository goes also when the program is ended by a signal.
     signals::defer_ends().map_err(errors::internal)?;
-    let network = app.settings.sandbox.network;
+    let network = app.settings.sandbox.network_of(request.class);
     let maker = sandbox_availability::require(app, request.class, network)?;
     let (worktree, lane, mark) = match &request.checkout {
         Some(dir) => (checkout(app, dir)?, None, None),
@@ -75,6 +75,7 @@ pub fn run(app: &App, request: &ApartRequest) -> Result<Finished> {
         worktree: &worktree,
         dir: &scratch.dir,
         lane: lane.as_ref(),
+        provider: None,
         class: request.class,
         network,
         env: &env,

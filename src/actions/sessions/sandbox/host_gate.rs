@@ -14,7 +14,7 @@ use super::proxy::{HostGate, RefusedHost};
 use crate::{
     actions::{App, core::trust},
     config::Project,
-    domain::{Actor, Event, EventKind, LaneName, rules::proxy_hosts::OpenHost},
+    domain::{Actor, Event, EventKind, LaneName, id::Label, rules::proxy_hosts::OpenHost},
     env::Env,
     store::{event_facts, sessions},
 };
@@ -31,18 +31,21 @@ pub struct ProjectGate {
     project: Project,
     actor: Actor,
     lane: Option<LaneName>,
+    /// The agent inside, whose profile has hosts as well.
+    provider: Option<Label>,
     open: Mutex<(Vec<OpenHost>, Option<Instant>)>,
     refused: Mutex<BTreeMap<String, RefusedHost>>,
 }
 
 impl ProjectGate {
-    pub fn new(app: &App, lane: Option<&LaneName>) -> Self {
+    pub fn new(app: &App, lane: Option<&LaneName>, provider: Option<&Label>) -> Self {
         Self {
             env: Mutex::new((*app.env).clone()),
             project: (*app.project).clone(),
             actor: app.actor.clone(),
             lane: lane.cloned(),
-            open: Mutex::new((app.settings.sandbox.hosts.clone(), None)),
+            provider: provider.cloned(),
+            open: Mutex::new((app.settings.sandbox_of(provider).hosts, None)),
             refused: Mutex::default(),
         }
     }
@@ -94,7 +97,7 @@ impl HostGate for ProjectGate {
             let read = || {
                 let app = self.app()?;
                 trust::require(&app)?;
-                anyhow::Ok(app.settings.sandbox.hosts.clone())
+                anyhow::Ok(app.settings.sandbox_of(self.provider.as_ref()).hosts)
             };
             // A configuration that cannot be read, or that is not trusted, changes nothing.
             if let Ok(hosts) = read() {

@@ -82,7 +82,7 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     signals::defer_ends().map_err(errors::internal)?;
     let class = request.class(app);
     sandbox_availability::check_network(class, request.network)?;
-    let network = request.network.unwrap_or(app.settings.sandbox.network);
+    let network = request.network.unwrap_or(app.settings.sandbox_of(request.provider.as_ref()).network_of(class));
     let maker = sandbox_availability::require(app, class, network)?;
     let place = lane::find(app, request.lane.as_ref())?;
     let mut notes = Vec::new();
@@ -109,6 +109,7 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
         worktree: &place.worktree,
         dir: &place.dir,
         lane: Some(&place.lane),
+        provider: request.provider.as_ref(),
         class,
         network,
         env: &request.env,
@@ -130,6 +131,8 @@ pub(super) struct Inside<'a> {
     /// The directory for the proxy's socket.
     pub dir: &'a Path,
     pub lane: Option<&'a LaneName>,
+    /// The agent inside.
+    pub provider: Option<&'a Label>,
     pub class: SandboxClass,
     pub network: SandboxNetwork,
     /// The names of variables that are passed to it, in addition to the configured ones.
@@ -145,7 +148,8 @@ pub(super) fn inside(
     mut opened: Vec<Opening>,
     program: &Inside<'_>,
 ) -> Result<Finished> {
-    let named = [&app.settings.sandbox.env[..], program.env].concat();
+    let settings = app.settings.sandbox_of(program.provider);
+    let named = [&settings.env[..], program.env].concat();
     let mut env = environment::inside(app.env.vars(), &named, runtime_dir(app).as_deref(), program.class);
     // A descriptor of this process would be a way out.
     exec::close_on_exec().map_err(errors::internal)?;
@@ -159,7 +163,7 @@ pub(super) fn inside(
         }
     };
     let gate = match program.network {
-        SandboxNetwork::Proxy => Some(Arc::new(ProjectGate::new(app, program.lane))),
+        SandboxNetwork::Proxy => Some(Arc::new(ProjectGate::new(app, program.lane, program.provider))),
         SandboxNetwork::None | SandboxNetwork::Open => None,
     };
     if let Some(gate) = &gate {
@@ -178,7 +182,7 @@ pub(super) fn inside(
     let mut args = sandbox_command::arguments(&facts);
     if gate.is_some() {
         args.extend(forward_words(&executable::current_executable().map_err(errors::internal)?));
-        let exceptions = proxy_forward::exceptions(&app.settings.sandbox);
+        let exceptions = proxy_forward::exceptions(&settings);
         env.extend(exceptions.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
     args.extend(program.argv.iter().cloned());

@@ -37,19 +37,20 @@ pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
         why: one.why,
     };
     let class = request.class(app);
-    let network = request.network.unwrap_or(app.settings.sandbox.network);
+    let settings = app.settings.sandbox_of(request.provider.as_ref());
+    let network = request.network.unwrap_or(settings.network_of(class));
     let prefix = match class {
         SandboxClass::Command => app.settings.sandbox.prefix.clone(),
         SandboxClass::Off | SandboxClass::Namespace => Vec::new(),
     };
-    let hosts: &[OpenHost] = if network == SandboxNetwork::Proxy { &app.settings.sandbox.hosts } else { &[] };
+    let hosts: &[OpenHost] = if network == SandboxNetwork::Proxy { &settings.hosts } else { &[] };
     Ok(SandboxView {
         lane: place.lane.to_string(),
         class: class.as_str(),
         prefix,
         network: network.as_str(),
         hosts: hosts.iter().map(ToString::to_string).collect(),
-        env: app.settings.sandbox.env.clone(),
+        env: settings.env,
         paths: opened.into_iter().map(path).collect(),
         copies: copies::paths(&place.worktree),
         setup_outside: app.settings.lanes.setup_outside && !app.settings.lanes.setup.is_empty(),

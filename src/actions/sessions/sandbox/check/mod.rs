@@ -53,7 +53,7 @@ pub fn check(app: &App, class: Option<SandboxClass>, network: Option<SandboxNetw
         class => class,
     };
     sandbox_availability::check_network(class, network)?;
-    let network = network.unwrap_or(app.settings.sandbox.network);
+    let network = network.unwrap_or(app.settings.sandbox.network_of(class));
     // The program of a command is one that a project names.
     if class == SandboxClass::Command {
         trust::require(app)?;
