@@ -450,7 +450,7 @@ CREATE TABLE session_reports (
     -- The provider's own record of the session, and how much of it was read for usage, in bytes.
     usage_path        TEXT,
     usage_offset      INTEGER NOT NULL DEFAULT 0 CHECK (usage_offset >= 0)
-, screen_digest TEXT, screen_since INTEGER, open_calls INTEGER NOT NULL DEFAULT 0 CHECK (open_calls >= 0), program_missing_at INTEGER, agent TEXT, agent_mode TEXT, unguarded TEXT, can_steer INTEGER) STRICT;
+, screen_digest TEXT, screen_since INTEGER, open_calls INTEGER NOT NULL DEFAULT 0 CHECK (open_calls >= 0), program_missing_at INTEGER, agent TEXT, agent_mode TEXT, unguarded TEXT, can_steer INTEGER, last_message TEXT) STRICT;
 
 CREATE INDEX session_reports_program_missing ON session_reports (session_id) WHERE program_missing_at IS NOT NULL;
 
@@ -573,5 +573,5 @@ CREATE INDEX usage_turns_at ON usage_turns (at);
 CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
 
 PRAGMA application_id = 1178683730;
-PRAGMA user_version = 21;
+PRAGMA user_version = 22;
 COMMIT;

@@ -48,6 +48,8 @@ pub enum Report {
         stop_reason: String,
         /// The tokens, where the agent tells them.
         usage: Option<Usage>,
+        /// The end of the agent's last message in the turn; empty without one.
+        said: String,
     },
     /// The turn ended with an error.
     TurnFailed(String),

@@ -137,6 +137,8 @@ pub struct StateMachine {
     total_cost: f64,
     reported_cost: f64,
     conversation: Conversation,
+    /// The agent's text since its last tool call of this turn.
+    said: String,
 }
 
 impl StateMachine {
@@ -165,6 +167,7 @@ impl StateMachine {
             total_cost: 0.0,
             reported_cost: 0.0,
             conversation: Conversation::default(),
+            said: String::new(),
         }
     }
 

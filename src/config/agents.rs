@@ -58,6 +58,8 @@ section! {
     /// The settings of agents.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct AgentSettings {
+        /// How long after the end of its turn a session with an unfinished task needs you.
+        pub unfinished_after: Duration = "2m",
         /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
         /// refuse.
         pub unguarded: Unguarded = "show",

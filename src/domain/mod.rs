@@ -13,6 +13,7 @@ pub mod claim;
 pub mod commit_id;
 pub mod device;
 pub mod ended_by;
+pub mod ended_turn;
 pub mod event;
 pub mod evidence;
 pub mod excerpt;

@@ -23,6 +23,8 @@ string_enum! {
         Stale => "stale",
         /// The lease of a claim has expired.
         Lease => "lease",
+        /// A session has ended its turn, and its claimed task is not submitted.
+        Unfinished => "unfinished",
         /// An agent has not read what was decided about its work.
         Decision => "decision",
         /// A landing sent work back, and it was not submitted again; or a base fails its own check, so that no work lands.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::{
     LaneName, SessionId, TaskId, claim,
+    ended_turn::EndedTurn,
     session::{Activity, Session, SessionStatus},
     string_enum::string_enum,
     task::TaskStatus,
@@ -132,6 +133,8 @@ pub struct SessionOverview {
     pub is_stopped_by_reader: bool,
     /// When a board that is composed repeatedly saw its process end, before that end is recorded.
     pub noticed_at: Option<Timestamp>,
+    /// What the end of its turn means; `None` when no turn has ended, when it has no task in progress, or when it was not judged.
+    pub ended_turn: Option<EndedTurn>,
 }
 
 impl SessionOverview {
@@ -189,6 +192,11 @@ impl SessionOverview {
         (!self.is_over() && !self.is_stale()).then_some(session.activity)
     }
 
+    /// What the end of its turn means, while it may be alive and is not stale.
+    pub fn ended_turn(&self) -> Option<&EndedTurn> {
+        self.ended_turn.as_ref().filter(|_| self.current_activity() == Some(Activity::Idle))
+    }
+
     /// The input that the session waits for; `None` when no person must act now.
     pub fn waiting_for(&self) -> Option<&str> {
         (self.current_activity() == Some(Activity::RequiresAction))
@@ -231,6 +239,7 @@ mod tests {
             unguarded: None,
             is_stopped_by_reader: false,
             noticed_at: None,
+            ended_turn: None,
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Payload {
     pub details: Option<Value>,
     pub error: Option<Value>,
     pub error_details: Option<Value>,
+    #[serde(alias = "prompt_response")]
+    pub last_assistant_message: Option<String>,
 }
 
 impl Payload {

@@ -29,7 +29,7 @@ impl Schema {
 /// The store: "FAIR".
 pub(super) const STATE: Schema = Schema {
     application_id: 1_178_683_730,
-    newest: 21,
+    newest: 22,
     synchronous: "FULL",
     migrations: MIGRATIONS,
     whole: Some(include_str!("../../migrations/newest.sql")),
@@ -67,6 +67,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V19__answered_messages", include_str!("../../migrations/V19__answered_messages.sql")),
     ("V20__lane_work", include_str!("../../migrations/V20__lane_work.sql")),
     ("V21__pull_requests", include_str!("../../migrations/V21__pull_requests.sql")),
+    ("V22__last_message", include_str!("../../migrations/V22__last_message.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

@@ -31,6 +31,8 @@ pub struct SessionReports {
     pub program_missing_since: Option<Timestamp>,
     /// The agent of a structured session; `None` for any other one.
     pub protocol: Option<ProtocolState>,
+    /// The end of the last message of its last turn.
+    pub last_message: Option<String>,
 }
 
 /// The facts that the agent of a structured session reports about itself.
@@ -53,7 +55,8 @@ pub struct SeenScreen {
 }
 
 const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, open_calls, \
-     screen_digest, screen_since, program_missing_at, agent, agent_mode, unguarded, can_steer FROM session_reports WHERE session_id = $1";
+     screen_digest, screen_since, program_missing_at, agent, agent_mode, unguarded, can_steer, last_message \
+     FROM session_reports WHERE session_id = $1";
 const REPORTING: &str = "SELECT session_id FROM session_reports \
      WHERE (lifecycle_at IS NOT NULL OR hooked_at IS NOT NULL) \
      AND session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL)";
@@ -63,8 +66,8 @@ const HOOKED: &str = "INSERT INTO session_reports (session_id, hooked_at) VALUES
      ON CONFLICT (session_id) DO UPDATE SET hooked_at = excluded.hooked_at";
 const SCREEN: &str = "INSERT INTO session_reports (session_id, screen_digest, screen_since) VALUES ($1, $2, $3) \
      ON CONFLICT (session_id) DO UPDATE SET screen_digest = excluded.screen_digest, screen_since = excluded.screen_since";
-const TURN: &str = "UPDATE session_reports SET open_calls = 0, screen_digest = NULL, screen_since = NULL \
-     WHERE session_id = $1 AND (open_calls > 0 OR screen_digest IS NOT NULL)";
+const TURN: &str = "UPDATE session_reports SET open_calls = 0, screen_digest = NULL, screen_since = NULL, last_message = NULL \
+     WHERE session_id = $1 AND (open_calls > 0 OR screen_digest IS NOT NULL OR last_message IS NOT NULL)";
 const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES ($1, CASE WHEN $2 > 0 THEN $2 ELSE 0 END) \
      ON CONFLICT (session_id) DO UPDATE SET open_calls = CASE WHEN session_reports.open_calls + $2 > 0 \
      THEN session_reports.open_calls + $2 ELSE 0 END, screen_digest = NULL, screen_since = NULL";
@@ -80,6 +83,8 @@ const ALL_PROGRAM_MISSING: &str = "SELECT session_id, program_missing_at FROM se
      WHERE program_missing_at IS NOT NULL ORDER BY session_id";
 const PRESSURE: &str = "INSERT INTO session_reports (session_id, pressure_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET pressure_at = excluded.pressure_at";
+const LAST_MESSAGE: &str = "INSERT INTO session_reports (session_id, last_message) VALUES ($1, $2) \
+     ON CONFLICT (session_id) DO UPDATE SET last_message = excluded.last_message";
 const ERROR: &str = "INSERT INTO session_reports (session_id, error) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET error = excluded.error";
 const USAGE: &str = "INSERT INTO session_reports (session_id, usage_path, usage_offset) VALUES ($1, $2, $3) \
@@ -108,6 +113,7 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
             }),
             None => None,
         },
+        last_message: row.get(14)?,
     })
 }
 
@@ -180,7 +186,7 @@ pub fn program_missing(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, S
     })
 }
 
-/// Resets the count of open tool calls and what is known of the screen, because a turn has begun or ended.
+/// Resets the count of open tool calls, the last message and what is known of the screen, because a turn has begun or ended.
 pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), TURN, &[&session])?;
     Ok(())
@@ -200,6 +206,12 @@ pub fn set_context_full_since(
     since: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     sql::execute(tx.conn(), PRESSURE, &[&session, &since])?;
+    Ok(())
+}
+
+/// Sets the end of the last message of a session's turn.
+pub fn set_last_message(tx: &WriteTx<'_>, session: &SessionId, text: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), LAST_MESSAGE, &[&session, &text])?;
     Ok(())
 }
 

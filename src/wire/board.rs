@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, SessionOverviewView};
+use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, SessionOverviewView, session_overview::STOPPED};
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +44,7 @@ pub struct BoardView {
 pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
-    /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `landing`, `gate`, `review`, `blocked`, `overlap`,
+    /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `unfinished`, `landing`, `gate`, `review`, `blocked`, `overlap`,
     /// `runs_later`, `host`, `handoff`, `prompt` or `job`.
     #[cfg_attr(test, schemars(with = "crate::domain::need::NeedKind"))]
     pub kind: &'static str,
@@ -71,7 +71,7 @@ impl NeedView {
     pub fn shape(&self) -> char {
         match self.kind {
             "approval" | "guard" | "program" | "lease" | "decision" | "prompt" | "runs_later" | "host" => '!',
-            "question" | "review" | "handoff" => '?',
+            "question" | "unfinished" | "review" | "handoff" => '?',
             _ => '✗',
         }
     }
@@ -85,6 +85,19 @@ impl NeedView {
 }
 
 impl BoardView {
+    /// The line in place of the items when there are none: that nothing needs a person, unless a session has just stopped before
+    /// the end of its task.
+    pub fn calm_line(&self) -> String {
+        let sessions = self.lanes.iter().flat_map(|lane| &lane.sessions).chain(&self.sessions);
+        let stopped: Vec<String> =
+            sessions.filter(|one| one.shown_activity == Some(STOPPED)).map(SessionOverviewView::shown_id).collect();
+        match stopped.as_slice() {
+            [] => "nothing needs you".to_owned(),
+            [one] => format!("{one} has just stopped, and its task is not submitted"),
+            several => format!("{} have just stopped, and their tasks are not submitted", several.join(", ")),
+        }
+    }
+
     /// The index of the lane's most urgent item in `needs_you`. Returns `None` when no item there is about the lane, its
     /// tasks or its sessions.
     pub fn first_need_of(&self, lane: &BoardLaneView) -> Option<usize> {

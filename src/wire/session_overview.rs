@@ -5,14 +5,19 @@ use serde::Serialize;
 use super::{SessionView, values::time};
 use crate::{
     domain::{
+        blocker::Blocker,
+        ended_turn::{EndedTurn, TurnEnd},
         other_host::OtherHost,
         sandbox::SandboxClass,
-        session::{Activity, Session},
+        session::Session,
         session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
         task::TaskStatus,
     },
     os::host,
 };
+
+/// The shown activity of a session that has ended its turn with an unfinished task.
+pub(super) const STOPPED: &str = "stopped";
 
 /// A session in a list: its members, and what is known besides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,6 +42,8 @@ pub struct SessionOverviewView {
     pub activity_source: Option<String>,
     /// Since when it has this activity, as reported.
     pub activity_at: Option<String>,
+    /// What the end of its turn means, while it is idle and has a task in progress; null otherwise.
+    pub turn_end: Option<TurnEndView>,
     /// Why it counts as stale by its silence, before that is recorded as its status; null otherwise.
     pub silence: Option<String>,
     /// Why its agent may run a tool without asking; null for one that asks, and for a session in a terminal.
@@ -116,6 +123,7 @@ impl SessionOverviewView {
             (_, Some(activity)) => {
                 let (shape, word) = match activity {
                     "requires_action" => ('?', "waits"),
+                    STOPPED => ('?', activity),
                     "idle" => ('○', activity),
                     _ => ('●', activity),
                 };
@@ -166,6 +174,43 @@ pub struct AliveView {
     pub alive_source: &'static str,
     /// The observation.
     pub alive_reason: String,
+}
+
+/// The end of a session's turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TurnEndView {
+    /// The meaning: `asks`, `waits` (for something of its own), `stopped` (gates are unmet) or `finished` (its task can be submitted).
+    pub meaning: &'static str,
+    /// The task that it has claimed.
+    pub task_id: String,
+    /// What it waits for; null otherwise.
+    pub waits_for: Option<String>,
+    /// The unmet gates that the claimant clears; empty unless it has stopped.
+    pub blockers: Vec<Blocker>,
+    /// The end of its last message; null when its agent reports none.
+    pub said: Option<String>,
+    /// When the turn ended, or the later start of the claim.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub since: String,
+}
+
+impl From<&EndedTurn> for TurnEndView {
+    fn from(ended: &EndedTurn) -> Self {
+        let (waits_for, blockers) = match &ended.meaning {
+            TurnEnd::Waits(what) => (Some(what.clone()), Vec::new()),
+            TurnEnd::Stopped(blockers) => (None, blockers.clone()),
+            TurnEnd::Asks | TurnEnd::AsksInWords | TurnEnd::Finished => (None, Vec::new()),
+        };
+        Self {
+            meaning: ended.meaning.as_str(),
+            task_id: ended.task.to_string(),
+            waits_for,
+            blockers,
+            said: ended.said.clone(),
+            since: ended.since.to_string(),
+        }
+    }
 }
 
 /// A claimed task of a session.
@@ -300,15 +345,26 @@ fn release(overview: &SessionOverview) -> Option<String> {
 
 impl From<&SessionOverview> for SessionOverviewView {
     fn from(overview: &SessionOverview) -> Self {
+        let ended = overview.ended_turn();
+        let has_stopped = ended.is_some_and(|ended| ended.meaning.is_stop());
+        let waits_for = ended.and_then(|ended| match &ended.meaning {
+            TurnEnd::Waits(what) => Some(DoingView {
+                text: format!("waits for {what}"),
+                source: "activity".to_owned(),
+                at: time(Some(ended.since)),
+            }),
+            _ => None,
+        });
         Self {
             session: SessionView::from(&overview.session),
             alive: AliveView::from(&overview.alive),
             holds: overview.holds.iter().map(HeldTaskView::from).collect(),
-            doing: overview.doing.as_ref().map(DoingView::from),
+            doing: waits_for.or_else(|| overview.doing.as_ref().map(DoingView::from)),
             seen_at: overview.seen.at.to_string(),
             seen_by: overview.seen.by.as_str(),
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
+            turn_end: ended.map(TurnEndView::from),
             silence: overview.silence.clone(),
             unguarded: overview.unguarded.clone(),
             other_host: other_host(&overview.session),
@@ -320,7 +376,9 @@ impl From<&SessionOverview> for SessionOverviewView {
             }),
             noticed_at: time(overview.noticed_at),
             shown_status: overview.shown_status(),
-            shown_activity: overview.current_activity().map(Activity::as_str),
+            shown_activity: overview
+                .current_activity()
+                .map(|activity| if has_stopped { STOPPED } else { activity.as_str() }),
         }
     }
 }

@@ -290,9 +290,10 @@ fn turn_has_one_prompt_and_the_next_ones_wait() {
     assert!(effects.contains(&Effect::Reply(1, Ok(()))) && effects.contains(&Effect::Reply(2, Ok(()))));
     let usage = json!({ "stopReason": "end_turn", "usage": { "inputTokens": 5, "outputTokens": 2, "totalTokens": 7 } });
     let cost = json!({ "sessionUpdate": "usage_update", "used": 50, "size": 100, "cost": { "amount": 0.5, "currency": "USD" } });
-    let effects = played.play([update(cost), result(3, usage)]);
+    let said = json!({ "sessionUpdate": "agent_message_chunk", "content": text("done") });
+    let effects = played.play([update(cost), update(said), result(3, usage)]);
     let usage = Usage { input_tokens: 5, output_tokens: 2, cost_usd: Some(0.5), ..Usage::default() };
-    let ended = Report::TurnEnded { stop_reason: "end_turn".into(), usage: Some(usage) };
+    let ended = Report::TurnEnded { stop_reason: "end_turn".into(), usage: Some(usage), said: "done".into() };
     assert!(effects.contains(&Effect::Report(ended)), "{effects:?}");
     assert!(effects.contains(&Effect::Report(Report::ContextUsage(0.5))));
     assert_eq!(sent(&effects)[0]["params"]["prompt"], json!([text("two")]));
@@ -430,7 +431,7 @@ fn cancel_answers_every_open_question_and_comes_once() {
     let effects = played.play([question("s", "e")]);
     assert_eq!(sent(&effects)[0]["result"]["outcome"]["outcome"], "cancelled");
     let effects = played.play([failure(3, "aborted")]);
-    let ended = Report::TurnEnded { stop_reason: "cancelled".into(), usage: None };
+    let ended = Report::TurnEnded { stop_reason: "cancelled".into(), usage: None, said: String::new() };
     assert!(effects.contains(&Effect::Report(ended)));
     // There is nothing to cancel in an idle session.
     assert_eq!(sent(&played.play([Event::Request(9, Command::Cancel)])), [] as [Value; 0]);

@@ -29,6 +29,7 @@ impl StateMachine {
         let texts: Vec<&str> = context.as_deref().into_iter().chain([text.as_str()]).collect();
         let params = outgoing::prompt(&self.session, &texts);
         self.calls.clear();
+        self.said.clear();
         effects.push(Effect::Print(self.conversation.prompt(&text)));
         let request = self.send("session/prompt", params, effects);
         self.phase = Phase::Prompting { request, is_cancelled: false };
@@ -38,6 +39,7 @@ impl StateMachine {
     pub(super) fn turn_over(&mut self, result: Result<Value, RpcError>, is_cancelled: bool, effects: &mut Vec<Effect>) {
         self.withdraw_all("the turn has ended", effects);
         self.phase = Phase::Idle;
+        let said = std::mem::take(&mut self.said);
         match result {
             Ok(result) => {
                 let stop_reason = result.get("stopReason").and_then(Value::as_str).unwrap_or("unknown");
@@ -45,13 +47,13 @@ impl StateMachine {
                 effects.push(Effect::Print(self.conversation.turn_end(&stop_reason)));
                 let cost_usd = self.take_cost();
                 let usage = turn_usage::of_answer(&result).map(|usage| Usage { cost_usd, ..usage });
-                effects.push(Effect::Report(Report::TurnEnded { stop_reason, usage }));
+                effects.push(Effect::Report(Report::TurnEnded { stop_reason, usage, said }));
             }
             // Some agents answer a cancelled turn with an error.
             Err(_) if is_cancelled => {
                 effects.push(Effect::Print(self.conversation.turn_end(CANCELLED)));
                 let stop_reason = CANCELLED.to_owned();
-                effects.push(Effect::Report(Report::TurnEnded { stop_reason, usage: None }));
+                effects.push(Effect::Report(Report::TurnEnded { stop_reason, usage: None, said: String::new() }));
             }
             Err(error) => {
                 effects.push(Effect::Print(self.conversation.note(&format!("the turn failed: {}", error.message))));

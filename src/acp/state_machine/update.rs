@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Effect, KnownCall, MAX_TOOL_CALLS, Permission, Phase, Report, StateMachine};
-use crate::acp::tool_call::ToolCall;
+use crate::acp::tool_call::{self, ToolCall};
 
 impl StateMachine {
     pub(super) fn update(&mut self, params: &Value, effects: &mut Vec<Effect>) {
@@ -15,7 +15,10 @@ impl StateMachine {
             "tool_call" | "tool_call_update" => self.tool_update(update, effects),
             "current_mode_update" | "config_option_update" => self.mode_update(update, effects),
             "usage_update" => self.usage_update(update, effects),
-            _ => {
+            kind => {
+                if kind == "agent_message_chunk" {
+                    self.said.extend(update.get("content").and_then(tool_call::content_text));
+                }
                 let text = self.conversation.update(update);
                 if !text.is_empty() {
                     effects.push(Effect::Print(text));
@@ -54,6 +57,7 @@ impl StateMachine {
     pub(super) fn tool_update(&mut self, update: &Value, effects: &mut Vec<Effect>) {
         let Some(news) = ToolCall::from_json(update) else { return };
         let is_turn = matches!(self.phase, Phase::Prompting { .. });
+        self.said.clear();
         let id = news.id.clone();
         let Some(found) = self.call(&id) else { return };
         let had_ended = found.call.has_ended();

@@ -203,7 +203,7 @@ impl StoreSink {
             }
             Report::ToolEnded { call, permission } => self.tool_ended(call, *permission),
             Report::ToolChanged(call) => self.judge_late("it does not do what it asked for", call),
-            Report::TurnEnded { stop_reason, usage } => self.turn_ended(stop_reason, usage.as_ref()),
+            Report::TurnEnded { stop_reason, usage, said } => self.turn_ended(stop_reason, usage.as_ref(), said),
             Report::TurnFailed(why) => {
                 let taken = std::mem::take(&mut self.taken);
                 self.app.transaction(|tx| answer(tx, &taken, FAILED_TURN))?;
@@ -275,7 +275,7 @@ impl StoreSink {
         Ok(self.app.with_settings(layers, settings))
     }
 
-    fn turn_ended(&mut self, stop_reason: &str, usage: Option<&Usage>) -> Result<SinkReply> {
+    fn turn_ended(&mut self, stop_reason: &str, usage: Option<&Usage>, said: &str) -> Result<SinkReply> {
         let turn = usage.map(|usage| Turn {
             key: Some(format!("acp {} {}", self.caller.external_session_id, self.turns)),
             at: self.app.env.now(),
@@ -294,7 +294,8 @@ impl StoreSink {
             tx.record(&ended)?;
             Ok(())
         })?;
-        let outcome = hook::handle(&self.app, &self.caller, &HookEvent::TurnEnd, &no_transcript, NO_WAIT)?;
+        let outcome =
+            hook::handle(&self.app, &self.caller, &HookEvent::TurnEnd(Some(said.to_owned())), &no_transcript, NO_WAIT)?;
         let Reply::Continue(text) = &outcome.reply else { return Ok(SinkReply::default()) };
         let prompt = Some(outcome.batch().map_or_else(|| Ok(text.clone()), |batch| self.prompt_text(batch))?);
         self.delivered = Some(Delivered::Reply(Box::new(outcome)));

@@ -28,7 +28,10 @@ use crate::{
             shared_base::{self, BaseAnswers, SharedBase},
         },
         queue::gates,
-        sessions::{liveness::silence, report::shown_idle},
+        sessions::{
+            liveness::silence,
+            report::{shown_idle, turn_end},
+        },
     },
     domain::{
         EventKind, LaneName, PersonName, SessionId, TaskId,
@@ -170,6 +173,7 @@ impl Facts {
         self.held = overview::held(tx)?;
         let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, now, watches)?;
         self.next_judgement = shown_idle::judge(app, tx, &mut self.sessions)?;
+        turn_end::judge(app, tx, &mut self.sessions)?;
         let has_death = self.sessions.iter().any(|one| one.is_over() && changed.contains(&one.session.id));
         if has_death {
             self.processes.take();
@@ -224,9 +228,11 @@ impl Facts {
         let checks = self.landing.now.iter().map(|_| self.now.plus(LANDING_PAUSE));
         let ends = expired.chain(failed).chain(decisions).chain(checks).chain(self.costs.end());
         let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
+        let ended_turns = self.sessions.iter().filter_map(|one| turn_end::next_change(app, one, self.now));
         leases
             .chain(first_hooks)
             .chain(silences)
+            .chain(ended_turns)
             .chain(self.next_expiry)
             .chain(self.next_judgement)
             .chain(self.next_dialog)

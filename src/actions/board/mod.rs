@@ -20,6 +20,7 @@ mod shown_dialogs;
 pub(in crate::actions) mod silent_hosts;
 mod task_counts;
 mod task_needs;
+mod unfinished;
 mod unread_decisions;
 mod view;
 mod watched_processes;

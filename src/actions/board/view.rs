@@ -2,7 +2,7 @@
 
 use super::{
     facts::Facts, jobs, landing, lane_needs, need, questions, refused_host, session_needs, silent_hosts, task_needs,
-    unread_decisions,
+    unfinished, unread_decisions,
 };
 use crate::{
     actions::App,
@@ -28,6 +28,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(session_needs::missing_programs(facts));
     needs_you.extend(silent_hosts::silent_host_needs(app, facts));
     needs_you.extend(session_needs::lost_claimants(facts));
+    needs_you.extend(unfinished::items(app, facts));
     needs_you.extend(unread_decisions::items(facts));
     needs_you.extend(landing::items(facts));
     needs_you.extend(lane_needs::unshared_bases(facts));

@@ -77,6 +77,7 @@ pub fn with_facts(
             unguarded: unguarded.get(&session.id).filter(|_| session.is_structured()).cloned(),
             is_stopped_by_reader: false,
             noticed_at: None,
+            ended_turn: None,
             session,
         };
         overview.can_relaunch = overview.is_over() && launch_event::can_relaunch(tx, &overview.session)?;

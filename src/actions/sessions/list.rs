@@ -10,7 +10,10 @@ use crate::{
         App,
         core::{errors, lookup, other_host, session_overview, session_process::RunProcesses},
         queue::claimants,
-        sessions::{liveness::silence, report::shown_idle},
+        sessions::{
+            liveness::silence,
+            report::{shown_idle, turn_end},
+        },
     },
     config::newest_proof,
     domain::{
@@ -34,6 +37,7 @@ pub(in crate::actions) fn overviews(app: &App, scope: SessionScope) -> Result<Ve
     let mut found = app.read_together(|tx| {
         let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;
         shown_idle::judge(app, tx, &mut found)?;
+        turn_end::judge(app, tx, &mut found)?;
         Ok(found)
     })?;
     silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
@@ -69,6 +73,7 @@ pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Option<OtherH
         let session = lookup::session(tx, id)?;
         let mut found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
         shown_idle::judge(app, tx, &mut found)?;
+        turn_end::judge(app, tx, &mut found)?;
         silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
         let overview = found.into_iter().next().ok_or_else(|| errors::internal("the session was not kept"))?;
         let (session, mut processes) = (overview.judged(), RunProcesses::default());

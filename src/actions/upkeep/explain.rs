@@ -6,7 +6,7 @@ use crate::{
     actions::{
         App,
         core::{
-            lookup, other_host,
+            lookup, other_host, session_overview,
             session_process::{self, RunProcesses},
         },
         queue::{
@@ -17,12 +17,14 @@ use crate::{
         sessions::{
             control::suggestions,
             liveness::{backend_probe::BackendProber, facts},
+            report::turn_end,
         },
     },
     domain::{
         EventKind, Refusal, SessionId, TaskId,
         rules::staleness::{BackendObservation, Liveness, ProcessObservation},
         session::{Activity, Session, SessionStatus},
+        session_facts::SessionOverview,
         task::Task,
     },
     env::Timestamp,
@@ -30,7 +32,7 @@ use crate::{
     store::{
         ReadTx, checkpoints, claims,
         events::{self, LoggedEvent},
-        session_reports, sessions,
+        overview, session_reports, sessions,
         tasks::{self, ListScope},
     },
     wire::ExplainView,
@@ -166,7 +168,7 @@ fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> 
 /// `not_found`.
 pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
     let now = app.env.now();
-    let read = app.read_together(|tx| session_in(tx, id, now))?;
+    let read = app.read_together(|tx| session_in(app, tx, id, now))?;
     Ok(probed(app, read, now))
 }
 
@@ -179,7 +181,7 @@ fn probed(app: &App, (session, mut view): (Session, ExplainView), now: Timestamp
 }
 
 /// Like [`session`], inside a read transaction and without probes of its process and backend.
-fn session_in(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Session, ExplainView)> {
+fn session_in(app: &App, tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Session, ExplainView)> {
     let session = lookup::session(tx, id)?;
     let mut view = ExplainView::new("session", id, session.status.as_str(), now);
     let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -198,6 +200,11 @@ fn session_in(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<(Sessio
         let last = if is_over { " (last report)" } else { "" };
         let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
         view.fact("activity", format!("{}{waiting_for}{last}", session.activity), from, session.activity_at);
+    }
+    let mut judged = session_overview::with_facts(tx, vec![session.clone()], &overview::held(tx)?)?;
+    turn_end::judge(app, tx, &mut judged)?;
+    if let Some(ended) = judged.first().and_then(SessionOverview::ended_turn) {
+        view.fact("turn_end", ended.sentence(), "rules", Some(ended.since));
     }
     reported_state(tx, &session, &mut view)?;
     session_tasks(tx, &session, &mut view)?;
@@ -324,10 +331,12 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
                 let found = vec![format!("task {id}"), format!("session {id}")];
                 Err(Refusal::Ambiguous { noun: "id", id: id.to_owned(), found }.into())
             }
-            (_, Some(session)) if is_session => session_in(tx, session, now).map(|read| Found::Session(read.into())),
+            (_, Some(session)) if is_session => {
+                session_in(app, tx, session, now).map(|read| Found::Session(read.into()))
+            }
             (Some(task), _) if is_task => task_in(app, tx, task, now).map(|read| Found::Task(read.into())),
             (Some(task), session) => Err(unknown(tx, task, session.as_ref())?),
-            (None, Some(session)) => session_in(tx, session, now).map(|read| Found::Session(read.into())),
+            (None, Some(session)) => session_in(app, tx, session, now).map(|read| Found::Session(read.into())),
             (None, None) => {
                 let why = format!("'{}' is not the id of a task or session", id.escape_debug());
                 Err(Refusal::invalid("id", why).into())

@@ -52,7 +52,7 @@ pub(super) struct Part {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     /// The sentence for an empty part. Without one, an empty part is hidden.
-    pub(super) none: Option<&'static str>,
+    pub(super) none: Option<String>,
     /// The number beside the heading. It may differ from the items: a lane with two sessions has two.
     pub(super) count: usize,
     pub(super) items: Vec<Item>,
@@ -66,7 +66,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
         part(
             "needs",
             "Needs you",
-            Some("nothing needs you"),
+            Some(board.calm_line()),
             board.needs_you.iter().map(|need| need_item(need, approvals)).collect(),
         ),
         part("counts", "Tasks", None, vec![counts(board)]),
@@ -78,7 +78,7 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
         ),
         Part {
             count: board.lanes.len(),
-            ..part("lanes", "Lanes", Some("no lanes"), board.lanes.iter().flat_map(lane_rows).collect())
+            ..part("lanes", "Lanes", Some("no lanes".to_owned()), board.lanes.iter().flat_map(lane_rows).collect())
         },
         part(
             "sessions",

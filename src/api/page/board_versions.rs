@@ -71,7 +71,7 @@ impl Frame {
     }
 
     /// Everything that a client with version `since` lacks, as JSON: for each changed part its name, the number beside its
-    /// heading, the keys of all items in order, and the HTML of the changed ones.
+    /// heading, its sentence without items, the keys of all items in order, and the HTML of the changed ones.
     pub(super) fn changes(&self, since: u64, access: Access) -> Arc<str> {
         if since + 1 == self.version {
             let slot = if access == Access::Full { &self.newest[0] } else { &self.newest[1] };
@@ -88,7 +88,8 @@ impl Frame {
                 let items = one.part.items.iter().zip(&one.item_versions).filter(|(_, version)| **version > since);
                 let items: Map<String, Value> =
                     items.map(|(item, _)| (item.key.clone(), json!(item.html(access).as_str()))).collect();
-                json!({ "name": one.part.name, "count": one.part.count, "order": order, "items": items })
+                let none = &one.part.none;
+                json!({ "name": one.part.name, "count": one.part.count, "none": none, "order": order, "items": items })
             })
             .collect();
         json!({ "parts": parts }).to_string().into()
@@ -123,16 +124,16 @@ mod tests {
         let third = second.next(vec![part(&[("b", "B"), ("c", "C")])]).unwrap();
         assert_eq!(
             changes(&second, 1, Access::Full),
-            json!([{ "name": "needs", "count": 7, "order": ["b", "a"], "items": { "a": "A2" } }])
+            json!([{ "name": "needs", "count": 7, "none": null, "order": ["b", "a"], "items": { "a": "A2" } }])
         );
         assert_eq!(
             changes(&second, 1, Access::ReadOnly),
-            json!([{ "name": "needs", "count": 7, "order": ["b", "a"], "items": { "a": "A2!" } }])
+            json!([{ "name": "needs", "count": 7, "none": null, "order": ["b", "a"], "items": { "a": "A2!" } }])
         );
         // A client that skipped a version, one that begins, and one that has everything.
         assert_eq!(
             changes(&third, 1, Access::Full),
-            json!([{ "name": "needs", "count": 7, "order": ["b", "c"], "items": { "c": "C" } }])
+            json!([{ "name": "needs", "count": 7, "none": null, "order": ["b", "c"], "items": { "c": "C" } }])
         );
         assert_eq!(changes(&third, 0, Access::Full)[0]["items"], json!({ "b": "B", "c": "C" }));
         assert_eq!(changes(&third, 3, Access::Full), json!([]));

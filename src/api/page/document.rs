@@ -28,9 +28,9 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
             html.markup(" <span class=\"number\">").text(&part.count.to_string()).markup("</span>");
         }
         html.markup("</h2>");
-        if let Some(none) = part.none {
+        if let Some(none) = &part.none {
             html.markup(if part.items.is_empty() { "<p class=\"none\">" } else { "<p class=\"none\" hidden>" });
-            html.markup(none).markup("</p>");
+            html.text(none).markup("</p>");
         }
         html.markup("<ul role=\"list\">");
         for item in &part.items {

@@ -114,7 +114,10 @@ const update = (part) => {
   const number = section.querySelector(".number");
   if (number) number.textContent = String(part.count);
   const none = section.querySelector(".none");
-  if (none) none.hidden = items.length > 0;
+  if (none) {
+    none.hidden = items.length > 0;
+    none.textContent = part.none;
+  }
   section.hidden = !none && items.length === 0;
   showTitle();
 };

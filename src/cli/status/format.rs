@@ -8,7 +8,7 @@ use crate::{
     env::Timestamp,
     render::{Meaning, Style, Table, escape_line},
     wire::{
-        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, CommandView, HeldTaskView, LandAtWorkView, NeedView,
+        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, CommandView, HeldTaskView, LandAtWorkView,
         SessionOverviewView, short_job_id,
     },
 };
@@ -33,7 +33,7 @@ struct Printer {
 pub(super) fn text(board: &BoardView, now: Timestamp, style: Style, width: Option<usize>, all: bool) -> String {
     let most = if all { usize::MAX } else { MAX_ROWS };
     let mut printer = Printer { now, style, width, most, text: String::new() };
-    printer.needs(&board.needs_you);
+    printer.needs(board);
     printer.inbox(board.inbox.unwrap_or_default());
     printer.counts(board);
     printer.landing(&board.landing);
@@ -69,9 +69,10 @@ impl Printer {
         }
     }
 
-    fn needs(&mut self, needs: &[NeedView]) {
+    fn needs(&mut self, board: &BoardView) {
+        let needs = board.needs_you.as_slice();
         if needs.is_empty() {
-            let _ = writeln!(self.text, "{}", self.style.paint(Meaning::Good, "nothing needs you"));
+            let _ = writeln!(self.text, "{}", self.style.paint(Meaning::Good, &escape_line(&board.calm_line())));
             return;
         }
         self.heading("NEEDS YOU", needs.len());

@@ -300,7 +300,9 @@ fn question<'a>(subject: &Subject<'a>, session: Option<&str>, board: &'a BoardVi
 }
 
 fn is_about_task(subject: &Subject<'_>) -> bool {
-    subject.need.is_some_and(|need| matches!(need.kind, "gate" | "review" | "blocked" | "lease" | "handoff"))
+    subject
+        .need
+        .is_some_and(|need| matches!(need.kind, "unfinished" | "gate" | "review" | "blocked" | "lease" | "handoff"))
 }
 
 fn claimant<'a>(board: &'a BoardView, task: &str) -> Option<&'a str> {

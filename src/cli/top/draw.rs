@@ -182,7 +182,7 @@ impl Canvas<'_> {
             lines.push(Line::Row(at));
         }
         if state.board.needs_you.is_empty() && height > 0 {
-            self.put(0, top, "nothing needs you", self.style(Meaning::Good));
+            self.put(0, top, &state.board.calm_line(), self.style(Meaning::Good));
             (top, height) = (top + 1, height - 1);
         }
         if state.rows.is_empty() {

@@ -254,7 +254,7 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
         "approval" => "Enter look".to_owned(),
         "question" if need.takes_answer() => "p answer".to_owned(),
         "question" if need.session_id.is_some() => "Enter answer".to_owned(),
-        "blocked" if need.session_id.is_some() => "p tell it".to_owned(),
+        "blocked" | "unfinished" if need.session_id.is_some() => "p tell it".to_owned(),
         "dead" | "stale" | "lease" => "r release".to_owned(),
         "review" if need.task_id.is_some() => "v review".to_owned(),
         "gate" | "handoff" if need.task_id.is_some() => "e explain".to_owned(),

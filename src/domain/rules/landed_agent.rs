@@ -61,6 +61,7 @@ mod tests {
             unguarded: None,
             is_stopped_by_reader: false,
             noticed_at: None,
+            ended_turn: None,
         }
     }
 

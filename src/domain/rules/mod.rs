@@ -28,4 +28,5 @@ pub mod screen_dialog;
 pub mod screen_state;
 pub mod staleness;
 pub mod task_times;
+pub mod turn_end;
 pub mod waiting;

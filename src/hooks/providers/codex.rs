@@ -100,7 +100,7 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
         }
         // Codex sends no event for a failed call.
         "PostToolUse" => claude::tool_finished(payload, true)?,
-        "Stop" => HookEvent::TurnEnd,
+        "Stop" => HookEvent::TurnEnd(payload.last_assistant_message.clone()),
         "Interrupt" => HookEvent::Interrupted,
         "SubagentStop" => HookEvent::SubagentEnd(payload.agent_transcript_path.clone()),
         "SessionEnd" => {

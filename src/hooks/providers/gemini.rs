@@ -126,7 +126,7 @@ fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Result<HookEvent
             let (files, finds_program) = (payload.written_files(), payload.finds_program());
             HookEvent::AfterTool(ToolEnd { used, files, finds_program })
         }
-        "AfterAgent" => HookEvent::TurnEnd,
+        "AfterAgent" => HookEvent::TurnEnd(payload.last_assistant_message.clone()),
         "Notification" => match payload.notification_type.as_deref() {
             Some("ToolPermission") => HookEvent::WaitingForTool(
                 parse_permission(payload.details.as_ref(), role),

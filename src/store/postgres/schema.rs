@@ -19,6 +19,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V19__answered_messages", include_str!("../../../migrations/postgres/V19__answered_messages.sql")),
     ("V20__lane_work", include_str!("../../../migrations/postgres/V20__lane_work.sql")),
     ("V21__pull_requests", include_str!("../../../migrations/postgres/V21__pull_requests.sql")),
+    ("V22__last_message", include_str!("../../../migrations/postgres/V22__last_message.sql")),
 ];
 
 /// Creates a project's schema, or migrates it to the newest version. Any number of processes may do so at once.

@@ -326,7 +326,7 @@ fn board_of_two_hundred_sessions_with_hostile_texts_fits_a_phone() {
     tab_to(&browser, "one.tagName === 'TEXTAREA'");
     browser.press("go");
     world.run(["session", "heartbeat", "s-200", "--activity", "idle"]).exits(0);
-    shows(&browser, "document.querySelector('#sessions [data-key=s-200]').textContent.includes('idle')");
+    shows(&browser, "document.querySelector('#sessions [data-key=s-200]').textContent.includes('stopped')");
     assert_eq!(browser.run("return document.activeElement.value"), json!("go"));
     assert_eq!(browser.log(), Vec::<String>::new());
     drop(server);

@@ -39,6 +39,7 @@ fn every_value_names_its_source() {
     exec.keep_bytes                              "1GiB"                                                                                                                               default
     hooks.role                                   "person"                                                                                                                             default
     hooks.approval_wait                          "50s"                                                                                                                                default
+    agents.unfinished_after                      "2m"                                                                                                                                 default
     agents.unguarded                             "show"                                                                                                                               default
     context.pressure                             0.8                                                                                                                                  default
     identity.refresh_before                      "5m"                                                                                                                                 default

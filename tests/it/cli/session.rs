@@ -225,6 +225,7 @@ fn session_is_one_document_wherever_it_appears() {
         "seen_by",
         "activity_source",
         "activity_at",
+        "turn_end",
         "silence",
         "unguarded",
         "other_host",

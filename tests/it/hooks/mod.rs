@@ -10,6 +10,7 @@ mod permission;
 mod prompt_delivery;
 mod recorded_payloads;
 mod sessions;
+mod turn_end;
 mod via_server;
 
 use std::{

@@ -26,7 +26,7 @@ pub fn handle(
         HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
         HookEvent::AfterTool(ended) => tool::after(app, caller, ended),
         HookEvent::PermissionRequest(call) => tool::answer_request(app, caller, call, wait).map(HookOutcome::of),
-        HookEvent::TurnEnd => turn::end(app, caller, read_transcript),
+        HookEvent::TurnEnd(said) => turn::end(app, caller, said.as_deref(), read_transcript),
         HookEvent::Interrupted => turn::interrupted(app, caller, read_transcript),
         HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
         HookEvent::Waiting(text) => provider_notification::waiting(app, caller, text),

@@ -77,7 +77,8 @@ pub enum HookEvent {
     BeforeTool(ToolCall),
     AfterTool(ToolEnd),
     PermissionRequest(ToolCall),
-    TurnEnd,
+    /// The turn has ended, with this last message if the provider reports it.
+    TurnEnd(Option<String>),
     Interrupted,
     /// The turn failed, with the reason.
     TurnFailed(String),

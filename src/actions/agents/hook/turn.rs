@@ -19,6 +19,7 @@ use crate::{
         },
     },
     domain::{
+        ended_turn,
         message::Channel,
         session::{Activity, Session, SessionStatus},
     },
@@ -56,9 +57,14 @@ pub(super) fn deliver(
     })
 }
 
-/// Sets the session to idle and stores the usage of the turn. When prompts wait, the reply delivers them, so that the turn
-/// continues.
-pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<HookOutcome> {
+/// Sets the session to idle and stores the usage of the turn and the end of its last message, `said`. When prompts wait, the
+/// reply delivers them, so that the turn continues.
+pub(super) fn end(
+    app: &App,
+    caller: &HookCaller,
+    said: Option<&str>,
+    read_transcript: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
     if caller.is_subagent {
         return subagent_end(app, caller, None, read_transcript);
     }
@@ -72,6 +78,10 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         session_reports::reset_turn(tx, &session.id)?;
+        let said = said.filter(|_| !caller.is_beside_supervisor(session)).and_then(ended_turn::end_of_message);
+        if let Some(said) = said {
+            session_reports::set_last_message(tx, &session.id, &said)?;
+        }
         Ok(())
     })?;
     // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would

@@ -12,4 +12,5 @@ pub(crate) mod resolve_session;
 pub(in crate::actions) mod screen_dialog;
 pub(in crate::actions) mod shown_idle;
 pub mod telemetry;
+pub(in crate::actions) mod turn_end;
 pub mod upsert;

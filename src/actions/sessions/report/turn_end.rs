@@ -1,0 +1,87 @@
+//! Ended turns: which idle sessions have stopped although they have claimed a task, and which wait for something of their own.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, queue::gates},
+    domain::{
+        RoutingKey, TaskId,
+        checkpoint::CheckpointState,
+        ended_turn::EndedTurn,
+        message::{Message, Recipient},
+        rules::turn_end::{self, TurnFacts},
+        session::Activity,
+        session_facts::{HeldTask, SessionOverview},
+        task::TaskStatus,
+    },
+    env::Timestamp,
+    store::{ReadTx, StoreError, handoffs, jobs, messages, overview, session_reports, tasks},
+};
+
+/// Says of each idle session with a task in progress what the end of its turn means. Of the others it says nothing.
+pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [SessionOverview]) -> Result<()> {
+    let mut active = None;
+    for one in sessions {
+        one.ended_turn = None;
+        let is_idle = one.current_activity() == Some(Activity::Idle);
+        let in_progress = |held: &&HeldTask| held.status == TaskStatus::InProgress;
+        let held: Vec<&HeldTask> = one.holds.iter().filter(in_progress).filter(|_| is_idle).collect();
+        let Some(first) = held.first() else { continue };
+        let active = match &mut active {
+            Some(known) => known,
+            none => none.insert(jobs::active(tx)?),
+        };
+        let id = &one.session.id;
+        let is_own = |key: &RoutingKey| key.as_str() == id.as_str();
+        let job = active.iter().find(|job| job.session.as_ref().is_some_and(is_own)).map(|job| &job.id);
+        let reports = session_reports::find(tx, id)?;
+        let blockers = match tasks::find(tx, &first.task)? {
+            Some(task) => gates::stored_blockers(app, tx, &task)?,
+            None => Vec::new(),
+        };
+        let facts = TurnFacts {
+            has_asked: any(&held, |task| has_asked(tx, task))?,
+            message: on_its_way(app, tx, one)?,
+            said: reports.last_message.as_deref(),
+            job,
+            handoff: open_handoff(tx, &first.task)?,
+            blockers: &blockers,
+        };
+        let meaning = turn_end::judge(&facts);
+        let since = one.session.activity_at.map_or(first.claimed_at, |at| at.max(first.claimed_at));
+        let task = first.task.clone();
+        one.ended_turn = Some(EndedTurn { task, meaning, since, said: reports.last_message });
+    }
+    Ok(())
+}
+
+/// When the end of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
+pub(in crate::actions) fn next_change(app: &App, one: &SessionOverview, now: Timestamp) -> Option<Timestamp> {
+    let ended = one.ended_turn.as_ref()?;
+    let from = if ended.meaning.is_stop() { ended.since } else { now };
+    Some(from.plus(app.settings.agents.unfinished_after))
+}
+
+fn any(held: &[&HeldTask], is: impl Fn(&TaskId) -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+    held.iter().map(|held| is(&held.task)).find(|found| !matches!(found, Ok(false))).unwrap_or(Ok(false))
+}
+
+fn has_asked(tx: &ReadTx<'_>, task: &TaskId) -> Result<bool, StoreError> {
+    let newest = overview::newest_written(tx, task)?;
+    Ok(newest.is_some_and(|newest| newest.state == CheckpointState::AwaitingInput))
+}
+
+/// The oldest message to the session that is not taken yet. One that is not taken is soon no reason to wait.
+fn on_its_way(app: &App, tx: &ReadTx<'_>, one: &SessionOverview) -> Result<Option<i64>, StoreError> {
+    let now = app.env.now();
+    let is_new = |message: &Message| {
+        !message.is_expired(now) && message.created_at.plus(app.settings.agents.unfinished_after) > now
+    };
+    let open = messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?;
+    Ok(open.iter().find(|message| is_new(message)).map(|message| message.id))
+}
+
+fn open_handoff(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
+    let open = handoffs::of_task(tx, task)?.into_iter().find(|handoff| handoff.answered_at.is_none());
+    Ok(open.map(|handoff| handoff.id))
+}
