@@ -60,17 +60,23 @@ impl FileLock {
 }
 
 /// Whether the process `pid` has an exclusive lock (`flock`) on this file. `false` when that is unknown.
+///
+/// It reads what the kernel tells of that process's open files: to list the locks of the whole machine (`/proc/locks`), the kernel
+/// stops all that lock and unlock, which takes it milliseconds.
 pub fn is_held_by(path: &Path, pid: i32) -> bool {
-    let (Ok(file), Ok(locks)) = (fs::symlink_metadata(path), fs::read_to_string("/proc/locks")) else { return false };
-    // `1: FLOCK  ADVISORY  WRITE 42 08:01:1234 0 EOF`; a file system may count its devices in another way.
-    locks.lines().any(|line| {
+    let (Ok(file), Ok(opened)) = (fs::symlink_metadata(path), fs::read_dir(format!("/proc/{pid}/fdinfo"))) else {
+        return false;
+    };
+    // `lock: 1: FLOCK  ADVISORY  WRITE 42 08:01:1234 0 EOF`; a file system may count its devices in another way.
+    let is_lock = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let inode = fields.get(5).and_then(|place| place.rsplit(':').next()?.parse().ok());
-        fields.get(1) == Some(&"FLOCK")
-            && fields.get(3) == Some(&"WRITE")
-            && fields.get(4).and_then(|holder| holder.parse().ok()) == Some(pid)
+        let inode = fields.get(6).and_then(|place| place.rsplit(':').next()?.parse().ok());
+        fields.get(..3).is_some_and(|kind| kind.first() == Some(&"lock:") && kind.last() == Some(&"FLOCK"))
+            && fields.get(4) == Some(&"WRITE")
+            && fields.get(5).and_then(|holder| holder.parse().ok()) == Some(pid)
             && inode == Some(file.ino())
-    })
+    };
+    opened.flatten().any(|one| fs::read_to_string(one.path()).is_ok_and(|text| text.lines().any(is_lock)))
 }
 
 /// Unlike `File::lock`, this returns when a signal interrupts it.
@@ -199,6 +205,21 @@ mod tests {
         assert!(FileLock::acquire_within(&path, Duration::from_millis(20)).unwrap().is_none());
         drop(held);
         assert!(FileLock::acquire_within(&path, Duration::from_secs(5)).unwrap().is_some());
+    }
+
+    #[test]
+    fn holder_of_a_lock_is_known_by_its_process() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, other) = (home.path().join("lock"), home.path().join("other"));
+        let own = i32::try_from(std::process::id()).unwrap();
+        let held = FileLock::try_acquire(&path).unwrap().unwrap();
+        let _interest = SharedLock::acquire(&other).unwrap();
+        assert!(is_held_by(&path, own));
+        assert!(!is_held_by(&path, 1));
+        assert!(!is_held_by(&other, own), "a shared lock of another kind");
+        drop(held);
+        assert!(!is_held_by(&path, own));
+        assert!(!is_held_by(&home.path().join("none"), own));
     }
 
     #[test]
