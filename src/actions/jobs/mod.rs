@@ -25,5 +25,6 @@ pub mod send_keys;
 pub mod spawn;
 pub mod supervision;
 pub mod supervisor_process;
+pub mod tail;
 pub mod wait;
 pub mod worker;

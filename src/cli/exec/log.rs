@@ -12,6 +12,7 @@ use crate::{
             log::{self, LogRequest},
             output,
             output_decoder::DecodedItem,
+            tail::Tail,
         },
     },
     cli::{context::Context, exit::Exit, values},
@@ -24,7 +25,8 @@ use crate::{
 /// The job's stderr goes to stderr, and so do its events. Control sequences are removed and secrets masked. With
 /// --follow and --json each item is one line.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "fairway exec log 01a200f8 --follow")]
+#[command(after_help = "fairway exec log 01a200f8 --follow
+fairway exec log 01a200f8 --tail 20")]
 pub struct Args {
     /// Job id or its short form
     #[arg(value_name = "JOB")]
@@ -32,6 +34,9 @@ pub struct Args {
     /// Only items after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     since_seq: i64,
+    /// Only the last lines; with --json the items that hold them
+    #[arg(long, short = 'n', value_name = "LINES", conflicts_with = "since_seq")]
+    tail: Option<usize>,
     /// Maximum number of items, 0: all [--json: 256, at most 500]
     #[arg(long, value_name = "N", value_parser = values::limit)]
     limit: Option<u32>,
@@ -50,9 +55,10 @@ fn stream(text: &str) -> Result<ItemType, String> {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
+        let tail = self.tail.map(|lines| Tail::find(&app, &self.run, lines, self.stream)).transpose()?;
         let request = LogRequest {
             job: self.run,
-            since_seq: self.since_seq,
+            since_seq: tail.as_ref().map_or(self.since_seq, |tail| tail.since_seq),
             limit: self.limit.map(|limit| limit as usize),
             stream: self.stream,
         };
@@ -60,7 +66,8 @@ impl Args {
             ctx.out.document(&log::log(&app, &request)?)?;
             return Ok(0);
         }
-        let run = Reader::new(ctx).read(&app, &request, self.follow)?;
+        let mut reader = Reader { tail, ..Reader::new(ctx) };
+        let run = reader.read(&app, &request, self.follow)?;
         // The end of a supervised job is an item, which the loop has shown; an unsupervised job has none.
         if self.follow && !run.status.is_final() && !ctx.out.json {
             ctx.out.note(&format::line(&output::view(&app, &run), ctx.env.now(), ctx.out.stderr_style));
@@ -75,11 +82,12 @@ pub(super) struct Reader<'a> {
     stdout: StreamPrinter,
     stderr: StreamPrinter,
     seen: i64,
+    tail: Option<Tail>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(ctx: &'a Context) -> Self {
-        Self { ctx, stdout: StreamPrinter::default(), stderr: StreamPrinter::default(), seen: 0 }
+        Self { ctx, stdout: StreamPrinter::default(), stderr: StreamPrinter::default(), seen: 0, tail: None }
     }
 
     /// The sequence number of the last printed item.
@@ -91,9 +99,12 @@ impl<'a> Reader<'a> {
     pub(super) fn read(&mut self, app: &App, request: &LogRequest, follow: bool) -> Result<Job> {
         let mut left = request.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);
-        let see = |piece: DecodedItem| {
+        let see = |mut piece: DecodedItem| {
             let Some(rest) = left.checked_sub(1) else { return Ok(ControlFlow::Break(())) };
             left = rest;
+            if let Some(tail) = &mut shown.borrow_mut().tail {
+                tail.trim(&mut piece);
+            }
             shown.borrow_mut().see(&piece)?;
             Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };

@@ -55,6 +55,35 @@ fn output_above_the_limit_keeps_head_and_tail() {
     place.wait_no_processes("after the output");
 }
 
+/// The end of a long output, read from its end: whole lines, an unfinished one among them, and no secret whose beginning is cut off.
+#[test]
+fn last_lines_are_shown_without_the_rest() {
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
+    let token = format!("ghp_{}", "a1".repeat(18));
+    let text = format!("seq 80000; for n in 1 2 3; do echo warn $n {token} >&2; done; printf 'then? '");
+    let run = place.spawn(["--shell", &text]);
+    place.run(["exec", "wait", &run]);
+    let log = |words: &[&str]| place.run([&["exec", "log", &run], words].concat());
+
+    let numbers = |from: u32| (from..=80_000).map(|number| format!("{number}\n")).collect::<String>();
+    for lines in [1, 2, 500, 20_000] {
+        let shown = log(&["--stream", "stdout", "--tail", &lines.to_string()]);
+        assert_eq!(shown.stdout, format!("{}then? ", numbers(80_002 - lines)), "{lines} lines");
+    }
+    assert_eq!(log(&["--tail", "100000", "--stream", "stdout"]).stdout.len(), numbers(1).len() + "then? ".len());
+    assert_eq!(log(&["--tail", "0"]).stdout, "");
+    let both = log(&["-n", "4"]);
+    assert_eq!((both.stdout.as_str(), both.stderr.lines().take(3).count()), ("then? ", 3), "{both:?}");
+    assert!(both.stderr.starts_with("warn 1 •••\n") && !both.stderr.contains("a1a1"), "{both:?}");
+    log(&["--tail", "3", "--since-seq", "4"]).exits(2);
+    let items = place.json(["exec", "log", &run, "--tail", "2"])["items"].clone();
+    assert!(
+        items.as_array().unwrap().iter().any(|item| item["payload"].as_str().unwrap().ends_with("then? ")),
+        "{items}"
+    );
+}
+
 #[test]
 fn split_characters_and_matches_are_joined() {
     const LINE: &str = "läuft: ✓ bereit 🚀\n";
