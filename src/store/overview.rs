@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{
     ReadTx, StoreError,
     sql::{self, Row},
+    tasks,
 };
 use crate::{
     domain::{
@@ -42,7 +43,6 @@ const REFUSED_UNCLAIMED: &str = "SELECT t.id, t.lane, r.id, r.domain, r.verdict,
      AND NOT EXISTS (SELECT 1 FROM reviews later \
      WHERE later.task_id = r.task_id AND later.domain = r.domain AND later.id > r.id AND later.verdict IS NOT NULL) \
      ORDER BY t.id, r.id DESC";
-const COUNT_READY: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHERE status = 'todo' AND open_deps = 0";
 const COUNT_OPEN: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_open WHERE closed_at IS NULL";
 const COUNT_DONE: &str = "SELECT count(*) FROM tasks WHERE status = 'done'";
 const TASK_STATES: &str = "SELECT id, CASE WHEN status = 'todo' AND open_deps = 0 THEN 1 ELSE 0 END, \
@@ -168,7 +168,7 @@ pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     let count = |query| -> Result<i64, StoreError> {
         Ok(sql::first(tx.conn(), query, &[], |row| row.get(0))?.unwrap_or_default())
     };
-    Ok(TaskCounts { ready: count(COUNT_READY)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
+    Ok(TaskCounts { ready: tasks::count_ready(tx)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
 }
 
 /// The counts of [`TaskCounts`] for one task: each is 0 or 1.
@@ -325,7 +325,6 @@ mod tests {
             (NEWEST_OF_LAUNCHED, "agent_sessions_live"),
             (NEWEST_OF_LAUNCHED, "checkpoints_written"),
             (LAST_OUTPUTS, "agent_sessions_live"),
-            (COUNT_READY, "tasks_ready"),
             (COUNT_OPEN, "tasks_open"),
             (TASK_STATE, "sqlite_autoindex_tasks_1"),
             (SESSION_STAMPS, "agent_sessions_live"),

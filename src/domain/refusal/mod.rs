@@ -932,9 +932,9 @@ refusals! {
     #[code(Refused, "cycle")]
     #[details("path": path)]
     Cycle { path: Vec<TaskId> },
-    /// No claimable task; `details.skipped` has the tasks that rules exclude.
+    /// No claimable task; `details.skipped` has the first hundred ready tasks that rules exclude, `details.excluded` their number.
     #[error("{}", if .skipped.is_empty() { "no task is ready".to_owned() } else {
-        format!("no claimable task: role, lane or path rules exclude {}", plural::count(.skipped.len(), "ready task"))
+        format!("no claimable task: role, lane or path rules exclude {}", plural::count(*.excluded, "ready task"))
     })]
     #[code(Empty, "nothing_ready")]
     #[hint("{}", if skipped.is_empty() {
@@ -942,8 +942,8 @@ refusals! {
     } else {
         "list the ready tasks: fairway ready"
     })]
-    #[details("skipped": skipped)]
-    NothingReady { skipped: Vec<SkippedTask> },
+    #[details("skipped": skipped, "excluded": excluded)]
+    NothingReady { skipped: Vec<SkippedTask>, excluded: usize },
     /// No message within `--wait`.
     #[error("nothing arrived within {within}")]
     #[code(Empty, "nothing_arrived")]

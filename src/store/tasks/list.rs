@@ -65,14 +65,37 @@ macro_rules! ready {
 }
 pub(super) const READY: Statement<'_> = select!(ready!());
 pub(super) const READY_SUMMARIES: &str = concat!("SELECT t.id, t.title, t.role, t.lane, t.priority ", ready!());
-pub(super) const READY_IN_LANE: Statement<'_> = select!(
-    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane IS NOT DISTINCT FROM $3 \
-     ORDER BY t.priority, t.created_at, t.id"
-);
-const READY_ELSEWHERE: Statement<'_> = select!(
-    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane <> $3 \
-     ORDER BY t.priority, t.created_at, t.id"
-);
+// $3 is the lane. $4 is the role of a task that fits beside none; NULL where each fits.
+macro_rules! ready_in {
+    ($lane:literal) => {
+        concat!(
+            "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND ",
+            $lane,
+            " AND ($4 IS NULL OR t.role IS NULL OR t.role = $4) ORDER BY t.priority, t.created_at, t.id"
+        )
+    };
+}
+macro_rules! in_lane {
+    () => {
+        ready_in!("t.lane IS NOT DISTINCT FROM $3")
+    };
+}
+macro_rules! elsewhere {
+    () => {
+        ready_in!("t.lane <> $3")
+    };
+}
+macro_rules! everywhere {
+    () => {
+        ready_in!("($3 IS NULL OR t.lane = $3)")
+    };
+}
+pub(super) const READY_IN_LANE: Statement<'_> = select!(in_lane!());
+const READY_ELSEWHERE: Statement<'_> = select!(elsewhere!());
+const READY_EVERYWHERE: Statement<'_> = select!(everywhere!());
+const FIRST_IN_LANE: &str = concat!("SELECT t.id ", in_lane!(), " LIMIT 1");
+const FIRST_ELSEWHERE: &str = concat!("SELECT t.id ", elsewhere!(), " LIMIT 1");
+const FIRST_EVERYWHERE: &str = concat!("SELECT t.id ", everywhere!(), " LIMIT 1");
 
 /// Passes the ready tasks that a role and a lane fit to `see`, in claim order, until `see` returns `false`. A task without a role
 /// or lane fits every one, and `None` fits every task. `expected` is the number of tasks that `see` will probably get.
@@ -131,25 +154,74 @@ pub enum ReadyScope<'a> {
     Everywhere,
 }
 
+impl ReadyScope<'_> {
+    pub fn contains(&self, lane: Option<&LaneName>) -> bool {
+        match self {
+            Self::In(own) => lane == Some(*own),
+            Self::WithoutLane => lane.is_none(),
+            Self::Elsewhere(own) => lane.is_some_and(|lane| lane != *own),
+            Self::Everywhere => true,
+        }
+    }
+}
+
+/// The roles of ready tasks.
+#[derive(Debug, Clone, Copy)]
+pub enum ReadyRole<'a> {
+    Any,
+    /// Tasks without a role, and those of this role.
+    Of(Option<&'a Role>),
+}
+
+impl<'a> ReadyRole<'a> {
+    fn value(self) -> Option<&'a str> {
+        match self {
+            Self::Any => None,
+            // No role has an empty name.
+            Self::Of(role) => Some(role.map_or("", Role::as_str)),
+        }
+    }
+}
+
 /// The ready tasks that a claim probably looks at: most claims take the first.
 const CANDIDATES: usize = 2;
 
-/// Passes the ready tasks of the lanes in `scope` to `see`, in claim order, until `see` returns `false`.
+/// Passes the ready tasks of the lanes in `scope` that fit the role to `see`, in claim order, until `see` returns `false`.
 pub fn for_each_ready_in(
     tx: &ReadTx<'_>,
     scope: ReadyScope<'_>,
+    role: ReadyRole<'_>,
     mut see: impl FnMut(Task) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let (query, lane) = match scope {
         ReadyScope::In(lane) => (READY_IN_LANE, Some(lane.as_str())),
         ReadyScope::WithoutLane => (READY_IN_LANE, None),
         ReadyScope::Elsewhere(lane) => (READY_ELSEWHERE, Some(lane.as_str())),
-        ReadyScope::Everywhere => return for_each_ready(tx, None, None, CANDIDATES, see),
+        ReadyScope::Everywhere => (READY_EVERYWHERE, None),
     };
-    let values: [&dyn ToValue; 3] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane];
+    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane, &role.value()];
     sql::for_each_expecting(tx.conn(), query, &values, CANDIDATES, |row| see(row::read(row)?))
 }
 
+/// Whether [`for_each_ready_in`] would pass any task.
+pub fn has_ready_in(tx: &ReadTx<'_>, scope: ReadyScope<'_>, role: ReadyRole<'_>) -> Result<bool, StoreError> {
+    let (query, lane) = match scope {
+        ReadyScope::In(lane) => (FIRST_IN_LANE, Some(lane.as_str())),
+        ReadyScope::WithoutLane => (FIRST_IN_LANE, None),
+        ReadyScope::Elsewhere(lane) => (FIRST_ELSEWHERE, Some(lane.as_str())),
+        ReadyScope::Everywhere => (FIRST_EVERYWHERE, None),
+    };
+    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane, &role.value()];
+    Ok(sql::first(tx.conn(), query, &values, |row| row.get::<TaskId>(0))?.is_some())
+}
+
+/// The number of ready tasks.
+pub fn count_ready(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
+    Ok(sql::first(tx.conn(), COUNT_READY, &[], |row| row.get(0))?.unwrap_or_default())
+}
+
+pub(in crate::store) const COUNT_READY: &str =
+    "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHERE status = 'todo' AND open_deps = 0";
 const EXPIRED: Statement<'_> = select!(
     "FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL AND t.lease_until <= $3 \
      ORDER BY t.priority, t.created_at, t.id"

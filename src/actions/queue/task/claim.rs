@@ -6,7 +6,7 @@ use anyhow::Result;
 
 pub use super::claim_order::LaneScope;
 use super::{
-    claim_order,
+    claim_order::Candidates,
     claim_place::{self, PlannedPlace},
     open_reviews::{self, OpenReviewsCache},
 };
@@ -30,10 +30,13 @@ use crate::{
     },
     store::{
         ReadTx, WriteTx, claims, events, lanes,
-        tasks::{self, ListScope},
+        tasks::{self, ListScope, ReadyRole},
     },
     wire::ClaimedView,
 };
+
+/// How many of the ready tasks that rules exclude a refusal names.
+const MAX_SKIPPED: usize = 100;
 
 #[derive(Debug, Clone, Default)]
 pub struct ClaimRequest {
@@ -97,19 +100,16 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
 }
 
 fn claim_once(app: &App, request: &ClaimRequest, dead: &[DeadSession], any_role: bool) -> Result<Answer> {
+    // A claim that finds nothing must not keep others from writing: idle agents repeat it.
+    if request.id.is_none()
+        && let Some(refusal) = app.read_together(|tx| refusal_without_candidates(app, tx, request, dead, any_role))?
+    {
+        return app.stored_response()?.ok_or(refusal);
+    }
     app.mutate(|tx| {
-        if let Some(lane) = &request.lane {
-            lookup::lane(tx, lane)?;
-        }
-        let session = app.actor.session.as_ref().map(|session| lookup::session(tx, session)).transpose()?;
-        if let Some(session) = &session {
-            session.check_open()?;
-        }
+        let session = acting_session(app, tx, request)?;
         let claimant = Claimant { any_role, ..Claimant::new(app, tx, request, session.as_ref(), dead)? };
-        if request.lane_scope == LaneScope::Own && claimant.lane.is_none() {
-            let why = "--own-lane needs a lane: act as a session of a lane, or name one with --lane".to_owned();
-            return Err(Refusal::Usage { why }.into());
-        }
+        claimant.check_scope()?;
         let (task, granted) = match claimant.task(tx, session.as_ref())? {
             Some(id) => {
                 let task = lookup::task(tx, &id)?;
@@ -123,6 +123,36 @@ fn claim_once(app: &App, request: &ClaimRequest, dead: &[DeadSession], any_role:
         };
         grant(app, tx, &claimant, &task, &granted)
     })
+}
+
+/// The acting session, which must not have ended. The lane of the request must exist.
+fn acting_session(app: &App, tx: &ReadTx<'_>, request: &ClaimRequest) -> Result<Option<Session>> {
+    if let Some(lane) = &request.lane {
+        lookup::lane(tx, lane)?;
+    }
+    let session = app.actor.session.as_ref().map(|session| lookup::session(tx, session)).transpose()?;
+    if let Some(session) = &session {
+        session.check_open()?;
+    }
+    Ok(session)
+}
+
+/// The refusal of a claim without an id for which there is no candidate; `None` when there is one.
+fn refusal_without_candidates(
+    app: &App,
+    tx: &ReadTx<'_>,
+    request: &ClaimRequest,
+    dead: &[DeadSession],
+    any_role: bool,
+) -> Result<Option<anyhow::Error>> {
+    let session = acting_session(app, tx, request)?;
+    let claimant = Claimant { any_role, ..Claimant::new(app, tx, request, session.as_ref(), dead)? };
+    claimant.check_scope()?;
+    let has_candidate = claimant.task(tx, session.as_ref())?.is_some()
+        || claimant.candidates(app).exist(tx)?
+        || !left_by_predecessors(tx, &claimant)?.is_empty()
+        || !tasks::expired(tx, app.env.now())?.is_empty();
+    if has_candidate { Ok(None) } else { nothing_ready(app, tx, &claimant).map(Some) }
 }
 
 /// The claim of a session that starts.
@@ -248,6 +278,19 @@ impl<'a> Claimant<'a> {
         Ok(own.filter(|task| !task.state.status().is_closed()).map(|task| task.id))
     }
 
+    fn check_scope(&self) -> Result<()> {
+        if self.request.lane_scope == LaneScope::Own && self.lane.is_none() {
+            let why = "--own-lane needs a lane: act as a session of a lane, or name one with --lane".to_owned();
+            return Err(Refusal::Usage { why }.into());
+        }
+        Ok(())
+    }
+
+    fn candidates(&self, app: &App) -> Candidates<'_> {
+        let role = if self.any_role { ReadyRole::Any } else { ReadyRole::Of(self.role.as_ref()) };
+        Candidates::new(app, self.lane.as_ref(), self.request.lane_scope, role)
+    }
+
     fn facts(&self) -> ClaimantFacts<'_> {
         ClaimantFacts {
             actor: self.actor,
@@ -318,49 +361,65 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
     Answer::new(&ClaimedView::renewed(lookup::task_view(tx, &task.id)?), &task.id, line)
 }
 
-/// The search for a task to claim, with what was passed over and why.
-#[derive(Default)]
-struct Search {
-    cache: ClaimCache,
-    skipped: Vec<SkippedTask>,
-    /// The first refusal because of the limit of open reviews, which says more than that nothing is ready.
-    full: Option<anyhow::Error>,
-}
-
-impl Search {
-    /// The grant of a claim of this task; `None` when a rule keeps it from the claimant.
-    fn judge(&mut self, app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task) -> Result<Option<Granted>> {
-        let error = match decide(app, tx, claimant, task, &self.cache) {
-            Ok(granted) => return Ok(Some(granted)),
-            Err(error) => error,
-        };
-        // A landing that was not looked up yet may be here: another task must not be claimed in its place.
-        let Some(refusal) = error.downcast_ref::<Refusal>().filter(|_| !app.landed_here.has_unknown()) else {
-            return Err(error);
-        };
-        self.skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
-        if matches!(refusal, Refusal::ReviewFull { .. }) {
-            self.full.get_or_insert(error);
-        }
-        Ok(None)
+/// The grant of a claim of this task, or the rule that keeps it from the claimant.
+///
+/// # Errors
+/// Also the refusal of a task that waits for a landing which was not looked up yet: no other must be claimed in its place.
+fn judge(
+    app: &App,
+    tx: &ReadTx<'_>,
+    claimant: &Claimant<'_>,
+    task: &Task,
+    cache: &ClaimCache,
+) -> Result<Result<Granted, Refusal>> {
+    match decide(app, tx, claimant, task, cache) {
+        Ok(granted) => Ok(Ok(granted)),
+        Err(error) if app.landed_here.has_unknown() => Err(error),
+        Err(error) => error.downcast().map(Err),
     }
 }
 
-/// The first of the candidates that passes every rule.
+/// The first of the candidates that passes every rule: tasks that dead sessions of the own lane hold, then ready ones.
 fn next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<(Task, Granted)> {
-    let mut search = Search::default();
+    let cache = ClaimCache::default();
     let mut chosen = Ok(None);
-    let left = left_by_predecessors(tx, claimant)?;
-    let consider = |task: Task, is_in_scope: bool| {
-        if !is_in_scope {
-            search.skipped.push(SkippedTask { task: task.id, code: "lane_mismatch" });
-            return true;
-        }
-        chosen = search.judge(app, tx, claimant, &task).map(|granted| granted.map(|granted| (task, granted)));
+    let mut consider = |task: Task| {
+        chosen = judge(app, tx, claimant, &task, &cache).map(|judged| judged.ok().map(|granted| (task, granted)));
         matches!(chosen, Ok(None))
     };
-    claim_order::for_each_candidate(app, tx, left, claimant.lane.as_ref(), claimant.request.lane_scope, consider)?;
-    chosen?.ok_or_else(|| search.full.unwrap_or_else(|| Refusal::NothingReady { skipped: search.skipped }.into()))
+    if left_by_predecessors(tx, claimant)?.into_iter().all(&mut consider) {
+        claimant.candidates(app).for_each(app, tx, consider)?;
+    }
+    match chosen? {
+        Some(chosen) => Ok(chosen),
+        None => Err(nothing_ready(app, tx, claimant)?),
+    }
+}
+
+/// The refusal of a claim for which no task is left, with the rules that exclude the first ready tasks. The limit of open reviews
+/// says more than that nothing is ready.
+fn nothing_ready(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>) -> Result<anyhow::Error> {
+    let (candidates, cache) = (claimant.candidates(app), ClaimCache::default());
+    let mut ready = Vec::new();
+    tasks::for_each_ready(tx, None, None, MAX_SKIPPED, |task| {
+        ready.push(task);
+        Ok(ready.len() < MAX_SKIPPED)
+    })?;
+    let mut excluded = ready.len();
+    if excluded == MAX_SKIPPED {
+        excluded = usize::try_from(tasks::count_ready(tx)?)?;
+    }
+    let mut skipped = Vec::new();
+    for task in ready {
+        let code = match judge(app, tx, claimant, &task, &cache)? {
+            Err(full @ Refusal::ReviewFull { .. }) => return Ok(full.into()),
+            Err(refusal) => refusal.code(),
+            Ok(_) if !candidates.includes_lane(task.fields.lane.as_ref()) => "lane_mismatch",
+            Ok(_) => continue,
+        };
+        skipped.push(SkippedTask { task: task.id, code });
+    }
+    Ok(Refusal::NothingReady { skipped, excluded }.into())
 }
 
 /// The tasks that dead sessions of the own lane hold: work in progress first, then blocked tasks, then those in review.

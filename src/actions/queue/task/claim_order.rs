@@ -11,7 +11,7 @@ use crate::{
     domain::{LaneName, rules::globs, task::Task},
     store::{
         ReadTx, WriteTx, overlaps,
-        tasks::{self, ReadyScope},
+        tasks::{self, ReadyRole, ReadyScope},
     },
 };
 
@@ -63,38 +63,54 @@ impl ChangedElsewhere {
     }
 }
 
-/// Passes the candidates for a claim to `wants_more`, until it returns false: first the tasks of `left`, which dead sessions
-/// of the claimant's lane have claimed; then the ready tasks of the lane, those without a lane and those of other lanes; then
-/// those whose lease has expired. The flag is false for a task that the claimant's scope excludes: it must not be claimed, and
-/// serves only to explain a refusal.
-pub(super) fn for_each_candidate(
-    app: &App,
-    tx: &WriteTx<'_>,
-    left: Vec<Task>,
-    lane: Option<&LaneName>,
-    scope: LaneScope,
-    mut wants_more: impl FnMut(Task, bool) -> bool,
-) -> Result<()> {
-    if !left.into_iter().all(|task| wants_more(task, true)) {
-        return Ok(());
+/// The ready tasks that a claim without an id may take: those of these lanes, in this order, that fit the role.
+pub(super) struct Candidates<'a> {
+    lanes: Vec<ReadyScope<'a>>,
+    role: ReadyRole<'a>,
+    /// The claimant's lane.
+    own: Option<&'a LaneName>,
+}
+
+impl<'a> Candidates<'a> {
+    pub(super) fn new(app: &App, own: Option<&'a LaneName>, scope: LaneScope, role: ReadyRole<'a>) -> Self {
+        let is_own_only =
+            scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.claims.own_lane_only);
+        let lanes = match own {
+            None => vec![ReadyScope::Everywhere],
+            Some(own) if is_own_only => vec![ReadyScope::In(own)],
+            Some(own) if scope == LaneScope::Any => {
+                vec![ReadyScope::In(own), ReadyScope::WithoutLane, ReadyScope::Elsewhere(own)]
+            }
+            Some(own) => vec![ReadyScope::In(own), ReadyScope::WithoutLane],
+        };
+        Self { lanes, role, own }
     }
-    let avoided = ChangedElsewhere::read(app, tx, lane)?;
-    let is_own_only = scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.claims.own_lane_only);
-    let scopes = match lane {
-        None => vec![(ReadyScope::Everywhere, true)],
-        Some(lane) => vec![
-            (ReadyScope::In(lane), true),
-            (ReadyScope::WithoutLane, !is_own_only),
-            (ReadyScope::Elsewhere(lane), scope == LaneScope::Any),
-        ],
-    };
-    for (scope, is_in_scope) in scopes {
-        if !offer_ready(tx, scope, avoided.as_ref(), |task| wants_more(task, is_in_scope))? {
-            return Ok(());
+
+    pub(super) fn includes_lane(&self, lane: Option<&LaneName>) -> bool {
+        self.lanes.iter().any(|scope| scope.contains(lane))
+    }
+
+    /// Whether there is a candidate. The rules for a claim may exclude it.
+    pub(super) fn exist(&self, tx: &ReadTx<'_>) -> Result<bool> {
+        for scope in &self.lanes {
+            if tasks::has_ready_in(tx, *scope, self.role)? {
+                return Ok(true);
+            }
         }
+        Ok(false)
     }
-    tasks::expired(tx, tx.now())?.into_iter().all(|task| wants_more(task, true));
-    Ok(())
+
+    /// Passes the candidates to `wants_more` until it returns false; then those whose lease has expired.
+    pub(super) fn for_each(&self, app: &App, tx: &WriteTx<'_>, mut wants_more: impl FnMut(Task) -> bool) -> Result<()> {
+        let avoided = ChangedElsewhere::read(app, tx, self.own)?;
+        for scope in &self.lanes {
+            if !offer_ready(tx, *scope, self.role, avoided.as_ref(), &mut wants_more)? {
+                return Ok(());
+            }
+        }
+        tasks::expired(tx, tx.now())?.into_iter().all(wants_more);
+        Ok(())
+    }
 }
 
 /// Passes the ready tasks of a scope to `wants_more` until it returns false. The first ones are in the order that avoids paths
@@ -102,12 +118,13 @@ pub(super) fn for_each_candidate(
 fn offer_ready(
     tx: &ReadTx<'_>,
     scope: ReadyScope<'_>,
+    role: ReadyRole<'_>,
     avoided: Option<&ChangedElsewhere>,
     mut wants_more: impl FnMut(Task) -> bool,
 ) -> Result<bool> {
     let mut collected = avoided.map(|avoided| (avoided, Vec::new()));
     let mut goes_on = true;
-    tasks::for_each_ready_in(tx, scope, |task| {
+    tasks::for_each_ready_in(tx, scope, role, |task| {
         let Some((_, first)) = &mut collected else {
             goes_on = wants_more(task);
             return Ok(goes_on);
