@@ -17,5 +17,5 @@ pub use event::{Command, Event};
 pub use frame::{Frame, RpcError};
 pub use frame_reader::{FrameReader, Line};
 pub use session_setup::{AgentInfo, GuardMode, Proof};
-pub use state_machine::{StateMachine, StateMachineConfig};
+pub use state_machine::{CANCELLED, StateMachine, StateMachineConfig};
 pub use tool_call::{PermissionChoice, PermissionOption, PermissionRequest, ToolCall};

@@ -37,7 +37,7 @@ pub const MAX_GARBAGE_LINES: u32 = 10_000;
 /// How long a pause lasts when nothing ends it earlier: the process that requested it may have died.
 pub const PAUSE: Duration = Duration::from_secs(30);
 /// The stop reason of a cancelled turn.
-const CANCELLED: &str = "cancelled";
+pub const CANCELLED: &str = "cancelled";
 
 /// The facts that are fixed for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]

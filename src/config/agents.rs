@@ -60,9 +60,23 @@ section! {
     pub struct AgentSettings {
         /// How long after the end of its turn a session with an unfinished task needs you.
         pub unfinished_after: Duration = "2m",
+        /// How often a session that stops is told in one claim what its task still needs, while it makes progress; 0 for never.
+        #[env(FAIRWAY_AGENTS_CONTINUE)]
+        pub r#continue: i64 as Reminders = 0,
         /// A structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or
         /// refuse.
         pub unguarded: Unguarded = "show",
+    }
+}
+
+/// A provider may let a hook continue a turn no more than eight times in a row.
+const MAX_REMINDERS: u64 = 6;
+
+reader! {
+    Reminders(i64) -> i64, Form::Number { least: Some(0), most: Some(MAX_REMINDERS) };
+    |times: &i64| match u64::try_from(*times) {
+        Ok(0..=MAX_REMINDERS) => Ok(*times),
+        _ => Err(format!("must be 0 to {MAX_REMINDERS}")),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     ConfigError, KEYS, Project, keys,
     project::CONFIG_FILE,
     provider_profile,
+    section::Form,
     store::{self, URL_KEY},
     trust_record::{KeptText, TextTrust},
 };
@@ -79,7 +80,9 @@ impl Layers {
         }
         for key in &KEYS {
             if let Some((variable, text)) = key.env.and_then(|name| Some((name, env.var(name)?))) {
-                layers.push((Source::Variable(variable), nest(&key.path(), Value::String(text.to_owned()))));
+                let number = text.parse().ok().filter(|_| matches!(key.form, Form::Number { .. }));
+                let value = number.map_or_else(|| Value::String(text.to_owned()), Value::Integer);
+                layers.push((Source::Variable(variable), nest(&key.path(), value)));
             }
         }
         Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })

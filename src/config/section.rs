@@ -170,6 +170,14 @@ pub(super) trait Section: Sized {
     fn take(table: &mut Table) -> Result<Self, Wrong>;
 }
 
+/// The name of a key in the file, by that of its field. A field that is named as a word of Rust begins with `r#`.
+pub(super) const fn name_of(field: &'static str) -> &'static str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
+}
+
 /// Declares a section. The comment of a key is its purpose, as the example and the reference show it.
 ///
 /// `field: Type as Reader = default` is a key: without a reader, the type reads itself; the default is one TOML value, the word
@@ -202,7 +210,7 @@ macro_rules! section {
             const KEYS: &'static [$crate::config::Key] = &[$(
                 $crate::config::Key {
                     section: "",
-                    name: stringify!($key),
+                    name: $crate::config::section::name_of(stringify!($key)),
                     default: $crate::config::section::section!(@text $($default)?),
                     is_required: $crate::config::section::section!(@is_required $($default)?),
                     env: $crate::config::section::section!(@variable $($env)?),
@@ -216,7 +224,7 @@ macro_rules! section {
                 use $crate::config::section;
                 Ok(Self {
                     $($key: section::take::<$crate::config::section::section!(@reader $type $(, $reader)?)>(
-                        table, stringify!($key), $crate::config::section::section!(@value $($default)?),
+                        table, section::name_of(stringify!($key)), $crate::config::section::section!(@value $($default)?),
                     )?,)*
                     $($($part: section::take::<$crate::config::section::section!(@reader $part_type $(, $part_reader)?)>(
                         table, $crate::config::section::section!(@name $part $($part_key)?), None,

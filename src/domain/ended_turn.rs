@@ -17,12 +17,20 @@ pub struct EndedTurn {
     pub since: Timestamp,
     /// The end of the last message, if the agent reported it.
     pub said: Option<String>,
+    /// The epoch of the claim, and how often the session was told in it what its task still needs.
+    pub epoch: i64,
+    pub told: i64,
 }
 
 impl EndedTurn {
     /// The meaning as a sentence without its subject's name.
     pub fn sentence(&self) -> String {
         let task = &self.task;
+        let told = match self.told {
+            0 => String::new(),
+            1 => "; it was reminded once".to_owned(),
+            times => format!("; it was reminded {times} times"),
+        };
         match &self.meaning {
             TurnEnd::Asks => format!("it ended its turn; it asks about {task} by a checkpoint"),
             TurnEnd::AsksInWords => "it ended its turn with a question".to_owned(),
@@ -31,10 +39,12 @@ impl EndedTurn {
                 let named: Vec<&str> = blockers.iter().take(MAX_NAMED).map(|one| one.message.as_str()).collect();
                 let more = blockers.len().saturating_sub(MAX_NAMED);
                 let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-                format!("it ended its turn; {task} still needs: {}{more}, then submit", named.join("; "))
+                format!("it ended its turn; {task} still needs: {}{more}, then submit{told}", named.join("; "))
             }
             TurnEnd::Finished => {
-                format!("it ended its turn; no unmet gate of {task} is known, and it is not submitted: submit or done")
+                format!(
+                    "it ended its turn; no unmet gate of {task} is known, and it is not submitted: submit or done{told}"
+                )
             }
         }
     }

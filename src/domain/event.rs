@@ -42,6 +42,7 @@ string_enum! {
         SessionNudged => "session.nudged",
         SessionInterrupted => "session.interrupted",
         SessionTurnEnded => "session.turn_ended",
+        SessionReminded => "session.reminded",
         SessionStale => "session.stale",
         SessionEnded => "session.ended",
         SessionFailed => "session.failed",

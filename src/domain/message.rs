@@ -69,6 +69,9 @@ pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 pub const REVIEW_SOURCE: &str = "review";
 pub const LAND_SOURCE: &str = "land";
 
+/// The source of reminders to sessions that have stopped.
+pub const REMINDER_SOURCE: &str = "reminder";
+
 /// The metadata key of the person's own words in a message: where they begin and end, in bytes. The rest is Fairway's.
 pub const WORDS: &str = "words";
 

@@ -138,6 +138,8 @@ pub const FAIRWAY_CLAIMS_PATH_CONFLICTS: &str = "FAIRWAY_CLAIMS_PATH_CONFLICTS";
 pub const FAIRWAY_SESSIONS_DEFAULT_BACKEND: &str = "FAIRWAY_SESSIONS_DEFAULT_BACKEND";
 /// Overrides `sessions.stale_after`.
 pub const FAIRWAY_SESSIONS_STALE_AFTER: &str = "FAIRWAY_SESSIONS_STALE_AFTER";
+/// Overrides `agents.continue`.
+pub const FAIRWAY_AGENTS_CONTINUE: &str = "FAIRWAY_AGENTS_CONTINUE";
 /// Overrides `sessions.launch_timeout`.
 pub const FAIRWAY_SESSIONS_LAUNCH_TIMEOUT: &str = "FAIRWAY_SESSIONS_LAUNCH_TIMEOUT";
 

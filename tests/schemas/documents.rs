@@ -207,7 +207,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<OutboxView>("outbox-message", "A message and its reader", &["outbox withdraw", "message withdraw"]),
     document::<OverlapView>("overlap", "Overlaps of lanes", &["overlap"]),
     document::<Peek>("peek", "The screen of a session", &["session peek"]),
-    document::<PromptView>("prompt", "A prompt", &["prompt", "message prompt"]),
+    document::<PromptView>("prompt", "A prompt", &["prompt", "message prompt", "session continue"]),
     document::<ProviderEventView>("provider-event", "The effects of a provider's event", &["session event"]),
     document::<Vec<ProviderView>>("provider-list", "Providers", &["provider list"]),
     document::<PullSyncsView>("pull-requests", "Pull requests, as the forge has told of them", &["pr sync"]),

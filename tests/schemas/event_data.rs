@@ -408,6 +408,16 @@ event_data! {
     /// A session was interrupted.
     SessionInterrupted {}
 
+    /// A session that had stopped was told what its task still needs.
+    SessionReminded {
+        /// The epoch of its claim.
+        epoch: i64,
+        /// How often it was told in this claim.
+        times: i64,
+        /// A digest of its work; null when git did not tell.
+        work: Option<String>,
+    }
+
     /// A turn of a structured session has ended.
     SessionTurnEnded {
         /// The agent's reason: `end_turn`, `cancelled`, `max_tokens`, `refusal` and others.
@@ -942,6 +952,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::SessionActivity => generator.subschema_for::<SessionActivity>(),
         Kind::SessionNudged => generator.subschema_for::<SessionNudged>(),
         Kind::SessionInterrupted => generator.subschema_for::<SessionInterrupted>(),
+        Kind::SessionReminded => generator.subschema_for::<SessionReminded>(),
         Kind::SessionTurnEnded => generator.subschema_for::<SessionTurnEnded>(),
         Kind::SessionEnded | Kind::SessionFailed => generator.subschema_for::<SessionOver>(),
         Kind::CheckpointRecorded => generator.subschema_for::<CheckpointRecorded>(),

@@ -13,7 +13,9 @@ use super::{
     runtime,
 };
 use crate::{
-    acp::{AgentInfo, GuardMode, Permission, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall},
+    acp::{
+        AgentInfo, CANCELLED, GuardMode, Permission, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall,
+    },
     actions::{
         App,
         core::{approval_state, errors, lookup},
@@ -294,8 +296,11 @@ impl StoreSink {
             tx.record(&ended)?;
             Ok(())
         })?;
-        let outcome =
-            hook::handle(&self.app, &self.caller, &HookEvent::TurnEnd(Some(said.to_owned())), &no_transcript, NO_WAIT)?;
+        let event = match stop_reason {
+            CANCELLED => HookEvent::TurnCancelled,
+            _ => HookEvent::TurnEnd(Some(said.to_owned())),
+        };
+        let outcome = hook::handle(&self.app, &self.caller, &event, &no_transcript, NO_WAIT)?;
         let Reply::Continue(text) = &outcome.reply else { return Ok(SinkReply::default()) };
         let prompt = Some(outcome.batch().map_or_else(|| Ok(text.clone()), |batch| self.prompt_text(batch))?);
         self.delivered = Some(Delivered::Reply(Box::new(outcome)));

@@ -49,7 +49,8 @@ fn question(one: &SessionOverview, ended: &EndedTurn) -> Need {
 fn stopped(one: &SessionOverview, ended: &EndedTurn, blockers: &[Blocker]) -> Need {
     let (id, task) = (&one.session.id, &ended.task);
     let need = need(NeedKind::Unfinished, one, ended, ended.sentence())
-        .then("tell it to go on", format!("fairway prompt {id} TEXT"));
+        .then("tell it to go on", format!("fairway prompt {id} TEXT"))
+        .then("remind it", format!("fairway session continue {id}"));
     let need = if blockers.is_empty() {
         need.then("submit it", format!("fairway task submit {task} --force --reason TEXT"))
     } else {

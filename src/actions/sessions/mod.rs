@@ -16,6 +16,7 @@ pub mod liveness;
 mod new_id;
 pub mod prompt;
 pub mod release;
+pub mod reminder;
 pub mod report;
 pub mod sandbox;
 pub mod sidecar;

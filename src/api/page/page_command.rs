@@ -43,6 +43,8 @@ pub(super) enum PageCommand {
     Prompt(SessionId),
     /// Types the messages that wait into the session's terminal.
     TypeQueued(SessionId),
+    /// Reminds a stopped session of what its task still needs.
+    Continue(SessionId),
     Stop(SessionId),
     Relaunch(SessionId),
     Reconcile,
@@ -72,6 +74,7 @@ impl PageCommand {
             ["answer", item, TEXT] => QuestionId::parse(item).ok().map(Self::Answer),
             ["prompt", id, TEXT] => session(id).map(Self::Prompt),
             ["session", "nudge", id, "--queued"] => session(id).map(Self::TypeQueued),
+            ["session", "continue", id] => session(id).map(Self::Continue),
             ["session", "stop", id] => session(id).map(Self::Stop),
             ["session", "relaunch", id] => session(id).map(Self::Relaunch),
             ["session", "reconcile"] => Some(Self::Reconcile),
@@ -167,6 +170,7 @@ impl PageCommand {
                 Ok(prompt::deliver_sent(app, to, prompt::send(app, &prompt)?))
             }
             Self::TypeQueued(id) => prompt::type_queued(app, id, false),
+            Self::Continue(id) => sessions::reminder::continue_session(app, id),
             Self::Stop(id) => stop::stop(app, id),
             Self::Relaunch(id) => {
                 let request = RelaunchRequest {
@@ -217,6 +221,7 @@ mod tests {
             ("fairway answer question:s-1:3 TEXT", PageCommand::Answer(QuestionId::activity(session(), 3))),
             ("fairway prompt s-1 TEXT", PageCommand::Prompt(session())),
             ("fairway session nudge s-1 --queued", PageCommand::TypeQueued(session())),
+            ("fairway session continue s-1", PageCommand::Continue(session())),
             ("fairway session stop s-1", PageCommand::Stop(session())),
             ("fairway session relaunch s-1", PageCommand::Relaunch(session())),
             ("fairway session reconcile", PageCommand::Reconcile),

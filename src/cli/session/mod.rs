@@ -17,7 +17,7 @@ use crate::{
         core::store_safety,
         sessions::{
             control::{forget, stop, stop_selection},
-            list as sessions,
+            list as sessions, reminder,
             report::{
                 end::{self, EndRequest},
                 heartbeat::{self, Heartbeat},
@@ -69,6 +69,12 @@ pub enum Verb {
     Peek(terminal::PeekArgs),
     Nudge(terminal::NudgeArgs),
     Interrupt(terminal::InterruptArgs),
+    /// Tell a stopped session what its task still needs
+    ///
+    /// For a session that ended its turn while its task is not handed in. The text names the unmet gates with their commands. It is
+    /// delivered as a prompt. `[agents] continue` has Fairway do so by itself.
+    #[command(after_help = "fairway session continue s1")]
+    Continue(ContinueArgs),
     Stop(StopArgs),
     #[command(subcommand)]
     Meta(meta::Verb),
@@ -99,10 +105,19 @@ impl Verb {
             Self::Peek(args) => args.run(ctx),
             Self::Nudge(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
+            Self::Continue(args) => ctx.answer(&reminder::continue_session(&ctx.app()?, &args.id)?),
             Self::Stop(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }
+}
+
+/// The session to remind.
+#[derive(Debug, clap::Args)]
+pub struct ContinueArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
 }
 
 /// Print a session's status in one line

@@ -23,6 +23,9 @@ pub(super) fn lock_files(root: &Path) -> Option<String> {
 pub(super) const CLAIMS: &str = "\
 [claims]
 own_lane_only = true # an agent of a lane claims only tasks of that lane
+
+[agents]
+continue = 2 # how often an agent that stops half-way is told what its task still needs
 ";
 
 /// The first rules of a project without any.

@@ -794,6 +794,12 @@ refusals! {
     })]
     #[details("session_id": session, "question": question)]
     SessionAsks { session: SessionId, question: String, typing: bool, is_structured: bool },
+    /// A reminder is for a session that ended its turn with an unfinished task.
+    #[error("the session {session} has not stopped: {why}")]
+    #[code(Conflict, "session_not_stopped")]
+    #[hint("say something else to it: fairway prompt {session} TEXT")]
+    #[details("session_id": session, "reason": why)]
+    SessionNotStopped { session: SessionId, why: String },
     #[error("there is no question '{item}': {why}")]
     #[code(NotFound, "not_found")]
     #[hint("see what is asked now: fairway status")]

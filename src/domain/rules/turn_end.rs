@@ -1,6 +1,10 @@
 //! What the end of a turn means, for a session that has claimed a task in progress.
 
-use crate::domain::{blocker::Blocker, ended_turn::TurnEnd, job::JobId};
+use crate::domain::{
+    blocker::Blocker,
+    ended_turn::{EndedTurn, TurnEnd},
+    job::JobId,
+};
 
 /// What is known when the turn has ended.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +43,12 @@ pub fn judge(facts: &TurnFacts<'_>) -> TurnEnd {
     if own.is_empty() { TurnEnd::Finished } else { TurnEnd::Stopped(own) }
 }
 
+/// Whether a session may be reminded: it has stopped, was reminded fewer than `most` times in this claim, and has made progress
+/// since the last reminder.
+pub const fn may_remind(ended: &EndedTurn, most: i64, has_progress: bool) -> bool {
+    ended.meaning.is_stop() && ended.told < most && (ended.told == 0 || has_progress)
+}
+
 /// Whether a message ends in a question; marks of quotation and emphasis may follow it.
 fn is_question(said: &str) -> bool {
     let end = said.trim_end_matches(|one: char| one.is_whitespace() || "*_`~\"'”’»)]".contains(one));
@@ -48,6 +58,7 @@ fn is_question(said: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{domain::TaskId, env::Timestamp};
 
     fn blocker(code: &'static str) -> Blocker {
         Blocker { code, message: "no evidence".into(), fix: "fairway evidence add".into() }
@@ -73,6 +84,26 @@ mod tests {
         let asks = TurnFacts { said: Some("Go on?"), job: Some(&job), ..stopped.clone() };
         assert_eq!(judge(&asks), TurnEnd::AsksInWords);
         assert_eq!(judge(&TurnFacts { has_asked: true, message: Some(4), ..stopped }), TurnEnd::Asks);
+    }
+
+    #[test]
+    fn session_is_reminded_only_when_it_has_stopped_and_moved_on_since() {
+        let ended = |meaning, told| EndedTurn {
+            task: TaskId::parse("T-1").unwrap(),
+            meaning,
+            since: Timestamp::from_millis(1),
+            said: None,
+            epoch: 1,
+            told,
+        };
+        let may = |meaning: &TurnEnd, told, has_progress| may_remind(&ended(meaning.clone(), told), 2, has_progress);
+        for stopped in [TurnEnd::Finished, TurnEnd::Stopped(vec![blocker("evidence_missing")])] {
+            assert!(may(&stopped, 0, false) && may(&stopped, 1, true));
+            assert!(!may(&stopped, 1, false) && !may(&stopped, 2, true));
+        }
+        for other in [TurnEnd::Asks, TurnEnd::AsksInWords, TurnEnd::Waits("job 1".into())] {
+            assert!(!may(&other, 0, true), "{other:?}");
+        }
     }
 
     #[test]

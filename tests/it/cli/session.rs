@@ -254,3 +254,13 @@ fn report_is_the_documented_document() {
          \"runs_recovered\":[]}\n"
     );
 }
+
+#[test]
+fn session_without_a_task_is_not_reminded() {
+    let world = TestProject::new();
+    world.run(["session", "upsert", "--id", "s", "--role", "r"]).exits(0);
+    world.run(["session", "heartbeat", "s", "--activity", "idle"]).exits(0);
+    let text = world.transcript(&["fairway session continue s"]);
+    assert!(text.contains("the session s has not stopped: it has claimed no task"), "{text}");
+    assert!(text.contains("fairway prompt s TEXT"), "{text}");
+}

@@ -522,6 +522,7 @@ pub const COMMANDS: &[CommandRow] = &[
         "session nudge s4 hi",
         &["session nudge {} hi", "session nudge s4 {}", "session nudge s4 --text-file {}"],
     ),
+    row("session continue", "session continue --help", &["session continue {}"]),
     row("session interrupt", "session interrupt s4", &["session interrupt {}"]),
     row("session stop", "session stop s2", &["session stop {}"]),
     row(

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::event;
-use crate::common::TestProject;
+use super::{event, silent};
+use crate::common::{TestProject, test_project::CommandOutput};
 
 const VENDORS: [(&str, &str, &str); 3] = [
     ("claude", "Stop", "last_assistant_message"),
@@ -17,6 +17,14 @@ const VENDORS: [(&str, &str, &str); 3] = [
 fn configure(world: &TestProject, after: &str) {
     let text = format!("[agents]\nunfinished_after = \"{after}\"\n[gates.done]\nrequire = [\"evidence\"]\n");
     fs::write(world.root().join(".fairway/local.toml"), text).unwrap();
+}
+
+/// As [`configure`], with this number of reminders.
+fn remind(world: &TestProject, times: u8) {
+    configure(world, "1ms");
+    let path = world.root().join(".fairway/local.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("[agents]\n", &format!("[agents]\ncontinue = {times}\n"));
+    fs::write(path, text).unwrap();
 }
 
 /// A session of this vendor that has claimed T-1; its id.
@@ -65,7 +73,7 @@ fn session_that_ends_its_turn_with_an_unfinished_task_is_no_calm() {
         // The gate is cleared.
         world.run(["--session", &id, "evidence", "add", "T-1", "--kind", "test", "--result", "pass"]).exits(0);
         assert_eq!(world.session()["turn_end"]["meaning"], "finished");
-        assert!(needs(&world)[0]["commands"][1]["command"].as_str().unwrap().starts_with("fairway task submit T-1 "));
+        assert!(needs(&world)[0]["commands"].to_string().contains("fairway task submit T-1 "));
         world.run(["--session", &id, "task", "submit", "T-1"]).exits(0);
         assert_eq!(world.session()["turn_end"], Value::Null);
         assert!(needs(&world).iter().all(|need| need["kind"] != "unfinished"));
@@ -104,4 +112,55 @@ fn session_that_asks_or_waits_for_something_of_its_own_has_not_stopped() {
     world.run(["--session", &id, "release", "T-1"]).exits(0);
     assert_eq!((meaning(&world).as_str(), needs(&world).len()), ("none", 0));
     assert!(world.run(["status"]).exits(0).stdout.starts_with("nothing needs you\n"));
+}
+
+#[test]
+fn stopped_session_is_reminded_while_it_makes_progress_and_never_when_it_asks() {
+    for (vendor, end, field) in VENDORS {
+        let world = TestProject::with_git();
+        remind(&world, 3);
+        let id = working(&world, vendor);
+        let ends = |said: &str| world.hook(vendor, &event(end, "a", json!({ field: said }))).exits(0);
+        let line = |world: &TestProject| needs(world)[0]["line"].as_str().unwrap().to_owned();
+        // A question is a person's.
+        silent(&ends("Shall I go on?"));
+        let told = ends("Half of it is done.").stdout;
+        assert!(told.contains("T-1 is not handed in") && told.contains("fairway evidence run T-1"), "{told}");
+        assert_eq!((&world.session()["activity"], needs(&world).len()), (&json!("busy"), 0));
+        // Words are no progress.
+        silent(&ends("It is still half done."));
+        assert!(line(&world).ends_with("; it was reminded once"), "{}", line(&world));
+        // A changed file is, and so is a checkpoint.
+        fs::write(world.root().join("total.rs"), "1").unwrap();
+        assert!(ends("I changed it.").stdout.contains("T-1 is not handed in"));
+        let checkpoint = ["checkpoint", "record", "T-1", "--state", "active", "--summary", "the parser is done"];
+        world.run([&["--session", &id], &checkpoint[..]].concat()).exits(0);
+        assert!(ends("I noted it.").stdout.contains("T-1 is not handed in"));
+        // Three times are enough.
+        fs::write(world.root().join("total.rs"), "22").unwrap();
+        silent(&ends("I changed it again."));
+        assert!(line(&world).ends_with("; it was reminded 3 times"), "{}", line(&world));
+        let count = "SELECT count(*) FROM events WHERE kind = 'session.reminded'";
+        assert_eq!(world.value(count), "3");
+        // A person reminds it at any time, but not in its turn.
+        world.run(["session", "continue", &id]).exits(0);
+        let begin = if vendor == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" };
+        let context = world.hook(vendor, &event(begin, "a", json!({ "prompt": "x" }))).exits(0).stdout;
+        assert!(context.contains("T-1 is not handed in"), "{context}");
+        let refused = world.run(["session", "continue", &id, "--json"]).refuses(4, "session_not_stopped").error();
+        assert_eq!(refused["details"]["reason"], "it is busy");
+    }
+}
+
+#[test]
+fn launch_sets_its_reminders_off_by_a_variable() {
+    let world = TestProject::new();
+    remind(&world, 2);
+    working(&world, "codex");
+    let stop = event("Stop", "a", json!({ "last_assistant_message": "Half of it is done." }));
+    let mut hook = world.fairway(["hook", "codex", "Stop"]);
+    hook.env("FAIRWAY_AGENTS_CONTINUE", "0");
+    let run: CommandOutput = super::started(hook, stop.to_string().as_bytes()).wait_with_output().unwrap().into();
+    silent(&run);
+    assert!(world.hook("codex", &stop).exits(0).stdout.contains("T-1 is not handed in"));
 }

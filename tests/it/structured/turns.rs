@@ -193,3 +193,24 @@ fn idle_session_takes_no_time_of_the_processor() {
     assert!(kib < 16 << 10, "{kib} KiB");
     assert!(ProcessKey::of(pid.parse().unwrap()).is_some());
 }
+
+#[test]
+fn stopped_session_is_reminded_by_its_next_prompt_unless_the_turn_was_cancelled() {
+    let scene = Scene::with("", "[agents]\ncontinue = 2\n[gates.done]\nrequire = [\"evidence\"]\n");
+    scene.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    scene.begin();
+    scene.run(["--session", "s", "--as", "dev", "claim", "T-1"]).exits(0);
+    scene.prompt("STALL");
+    eventually("it is busy", || (scene.session("s")["activity"] == "busy").then_some(()));
+    scene.run(["session", "interrupt", "s"]).exits(0);
+    scene.wait_until_idle();
+    assert_eq!(scene.json(["session", "show", "s"])["turn_end"]["meaning"], "stopped");
+    scene.prompt("one word");
+    let shown = scene.shows("T-1 is not handed in");
+    assert!(shown.contains("fairway evidence run T-1"), "{shown}");
+    scene.wait_until_idle();
+    let ended = scene.json(["session", "show", "s"])["turn_end"].clone();
+    assert!(ended["said"].as_str().is_some_and(|said| said.contains("from reminder by fairway")), "{ended}");
+    // What it answered is no progress.
+    assert_eq!(scene.rows("SELECT seq FROM events WHERE kind = 'session.reminded'").len(), 1);
+}

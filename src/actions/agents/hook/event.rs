@@ -79,6 +79,8 @@ pub enum HookEvent {
     PermissionRequest(ToolCall),
     /// The turn has ended, with this last message if the provider reports it.
     TurnEnd(Option<String>),
+    /// The turn has ended because it was cancelled.
+    TurnCancelled,
     Interrupted,
     /// The turn failed, with the reason.
     TurnFailed(String),

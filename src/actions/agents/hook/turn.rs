@@ -14,7 +14,7 @@ use crate::{
         agents::{approval, runtime},
         core::{approval_state, lookup},
         sessions::{
-            finish, prompt,
+            finish, prompt, reminder,
             report::{own_program, telemetry},
         },
     },
@@ -57,12 +57,13 @@ pub(super) fn deliver(
     })
 }
 
-/// Sets the session to idle and stores the usage of the turn and the end of its last message, `said`. When prompts wait, the
-/// reply delivers them, so that the turn continues.
+/// Sets the session to idle and stores the usage of the turn and the end of its last message, `said`. With `reminds`, a
+/// session that has stopped may be reminded. When prompts wait, the reply delivers them, so that the turn continues.
 pub(super) fn end(
     app: &App,
     caller: &HookCaller,
     said: Option<&str>,
+    reminds: bool,
     read_transcript: TranscriptReader<'_>,
 ) -> Result<HookOutcome> {
     if caller.is_subagent {
@@ -84,6 +85,9 @@ pub(super) fn end(
         }
         Ok(())
     })?;
+    if let Some(session) = session.as_ref().filter(|one| reminds && !caller.is_beside_supervisor(one)) {
+        reminder::remind(app, session)?;
+    }
     // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would
     // drop the second of them. So the wake hook delivers alone.
     let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };

@@ -25,7 +25,7 @@ use crate::{
     domain::{
         EventKind, Refusal, SessionId,
         checkpoint::CheckpointState,
-        message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
+        message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, REMINDER_SOURCE, Recipient},
         plural,
         question::QuestionId,
         rules::delivery::{self, MAX_READ, TurnAccess, TypingPolicy, Urgency},
@@ -265,6 +265,8 @@ fn typable(
     let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
     let mut open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
     without_first_prompt(&mut open, &session, now);
+    // A person may be writing there.
+    open.retain(|message| message.source != REMINDER_SOURCE);
     if open.is_empty() {
         return Ok(Vec::new());
     }

@@ -15,6 +15,7 @@ pub use audience::{Audience, NewText, TextRecipient, recipients_of, send_text};
 pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
 pub use deliver_by_typing::{deliver, deliver_mailed, deliver_sent, try_deliver, type_pending, type_queued};
 pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};
+pub(in crate::actions::sessions) use send::DEFAULT_SOURCE;
 pub use send::{NewPrompt, as_delivered, declined_view, send};
 pub(in crate::actions::sessions) use send::{queue_answer, queue_first};
 pub use wait_receipt::{AwaitedReceipt, Receipt, wait_receipt};

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The source of a prompt that names none.
-pub(super) const DEFAULT_SOURCE: &str = "nudge";
+pub(in crate::actions::sessions) const DEFAULT_SOURCE: &str = "nudge";
 
 #[derive(Debug, Clone)]
 pub struct NewPrompt {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{App, queue::gates},
     domain::{
-        RoutingKey, TaskId,
+        EventKind, RoutingKey, SessionId, TaskId,
         checkpoint::CheckpointState,
         ended_turn::EndedTurn,
         message::{Message, Recipient},
@@ -15,7 +15,11 @@ use crate::{
         task::TaskStatus,
     },
     env::Timestamp,
-    store::{ReadTx, StoreError, handoffs, jobs, messages, overview, session_reports, tasks},
+    store::{
+        ReadTx, StoreError,
+        events::{self, LoggedEvent},
+        handoffs, jobs, messages, overview, session_reports, tasks,
+    },
 };
 
 /// Says of each idle session with a task in progress what the end of its turn means. Of the others it says nothing.
@@ -49,10 +53,25 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
         };
         let meaning = turn_end::judge(&facts);
         let since = one.session.activity_at.map_or(first.claimed_at, |at| at.max(first.claimed_at));
-        let task = first.task.clone();
-        one.ended_turn = Some(EndedTurn { task, meaning, since, said: reports.last_message });
+        let (task, epoch) = (first.task.clone(), first.epoch);
+        let told =
+            last_reminder(tx, id, &task, epoch)?.and_then(|event| event.data["times"].as_i64()).unwrap_or_default();
+        one.ended_turn = Some(EndedTurn { task, meaning, since, said: reports.last_message, epoch, told });
     }
     Ok(())
+}
+
+/// The newest event of a reminder to this session in this claim of the task.
+pub(in crate::actions::sessions) fn last_reminder(
+    tx: &ReadTx<'_>,
+    session: &SessionId,
+    task: &TaskId,
+    epoch: i64,
+) -> Result<Option<LoggedEvent>, StoreError> {
+    let is_reminder = |kind| kind == EventKind::SessionReminded;
+    let newest = events::newest_of_session(tx, session, is_reminder)?;
+    Ok(newest
+        .filter(|event| event.task.as_deref() == Some(task.as_str()) && event.data["epoch"].as_i64() == Some(epoch)))
 }
 
 /// When the end of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
@@ -75,7 +94,9 @@ fn has_asked(tx: &ReadTx<'_>, task: &TaskId) -> Result<bool, StoreError> {
 fn on_its_way(app: &App, tx: &ReadTx<'_>, one: &SessionOverview) -> Result<Option<i64>, StoreError> {
     let now = app.env.now();
     let is_new = |message: &Message| {
-        !message.is_expired(now) && message.created_at.plus(app.settings.agents.unfinished_after) > now
+        message.answered_at.is_none()
+            && !message.is_expired(now)
+            && message.created_at.plus(app.settings.agents.unfinished_after) > now
     };
     let open = messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?;
     Ok(open.iter().find(|message| is_new(message)).map(|message| message.id))
