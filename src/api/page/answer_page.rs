@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{
     board_composer::OfferedItem,
-    board_html::tool_input,
     command_html::hidden,
     form::Form,
+    open_html::tool_input,
     origin::{PageAddress, Site},
     page_command::PageCommand,
     page_layout::{self, begin},

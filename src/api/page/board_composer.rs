@@ -10,17 +10,21 @@ use std::{
 use anyhow::Result;
 use tokio::sync::oneshot;
 
-use super::board_html::{Part, parts};
+use super::{board_html::parts, board_part::Part, open_html::sessions};
 use crate::{
     actions::{
         App,
         agents::approval,
         board::{BoardCache, WatchedProcess},
+        queue::task::ready::{ReadyFor, ready_summaries},
     },
     api::{error::ApiError, live_project::AppFactory, store_writer::run_catching_panic},
     env::Timestamp,
-    wire::{BoardView, NeedView, SessionOverviewView},
+    wire::NeedView,
 };
+
+/// So many ready tasks are rows of the list.
+const MAX_READY: usize = 12;
 
 /// The board at one instant, drawn.
 #[derive(Debug, Clone)]
@@ -103,11 +107,13 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
     let is_approval = |need: &&NeedView| need.kind == "approval";
     let approvals =
         if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
+    let ready =
+        if board.counts.ready > 0 { ready_summaries(app, ReadyFor::Anyone, Some(MAX_READY))?.0 } else { Vec::new() };
     let now = app.env.now();
     Ok(ComposedBoard {
         project: board.project.clone(),
         seq: board.seq,
-        parts: parts(&board, &approvals),
+        parts: parts(&board, &approvals, &ready),
         items: board.needs_you.iter().map(offered).collect(),
         sessions: sessions(&board).map(|one| one.session.id.clone()).collect(),
         processes: cache.processes(),
@@ -120,8 +126,4 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
 fn offered(need: &NeedView) -> OfferedItem {
     let commands = need.commands.iter().map(|next| next.command.clone()).collect();
     OfferedItem { id: need.id.clone(), line: need.line.clone(), commands }
-}
-
-fn sessions(board: &BoardView) -> impl Iterator<Item = &SessionOverviewView> {
-    board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions)
 }

@@ -1,218 +1,131 @@
-//! The board as HTML: parts, each a list of items with a key that is the same while the item lasts.
-
-use serde_json::Value;
+//! The list of the board as HTML: what needs a person, what is at work, and what is ready. Each row is a link to what
+//! it opens.
 
 use super::{
     access::Access,
-    command_html::{form, hidden, written},
+    board_part::{Item, Part},
+    command_html::{form, hidden},
     form::address,
     html::Html,
-    labels::{claim_doing, class_of, doing, time},
+    labels::{claim_doing, class_of, doing, labelled, shape, task_name, time, words_of},
+    open_html::{self, about},
     page_command::PageCommand,
 };
 use crate::{
-    actions::agents::approval::ALWAYS_FIELD,
+    domain::task::TaskSummary,
     wire::{
-        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, LandAtWorkView, NeedView,
-        SessionOverviewView, short_job_id, tool_input::is_cut,
+        ApprovalView, BoardDiffstatView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, LandAtWorkView,
+        NeedView, SessionOverviewView, tool_input::is_whole_in_summary,
     },
 };
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    /// Its key, unique in its part.
-    pub(super) key: String,
-    /// The item for a reader with full access.
-    pub(super) full: Html,
-    pub(super) read_only: Html,
-}
-
-impl Item {
-    /// Draws an item for both kinds of readers.
-    fn draw(key: String, mut inside: impl FnMut(&mut Html, Access)) -> Self {
-        let mut draw = |access| {
-            let mut html = Html::default();
-            html.markup("<li").attribute("data-key", &key);
-            inside(&mut html, access);
-            html.markup("</li>");
-            html
-        };
-        let (full, read_only) = (draw(Access::Full), draw(Access::ReadOnly));
-        Self { key, full, read_only }
-    }
-
-    pub(super) fn html(&self, access: Access) -> &Html {
-        if access == Access::Full { &self.full } else { &self.read_only }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    /// Also the id of its element.
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    /// The sentence for an empty part. Without one, an empty part is hidden.
-    pub(super) none: Option<String>,
-    /// The number beside the heading. It may differ from the items: a lane with two sessions has two.
-    pub(super) count: usize,
-    pub(super) items: Vec<Item>,
-}
-
-pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> {
+/// `ready`: the first tasks that can be claimed.
+pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView], ready: &[TaskSummary]) -> Vec<Part> {
     let part = |name, title, none, items: Vec<Item>| Part { name, title, none, count: items.len(), items };
-    // Those in a lane are shown there.
-    let claims = board.claims.iter().filter(|held| held.lane.is_none());
+    let needs = board.needs_you.iter().enumerate().map(|(at, need)| need_row(board, need, approvals, at == 0));
+    let mut ready_rows: Vec<Item> = ready.iter().map(ready_row).collect();
+    let count = usize::try_from(board.counts.ready).unwrap_or_default();
+    if count > ready_rows.len() && !ready_rows.is_empty() {
+        ready_rows.push(more_row(count - ready_rows.len()));
+    }
     vec![
-        part(
-            "needs",
-            "Needs you",
-            Some(board.calm_line()),
-            board.needs_you.iter().map(|need| need_item(need, approvals)).collect(),
-        ),
         part("counts", "Tasks", None, vec![counts(board)]),
-        part(
-            "landing",
-            "Landing",
-            None,
-            (0..board.landing.now.len()).filter_map(|at| landing(&board.landing, at)).collect(),
-        ),
-        Part {
-            count: board.lanes.len(),
-            ..part("lanes", "Lanes", Some("no lanes".to_owned()), board.lanes.iter().flat_map(lane_rows).collect())
-        },
-        part(
-            "sessions",
-            "Sessions without a lane",
-            None,
-            board
-                .sessions
-                .iter()
-                .map(|one| Item::draw(one.session.id.clone(), |html, access| session(html.markup(">"), one, access)))
-                .collect(),
-        ),
-        part(
-            "claims",
-            "Claims without a session",
-            None,
-            claims.map(|held| Item::draw(held.task_id.clone(), |html, _| claim(html.markup(">"), held))).collect(),
-        ),
-        part("jobs", "Jobs", None, board.jobs.active.iter().map(job).collect()),
-        part("failed", "Failed jobs", None, board.jobs.failed.iter().map(job).collect()),
+        part("needs", "Needs you", Some(board.calm_line()), needs.collect()),
+        part("work", "At work", Some("nothing is at work".to_owned()), work(board)),
+        Part { count, ..part("ready", "Ready", Some("no task is ready".to_owned()), ready_rows) },
+        part("free", "Free lanes", None, board.lanes.iter().filter(|lane| is_free(lane)).map(free_row).collect()),
+        part("open", "Open", None, open_html::things(board, approvals)),
     ]
 }
 
 /// For tests: the heading of each part, the number beside it and the HTML of each item, for a reader with full access.
 pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, usize, Vec<String>)> {
     let items = |part: Part| part.items.into_iter().map(|item| item.full.into_string()).collect();
-    parts(board, approvals).into_iter().map(|part| (part.title, part.count, items(part))).collect()
+    parts(board, approvals, &[]).into_iter().map(|part| (part.title, part.count, items(part))).collect()
 }
 
-pub(super) fn shape(html: &mut Html, shape: char, class: &'static str) {
-    html.markup("<span class=\"shape ")
-        .markup(class)
-        .markup("\" aria-hidden=\"true\">")
-        .text(shape.encode_utf8(&mut [0; 4]))
-        .markup("</span> ");
+/// What a row says: what it is about, what stands at its right, and who, what and how long.
+struct Row<'a> {
+    key: String,
+    href: String,
+    lane: Option<&'a str>,
+    shape: char,
+    title: String,
 }
 
-pub(super) fn labelled(html: &mut Html, class: &'static str, text: &str) {
-    html.markup("<span class=\"").markup(class).markup("\">").text(text).markup("</span> ");
+impl Row<'_> {
+    fn draw(&self, html: &mut Html, side: impl FnOnce(&mut Html), more: impl FnOnce(&mut Html)) {
+        html.markup("><a class=\"row\"").attribute("href", &self.href);
+        if let Some(lane) = self.lane {
+            html.attribute("data-lane", lane);
+        }
+        html.markup(">");
+        shape(html, self.shape, class_of(self.shape));
+        html.markup("<span class=\"title\">").text(&self.title).markup("</span> <span class=\"side\">");
+        side(html);
+        html.markup("</span> <span class=\"more\">");
+        more(html);
+        html.markup("</span></a>");
+    }
+
+    fn item(self, side: impl Fn(&mut Html), more: impl Fn(&mut Html)) -> Item {
+        Item::draw(self.key.clone(), |html, _| self.draw(html, &side, &more))
+    }
 }
 
-fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
-    Item::draw(need.id.clone(), |html, access| {
-        let (mark, class) = (need.shape(), class_of(need.shape()));
-        html.markup(" class=\"need ").markup(class).markup("\"><p class=\"head\">");
-        shape(html, mark, class);
-        html.markup("<strong class=\"kind\">").text(need.kind).markup("</strong> ");
-        for id in [&need.session_id, &need.task_id, &need.lane].into_iter().flatten() {
-            labelled(html, "id", id);
-        }
-        time(html, need.since.as_deref());
-        html.markup("</p><p class=\"line\">").text(&need.line).markup("</p>");
-        let approval =
-            approvals.iter().find(|one| need.kind == "approval" && need.id == format!("approval:{}", one.id));
-        if let Some(approval) = approval {
-            tool_input(html, &approval.input);
-        }
-        html.markup("<p class=\"evidence\">evidence: ").text(&need.evidence).markup("</p>");
-        if let Some(task) = need.task_id.as_ref().filter(|_| matches!(need.kind, "review" | "gate" | "landing")) {
-            html.markup("<p class=\"way\"><a class=\"button\"")
-                .attribute("href", &address("/review", &[("task", task)]));
-            html.markup(">review ").text(task).markup("</a></p>");
-        }
-        let subject: Vec<&str> =
-            [&need.session_id, &need.task_id].into_iter().flatten().map(String::as_str).take(1).collect();
-        let subject = subject.concat();
-        html.markup("<div class=\"commands\">");
-        for next in &need.commands {
-            let is_seen = approval.is_some_and(|approval| !is_cut(&approval.input));
-            let command = PageCommand::parse(&next.command).filter(|command| match command {
-                PageCommand::Approval(_, decision) => is_seen || *decision == crate::domain::approval::Decision::Deny,
-                PageCommand::AllowAlways(_) => is_seen,
-                // Only an expired lease lets a person take over.
-                PageCommand::Claim(_) => need.kind == "lease",
-                // A verdict belongs to a commit that was looked at: the page of reviews shows it.
-                PageCommand::Task(_) | PageCommand::Review(_) => false,
-                _ => true,
-            });
-            match command.filter(|_| access == Access::Full) {
-                Some(command) => {
-                    let rule = approval.and_then(|approval| approval.input.get(ALWAYS_FIELD));
-                    let fields = |html: &mut Html| about(html, need, &command, rule);
-                    form(html, (&next.purpose, &subject), &next.command, &command, fields);
+/// The address of an open thing on the board.
+fn place(key: &str) -> String {
+    let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+    format!("#{key}")
+}
+
+fn need_row(board: &BoardView, need: &NeedView, approvals: &[ApprovalView], is_first: bool) -> Item {
+    let (task, provider) = about(board, need);
+    let row = Row {
+        key: need.id.clone(),
+        href: place(&need.id),
+        lane: need.lane.as_deref(),
+        shape: need.shape(),
+        title: need.line.clone(),
+    };
+    // On a phone the first one is settled in the list, if the row shows all that is asked.
+    let approval = open_html::approval_of(need, approvals).filter(|one| is_first && is_whole_in_summary(&one.input));
+    Item::draw(row.key.clone(), |html, access| {
+        html.markup(" class=\"need\"");
+        row.draw(
+            html,
+            |html| time(html, need.since.as_deref()),
+            |html| {
+                labelled(html, "kind", &need.kind.replace('_', " "));
+                let who = need.session_id.as_ref().or(need.task_id.as_ref().filter(|_| task.is_none()));
+                for fact in who.or(need.lane.as_ref()).into_iter().chain(&provider) {
+                    labelled(html, "id", fact);
                 }
-                None => written(html, &next.purpose, &next.command),
+                if let Some(task) = &task {
+                    // The line may have the title already.
+                    let (id, title) = task.split_once(' ').unwrap_or((task, ""));
+                    labelled(html, "task", if need.line.contains(title) { id } else { task });
+                }
+            },
+        );
+        if access == Access::Full && approval.is_some() {
+            html.markup("<div class=\"commands\">");
+            for next in need.commands.iter().take(2) {
+                if let Some(command @ PageCommand::Approval(..)) = PageCommand::parse(&next.command) {
+                    let fields = |html: &mut Html| hidden(html, "item", &need.id);
+                    let about = need.session_id.as_deref().unwrap_or_default();
+                    form(html, (&next.purpose, about), &next.command, &command, fields);
+                }
             }
+            html.markup("</div>");
         }
-        html.markup("</div>");
     })
-}
-
-/// Draws what the form of `command` has above its text field: the hidden id of the item and, for an answer, the question that
-/// is answered, or, for a permission that lasts, the rule that the agent will keep.
-fn about(html: &mut Html, need: &NeedView, command: &PageCommand, rule: Option<&Value>) {
-    hidden(html, "item", &need.id);
-    let asked = match command {
-        PageCommand::Answer(_) => Some(need.line.as_str()),
-        PageCommand::AllowAlways(_) => rule.and_then(Value::as_str),
-        _ => None,
-    };
-    if let Some(asked) = asked {
-        html.markup("<p class=\"asked\">").text(asked).markup("</p>");
-    }
-}
-
-/// Draws the whole stored input of a tool call, field by field. Adds a warning when a part of the input was too long to be
-/// stored.
-pub(super) fn tool_input(html: &mut Html, input: &Value) {
-    html.markup("<dl class=\"input\">");
-    let mut field = |name: &str, value: &Value| {
-        html.markup("<dt>").text(name).markup("</dt><dd><pre tabindex=\"0\">");
-        match value {
-            Value::String(text) => html.lines(text),
-            other => html.lines(&serde_json::to_string_pretty(other).unwrap_or_default()),
-        };
-        html.markup("</pre></dd>");
-    };
-    match input {
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| field(name, value)),
-        other => field("input", other),
-    }
-    html.markup("</dl>");
-    if is_cut(input) {
-        html.markup("<p class=\"warning\">The call is longer than what is stored of it. Look at it in the agent's own window.</p>");
-    }
 }
 
 fn counts(board: &BoardView) -> Item {
     let counts = &board.counts;
     Item::draw("counts".into(), |html, _| {
         html.markup(" class=\"counts\">");
-        if !board.needs_you.is_empty() {
-            html.markup("<a class=\"count\" href=\"#needs\"><b>").text(&board.needs_you.len().to_string());
-            html.markup("</b> need you</a> ");
-        }
         for (count, word, is_always) in [
             (counts.ready, "ready", true),
             (counts.in_progress, "in progress", true),
@@ -233,170 +146,215 @@ fn counts(board: &BoardView) -> Item {
     })
 }
 
-/// A row for each session or claim of a lane, and one for a free lane. The first row has what concerns the whole lane.
-fn lane_rows(lane: &BoardLaneView) -> Vec<Item> {
-    let is_shown = |held: &HeldTaskView| {
-        lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))
+/// The landings, sessions, claims and jobs that no item above is about.
+fn work(board: &BoardView) -> Vec<Item> {
+    let needs = &board.needs_you;
+    let is_above = |session: Option<&str>, tasks: &[HeldTaskView]| {
+        needs.iter().any(|need| {
+            let is_task = |held: &HeldTaskView| need.task_id.as_ref() == Some(&held.task_id);
+            session.is_some() && need.session_id.as_deref() == session || tasks.iter().any(is_task)
+        })
     };
-    let claims: Vec<&HeldTaskView> = lane.tasks.iter().filter(|held| !is_shown(held)).collect();
-    let mut rows = Vec::new();
-    for one in &lane.sessions {
-        rows.push(lane_row(lane, rows.is_empty(), format!("session:{}", one.session.id), |html, access| {
-            html.markup("<div class=\"session\">");
-            session(html, one, access);
-            html.markup("</div>");
-        }));
-    }
-    for held in claims {
-        rows.push(lane_row(lane, rows.is_empty(), format!("claim:{}", held.task_id), |html, _| {
-            html.markup("<div class=\"session\">");
-            claim(html, held);
-            html.markup("</div>");
-        }));
-    }
-    if rows.is_empty() {
-        rows.push(lane_row(lane, true, format!("lane:{}", lane.name), |html, _| {
-            if lane.status == "open" {
-                html.markup("<span class=\"state quiet\"><span aria-hidden=\"true\">○</span> free</span>");
+    let mut rows: Vec<Item> = (0..board.landing.now.len()).filter_map(|at| landing(&board.landing, at)).collect();
+    for lane in &board.lanes {
+        let mut is_first = true;
+        for one in &lane.sessions {
+            if !is_above(Some(&one.session.id), &one.holds) {
+                rows.push(session_row(one, Some((lane, is_first))));
+                is_first = false;
             }
-        }));
+        }
+        let is_shown = |held: &HeldTaskView| {
+            let is_it = |other: &HeldTaskView| other.task_id == held.task_id;
+            lane.sessions.iter().any(|one| one.holds.iter().any(is_it))
+        };
+        for held in lane.tasks.iter().filter(|held| !is_shown(held)) {
+            if !is_above(None, std::slice::from_ref(held)) {
+                rows.push(claim_row(held));
+            }
+        }
     }
+    let loose = board.sessions.iter().filter(|one| !is_above(Some(&one.session.id), &one.holds));
+    rows.extend(loose.map(|one| session_row(one, None)));
+    // Those in a lane are shown there.
+    let claims = board.claims.iter().filter(|held| held.lane.is_none());
+    rows.extend(claims.filter(|held| !is_above(None, std::slice::from_ref(held))).map(claim_row));
+    rows.extend(board.jobs.active.iter().map(job));
     rows
 }
 
-fn lane_row(lane: &BoardLaneView, is_first: bool, key: String, mut inside: impl FnMut(&mut Html, Access)) -> Item {
-    Item::draw(key, |html, access| {
-        html.markup(if is_first { " class=\"first\"><a" } else { "><a" })
-            .attribute("href", &address("/lane", &[("name", &lane.name)]))
-            .attribute("data-lane", &lane.name);
-        if is_first {
-            html.markup("><h3>").text(&lane.name).markup("</h3></a> ");
-            lane_facts(html, lane);
-        } else {
-            html.markup("><span class=\"again\">").text(&lane.name).markup("</span></a> ");
-        }
-        inside(html, access);
-    })
+/// A session's row. `lane`: its lane, and whether the row has what concerns the whole lane.
+fn session_row(one: &SessionOverviewView, lane: Option<(&BoardLaneView, bool)>) -> Item {
+    let state = one.shown_state();
+    let key = format!("session:{}", one.session.id);
+    let tasks: Vec<String> = one.holds.iter().map(task_name).collect();
+    let doing = doing(one);
+    let row = Row {
+        href: lane.map_or_else(|| place(&key), |(lane, _)| lane_address(&lane.name)),
+        key,
+        lane: lane.map(|(lane, _)| lane.name.as_str()),
+        shape: state.shape,
+        title: match (&doing, tasks.is_empty()) {
+            (_, false) => tasks.join("; "),
+            (Some(doing), true) => doing.clone(),
+            (None, true) => one.session.role.clone(),
+        },
+    };
+    let first = lane.filter(|(_, is_first)| *is_first).map(|(lane, _)| lane);
+    let size = first.and_then(|lane| lane.diffstat.as_ref()).filter(|diffstat| diffstat.files > 0);
+    row.item(
+        |html| size.into_iter().for_each(|size| diffstat(html, size)),
+        |html| {
+            labelled(html, "id", &one.shown_id());
+            // A lane of `start` and its session have one name.
+            if let Some((lane, _)) = lane.filter(|(lane, _)| !one.session.id.starts_with(&lane.name)) {
+                labelled(html, "lane", &lane.name);
+            }
+            if let Some(provider) = &one.session.provider {
+                labelled(html, "provider", provider);
+            }
+            html.markup("<span class=\"state ")
+                .markup(class_of(state.shape))
+                .markup("\">")
+                .text(state.word)
+                .markup(" ");
+            time(html, state.since);
+            html.markup("</span> ");
+            if let Some(mark) = one.guard_mark() {
+                labelled(html, "notice", mark);
+            }
+            first.into_iter().for_each(|lane| lane_facts(html, lane));
+            if let Some(doing) = doing.as_ref().filter(|_| !tasks.is_empty()) {
+                labelled(html, "doing", doing);
+            }
+        },
+    )
+}
+
+fn lane_address(lane: &str) -> String {
+    address("/lane", &[("name", lane)])
+}
+
+fn diffstat(html: &mut Html, size: &BoardDiffstatView) {
+    labelled(html, "plus", &format!("+{}", size.added));
+    if size.deleted > 0 {
+        labelled(html, "minus", &format!("−{}", size.deleted));
+    }
 }
 
 fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
-    if lane.status != "open" {
-        labelled(html, "state notice", lane.status);
-    }
-    if let Some(work) = &lane.work {
-        labelled(html, "state notice", work);
-    }
-    if let Some(diffstat) = lane.diffstat.as_ref().filter(|diffstat| diffstat.files > 0) {
-        labelled(html, "diffstat", &diffstat.summary());
+    for notice in (lane.status != "open").then_some(lane.status).into_iter().chain(lane.work.as_deref()) {
+        labelled(html, "notice", notice);
     }
     for overlap in &lane.overlap {
-        labelled(html, "overlap notice", &overlap.summary());
-    }
-    if let Some(cost) = lane.cost.short() {
-        labelled(html, "cost", &cost);
+        labelled(html, "notice", &overlap.summary());
     }
 }
 
-/// Draws a session with its state and its work. Unless the session is dead, failed or ended, a reader with full access also
-/// gets buttons for its commands.
-pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
-    let state = one.shown_state();
-    let class = class_of(state.shape);
-    html.markup("<p class=\"head\">");
-    shape(html, state.shape, class);
-    labelled(html, "id", &one.session.id);
-    if let Some(host) = &one.other_host {
-        labelled(html, "host", host);
-    }
-    if let Some(provider) = &one.session.provider {
-        labelled(html, "provider", provider);
-    }
-    html.markup("<span class=\"state ").markup(class).markup("\">").text(state.word).markup(" ");
-    time(html, state.since);
-    html.markup(" (").text(state.source).markup(")</span>");
-    if let (Some(mark), Some(why)) = (one.guard_mark(), &one.unguarded) {
-        html.markup(" <span class=\"state notice\"").attribute("title", why).markup(">").text(mark).markup("</span>");
-    }
-    if let Some(mark) = one.sandbox_mark() {
-        html.markup(" <span class=\"state quiet\">").text(&mark).markup("</span>");
-    }
-    html.markup("</p>");
-    for held in &one.holds {
-        html.markup("<p class=\"task\">");
-        labelled(html, "id", &held.task_id);
-        html.text(&held.title).markup("</p>");
-    }
-    if let Some(doing) = doing(one) {
-        html.markup("<p class=\"doing\">").text(&doing).markup("</p>");
-    }
-    if let Some(release) = &one.release {
-        written(html, "release it?", release);
-    }
-    let is_over = matches!(one.shown_status, "dead" | "failed" | "ended");
-    if access == Access::Full && !is_over {
-        html.markup("<div class=\"commands\">");
-        let id = &one.session.id;
-        let mut commands = vec![("prompt", format!("fairway prompt {id} TEXT"))];
-        if one.session.backend.is_some() && one.other_host.is_none() {
-            commands.push(("stop", format!("fairway session stop {id}")));
-        }
-        for (purpose, words) in commands {
-            if let Some(command) = PageCommand::parse(&words) {
-                form(html, (purpose, id), &words, &command, |_| ());
+fn is_free(lane: &BoardLaneView) -> bool {
+    lane.sessions.is_empty() && lane.tasks.is_empty()
+}
+
+fn free_row(lane: &BoardLaneView) -> Item {
+    let row = Row {
+        key: format!("lane:{}", lane.name),
+        href: lane_address(&lane.name),
+        lane: Some(&lane.name),
+        shape: '○',
+        title: lane.name.clone(),
+    };
+    let size = lane.diffstat.as_ref().filter(|diffstat| diffstat.files > 0);
+    row.item(
+        |html| size.into_iter().for_each(|size| diffstat(html, size)),
+        |html| {
+            if lane.status == "open" {
+                labelled(html, "state quiet", "free");
             }
-        }
-        html.markup("</div>");
-    }
+            if let Some(role) = &lane.role {
+                labelled(html, "role", role);
+            }
+            lane_facts(html, lane);
+        },
+    )
 }
 
-fn claim(html: &mut Html, held: &HeldTaskView) {
-    html.markup("<p class=\"head\">");
-    shape(html, held.shape(), class_of(held.shape()));
-    labelled(html, "id", &held.claimant);
-    labelled(html, "id", &held.task_id);
-    html.markup("<span class=\"state\">").text(held.status).markup(" ");
-    time(html, Some(&held.claimed_at));
-    html.markup("</span></p><p class=\"doing\">").text(&claim_doing(held)).markup("</p>");
+fn claim_row(held: &HeldTaskView) -> Item {
+    let key = format!("claim:{}", held.task_id);
+    let row = Row {
+        href: match &held.lane {
+            Some(lane) => lane_address(lane),
+            None => address("/tasks", &[("task", &held.task_id)]) + "#task",
+        },
+        key,
+        lane: held.lane.as_deref(),
+        shape: held.shape(),
+        title: task_name(held),
+    };
+    row.item(
+        |_| (),
+        |html| {
+            labelled(html, "id", &held.claimant);
+            html.markup("<span class=\"state\">").text(&words_of(held.status)).markup(" ");
+            time(html, Some(&held.claimed_at));
+            html.markup("</span> ");
+            if held.blocked_reason.is_some() {
+                labelled(html, "doing", &claim_doing(held));
+            }
+        },
+    )
 }
 
-/// Draws a landing at work: what lands, since when, and what runs for it, with the newest lines of the output.
-fn landing(at_work: &LandAtWorkView, place: usize) -> Option<Item> {
-    let one = at_work.now.get(place)?;
-    Some(Item::draw(format!("landing:{}", one.id), |html, _| {
-        html.markup("><p class=\"head\">");
-        shape(html, '▶', "good");
-        labelled(html, "id", &one.summary());
-        html.markup("<span class=\"state good\">").text(one.state).markup(" ");
-        time(html, Some(&one.since));
-        html.markup("</span></p>");
-        let Some(running) = at_work.running_for(place) else { return };
-        html.markup("<p class=\"line\"><code>").text(&running.what).markup("</code> ");
-        time(html, Some(&running.since));
-        html.markup("</p>");
-        if !running.output.is_empty() {
-            html.markup("<pre tabindex=\"0\">").lines(&running.output.join("\n")).markup("</pre>");
-        }
-    }))
+/// A landing at work: what lands, since when, and what runs for it.
+fn landing(at_work: &LandAtWorkView, at: usize) -> Option<Item> {
+    let one = at_work.now.get(at)?;
+    let key = format!("landing:{}", one.id);
+    let row = Row { href: place(&key), key, lane: None, shape: '▶', title: format!("Landing {}", one.summary()) };
+    Some(row.item(
+        |html| time(html, Some(&one.since)),
+        |html| {
+            labelled(html, "state good", one.state);
+            if let Some(running) = at_work.running_for(at) {
+                labelled(html, "doing", &running.what);
+            }
+        },
+    ))
 }
 
 fn job(job: &BoardJobView) -> Item {
-    Item::draw(job.run_id.clone(), |html, _| {
-        let is_active = matches!(job.status, "running" | "starting");
-        let (mark, class) = if is_active { ('▶', "good") } else { ('✗', "bad") };
-        html.markup("><p class=\"head\">");
-        shape(html, mark, class);
-        labelled(html, "id", short_job_id(&job.run_id));
-        if let Some(session) = &job.session_id {
-            labelled(html, "id", session);
-        }
-        html.markup("<span class=\"state ").markup(class).markup("\">").text(job.status).markup(" ");
-        if let Some(code) = job.exit_code {
-            html.text(&code.to_string()).markup(" ");
-        }
-        time(html, Some(&job.since));
-        html.markup("</span></p><p class=\"line\"><code>").text(&job.command).markup("</code></p>");
-        if let Some(line) = &job.last_line {
-            html.markup("<p class=\"doing\">").text(line).markup("</p>");
-        }
-    })
+    let key = format!("job:{}", job.run_id);
+    let row = Row { href: place(&key), key, lane: None, shape: '▶', title: job.command.clone() };
+    row.item(
+        |html| time(html, Some(&job.since)),
+        |html| {
+            labelled(html, "state good", job.status);
+            for fact in job.session_id.iter().chain(&job.last_line) {
+                labelled(html, "doing", fact);
+            }
+        },
+    )
+}
+
+fn ready_row(task: &TaskSummary) -> Item {
+    let row = Row {
+        key: format!("ready:{}", task.id),
+        href: address("/tasks", &[("task", task.id.as_str())]) + "#task",
+        lane: None,
+        shape: '·',
+        title: format!("{} {}", task.id, task.title),
+    };
+    row.item(
+        |html| labelled(html, "priority", &format!("P{}", task.priority)),
+        |html| {
+            for fact in task.role.iter().map(ToString::to_string).chain(task.lane.iter().map(ToString::to_string)) {
+                labelled(html, "role", &fact);
+            }
+            labelled(html, "doing", "start an agent on it");
+        },
+    )
+}
+
+fn more_row(count: usize) -> Item {
+    let row =
+        Row { key: "ready".into(), href: "/tasks".into(), lane: None, shape: '·', title: format!("{count} more") };
+    row.item(|_| (), |html| labelled(html, "doing", "see all tasks"))
 }

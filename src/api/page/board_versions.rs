@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     access::Access,
-    board_html::{Item, Part},
+    board_part::{Item, Part},
 };
 
 /// A version of the board.

@@ -49,9 +49,6 @@ pub(super) fn open_form(
         html.markup("<p class=\"question\">").text(question).markup("</p>");
         hidden(html, "confirm", "yes");
     }
-    if label.is_some() || question.is_some() {
-        html.markup("<p><code>").text(words).markup("</code></p>");
-    }
     fields(html);
     if let Some(label) = label {
         html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required></textarea></label>");

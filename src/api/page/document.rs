@@ -2,43 +2,39 @@
 
 use super::{
     access::Access,
+    board_part::Part,
     board_versions::Frame,
+    command_html::open_form,
     html::Html,
     labels::with_ages,
+    page_command::PageCommand,
     page_layout::{self, PageName, begin, header},
     shared_board::Feed,
 };
 use crate::{actions::Answer, env::Timestamp, wire::Failure};
 
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
+    let part = |html: &mut Html, name: &str| {
+        frame.parts.iter().filter(|one| one.part.name == name).for_each(|one| section(html, &one.part, access));
+    };
     let mut html = begin(project, Some("/page.js"));
-    header(&mut html, project, PageName::Board, "");
+    header(&mut html, project, PageName::Board, "", |html| part(html, "counts"));
     html.markup("<main id=\"board\" class=\"board\" tabindex=\"-1\"")
         .attribute("data-since", &feed.id(frame.version))
-        .markup(">");
-    for one in &frame.parts {
-        let part = &one.part;
-        let is_hidden = part.items.is_empty() && part.none.is_none();
-        html.markup("<section")
-            .attribute("id", part.name)
-            .attribute("aria-labelledby", &format!("{}-title", part.name));
-        html.markup(if is_hidden { " hidden><h2" } else { "><h2" });
-        html.attribute("id", &format!("{}-title", part.name)).markup(">").markup(part.title);
-        if part.name != "counts" {
-            html.markup(" <span class=\"number\">").text(&part.count.to_string()).markup("</span>");
-        }
-        html.markup("</h2>");
-        if let Some(none) = &part.none {
-            html.markup(if part.items.is_empty() { "<p class=\"none\">" } else { "<p class=\"none\" hidden>" });
-            html.text(none).markup("</p>");
-        }
-        html.markup("<ul role=\"list\">");
-        for item in &part.items {
-            html.piece(item.html(access));
-        }
-        html.markup("</ul></section>");
+        .markup("><div class=\"list\">");
+    for name in ["needs", "work", "ready"] {
+        part(&mut html, name);
     }
-    html.markup("</main><footer>");
+    let add = "fairway task add TITLE";
+    if let Some(command) = PageCommand::parse(add).filter(|_| access == Access::Full) {
+        html.markup("<details id=\"add\"><summary>+ task</summary>");
+        open_form(&mut html, ("add the task", ""), add, &command, |html| {
+            html.markup("<label>What should be done? <input name=\"title\" required></label>");
+        });
+        html.markup("</details>");
+    }
+    part(&mut html, "free");
+    html.markup("<footer>");
     if access == Access::Full {
         html.markup(
             "<details><summary>pair another device…</summary><form method=\"post\" action=\"/device\">\
@@ -47,13 +43,32 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
              <p><label>Name <input name=\"name\" autocomplete=\"off\" maxlength=\"64\" placeholder=\"phone\"></label></p>\
              <button name=\"access\" value=\"read-only\" class=\"plain\">pair it to look only</button> \
              <button name=\"access\" value=\"full\" class=\"danger\">pair it with full access</button></form></details>\
-             <p><a href=\"/devices\">paired devices</a></p>",
+             <a href=\"/devices\">paired devices</a>",
         );
     } else {
         html.markup("<p>This browser may only look.</p>");
     }
-    html.markup("</footer></body></html>");
-    with_ages(&html.into_string(), now)
+    html.markup("</footer></div><div class=\"open\"><a class=\"back\" href=\"#\">← all</a>");
+    part(&mut html, "open");
+    html.markup("<div id=\"lane\" hidden></div></div>");
+    with_ages(&page_layout::end(html).into_string(), now)
+}
+
+fn section(html: &mut Html, part: &Part, access: Access) {
+    let is_hidden = part.items.is_empty() && part.none.is_none();
+    html.markup("<section").attribute("id", part.name).attribute("aria-labelledby", &format!("{}-title", part.name));
+    html.markup(if is_hidden { " hidden><h2" } else { "><h2" });
+    html.attribute("id", &format!("{}-title", part.name)).markup(">").markup(part.title);
+    html.markup(" <span class=\"number\">").text(&part.count.to_string()).markup("</span></h2>");
+    if let Some(none) = &part.none {
+        html.markup(if part.items.is_empty() { "<p class=\"none\">" } else { "<p class=\"none\" hidden>" });
+        html.text(none).markup("</p>");
+    }
+    html.markup("<ul role=\"list\">");
+    for item in &part.items {
+        html.piece(item.html(access));
+    }
+    html.markup("</ul></section>");
 }
 
 /// The page that shows the result of a command, for a browser without JavaScript. `back` is the address of its link.

@@ -18,9 +18,26 @@ pub(super) fn class_of(shape: char) -> &'static str {
     }
 }
 
+pub(super) fn shape(html: &mut Html, shape: char, class: &'static str) {
+    html.markup("<span class=\"shape ")
+        .markup(class)
+        .markup("\" aria-hidden=\"true\">")
+        .text(shape.encode_utf8(&mut [0; 4]))
+        .markup("</span> ");
+}
+
+pub(super) fn labelled(html: &mut Html, class: &'static str, text: &str) {
+    html.markup("<span class=\"").markup(class).markup("\">").text(text).markup("</span> ");
+}
+
 /// A task's status as a person reads it, such as `in review`.
 pub(super) fn words_of(status: &str) -> String {
     if status == "review" { "in review".to_owned() } else { status.replace('_', " ") }
+}
+
+/// A task as a person names it.
+pub(super) fn task_name(held: &HeldTaskView) -> String {
+    format!("{} {}", held.task_id, held.title)
 }
 
 /// The line below a session: the reason why its task is blocked, else the text that describes its activity, else the task

@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use super::{
     activity_strip,
-    board_html::{labelled, session},
     form::{Form, address},
     html::Html,
-    labels::{time, words_of},
+    labels::{labelled, time, words_of},
+    open_html::session,
     page_layout::PageFrame,
     patch_html::{self, LineNotes},
     review_facts,
@@ -99,7 +99,8 @@ fn read(app: &App, name: &LaneName) -> Result<Contents> {
 
 fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
     let lane = &contents.lane.lane;
-    html.markup("<h2 class=\"plain\">").text(&lane.name).markup("</h2><p class=\"facts\">");
+    html.markup("<p class=\"crumb\">");
+    labelled(html, "id", &lane.name);
     for (class, fact) in
         [("lane", &lane.title), ("role", &lane.role), ("id", &lane.branch), ("provider", &lane.provider)]
     {
@@ -115,20 +116,25 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
     }
     html.markup("</p>");
     for held in &contents.lane.tasks {
-        html.markup("<p class=\"facts\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));
-        html.markup("><span class=\"id\">").text(&held.id).markup("</span> ").text(&held.title).markup("</a> ");
+        html.markup("<h2 class=\"plain\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));
+        html.markup(">").text(&held.id).markup(" ").text(&held.title).markup("</a></h2><p class=\"crumb\">");
         labelled(html, "state", &words_of(held.status));
         if held.status == "review" {
             html.markup("<a").attribute("href", &address("/review", &[("task", &held.id)])).markup(">review it</a>");
         }
         html.markup("</p>");
     }
+    if contents.lane.tasks.is_empty() {
+        html.markup("<h2 class=\"plain\">").text(&lane.name).markup("</h2>");
+    }
     for one in &contents.lane.sessions {
         html.markup("<div class=\"session\">");
         session(html, one, frame.access);
         html.markup("</div>");
     }
-    section(html, "Screen", contents.screens.is_empty(), |html| {
+    html.markup("<div class=\"tabs\">");
+    let has_screen = !contents.screens.is_empty();
+    tab(html, ("screen", "Screen"), contents.screens.len(), has_screen, |html| {
         for (id, screen) in &contents.screens {
             html.markup("<p class=\"id\">").text(id).markup("</p>");
             match screen {
@@ -149,18 +155,19 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
             }
         }
     });
-    section(html, "Changes", contents.diff.as_ref().is_ok_and(String::is_empty), |html| match &contents.diff {
+    let files = contents.diff.as_ref().map_or(1, |patch| patch.matches("diff --git ").count());
+    tab(html, ("changes", "Changes"), files, !has_screen, |html| match &contents.diff {
         Ok(patch) => patch_html::draw(html, patch, &NoNotes),
         Err(why) => {
             html.markup("<p class=\"none\">").text(why).markup("</p>");
         }
     });
-    section(html, "Evidence", contents.evidence.is_empty(), |html| {
+    tab(html, ("evidence", "Evidence"), contents.evidence.len(), false, |html| {
         html.markup("<ul role=\"list\" class=\"findings\">");
         contents.evidence.iter().rev().for_each(|one| review_facts::evidence_line(html, one));
         html.markup("</ul>");
     });
-    section(html, "Messages", contents.messages.is_empty(), |html| {
+    tab(html, ("messages", "Messages"), contents.messages.len(), false, |html| {
         html.markup("<ol role=\"list\" class=\"timeline\">");
         for one in contents.messages.iter().rev() {
             let message = &one.message;
@@ -173,7 +180,7 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
         }
         html.markup("</ol>");
     });
-    section(html, "Jobs", contents.jobs.is_empty(), |html| {
+    tab(html, ("jobs", "Jobs"), contents.jobs.len(), false, |html| {
         html.markup("<ul role=\"list\" class=\"findings\">");
         for job in &contents.jobs {
             html.markup("<li>");
@@ -187,12 +194,10 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
         }
         html.markup("</ul>");
     });
-    let is_quiet = contents.activities.iter().all(|(_, stretches)| stretches.is_empty());
-    section(html, "Activity", is_quiet, |html| {
+    let is_active = contents.activities.iter().any(|(_, stretches)| !stretches.is_empty());
+    tab(html, ("history", "History"), contents.history.len() + usize::from(is_active), false, |html| {
         activity_strip::patterns(html);
         contents.activities.iter().for_each(|(id, stretches)| activity_strip::draw(html, id, stretches));
-    });
-    section(html, "History", contents.history.is_empty(), |html| {
         html.markup("<ol role=\"list\" class=\"timeline\">");
         for (task, entry) in &contents.history {
             html.markup("<li>");
@@ -205,11 +210,25 @@ fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
         }
         html.markup("</ol>");
     });
+    html.markup("</div>");
 }
 
-fn section(html: &mut Html, title: &'static str, is_empty: bool, contents: impl FnOnce(&mut Html)) {
-    html.markup("<section").attribute("aria-label", title).markup("><h2>").markup(title).markup("</h2>");
-    if is_empty {
+/// Draws a tab with the number of things in it: a choice, its label, and what is shown while it is chosen.
+fn tab(
+    html: &mut Html,
+    (id, title): (&'static str, &'static str),
+    count: usize,
+    is_chosen: bool,
+    contents: impl FnOnce(&mut Html),
+) {
+    html.markup("<input type=\"radio\" name=\"tab\"").attribute("id", &format!("tab-{id}"));
+    html.markup(if is_chosen { " checked><label" } else { "><label" }).attribute("for", &format!("tab-{id}"));
+    html.markup(">").markup(title);
+    if count > 0 {
+        html.markup(" <span class=\"number\">").text(&count.to_string()).markup("</span>");
+    }
+    html.markup("</label><section").attribute("aria-label", title).markup(">");
+    if count == 0 {
         html.markup("<p class=\"none\">none</p>");
     } else {
         contents(html);

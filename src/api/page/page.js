@@ -3,8 +3,8 @@
 
 import { showAges } from "/ages.js";
 import { say, send } from "/forms.js";
-import { connect, refuseIfStale, setTitle } from "/live.js";
-import { followLane, isOpenLane, laneToFollow, openLane, placeLane, refreshLane, showScreen } from "/open_lane.js";
+import { connect, refuseIfStale, reopen, setTitle } from "/live.js";
+import { followLane, laneToFollow, refreshLane, showOpen, showScreen } from "/open.js";
 
 const main = document.getElementById("board");
 const news = document.getElementById("news");
@@ -36,6 +36,7 @@ const lock = (item) => {
   discard.addEventListener("click", () => {
     item.remove();
     main.focus({ preventScroll: true });
+    showOpen();
   });
   item.append(note, discard);
 };
@@ -72,7 +73,7 @@ const update = (part) => {
   const section = document.getElementById(part.name);
   if (!section) return;
   const list = section.querySelector("ul");
-  const left = [...list.children].filter((item) => !part.order.includes(item.dataset.key) && !isOpenLane(item));
+  const left = [...list.children].filter((item) => !part.order.includes(item.dataset.key));
   const kept = left.filter((item) => item.classList.contains("kept") || isWritten(item));
   const places = kept.map((item) => [...list.children].indexOf(item));
   for (const item of kept) if (!item.classList.contains("kept")) keep(item);
@@ -88,14 +89,14 @@ const update = (part) => {
     const fresh = parse(part.items[key]);
     showAges(fresh);
     if (old) keepState(old, fresh);
+    fresh.classList.toggle("chosen", old?.classList.contains("chosen") ?? false);
     return fresh;
   });
   if (items.includes(undefined)) return location.reload();
   kept.forEach((item, index) => items.splice(Math.min(places[index], items.length), 0, item));
-  if (part.name === "lanes") placeLane(items, part.items);
   if (part.name === "needs") {
     const added = items.filter((item) => !known.has(item.dataset.key));
-    const said = added.map((item) => `needs you: ${item.querySelector(".head").textContent}: ${item.querySelector(".line").textContent}`);
+    const said = added.map((item) => `needs you: ${item.querySelector(".row").textContent}`);
     if (said.length) news.textContent = said.join(". ");
   }
   const changed = items.length !== list.children.length || items.some((item, index) => item !== list.children[index]);
@@ -119,18 +120,18 @@ const update = (part) => {
     none.textContent = part.none;
   }
   section.hidden = !none && items.length === 0;
-  showTitle();
+  if ([...list.querySelectorAll("a.row[aria-current]")].some((row) => row.closest("li").dataset.key in part.items)) refreshLane();
 };
 
 const showTitle = () => {
-  const count = document.querySelectorAll("#needs li:not(.kept)").length;
+  const count = document.querySelectorAll("#needs li").length;
   setTitle(count ? `(${count}) ${project}` : project);
 };
 
 const act = async (form, submitter) => {
   const item = form.closest("section > ul > li");
   const isDone = await send(form, submitter);
-  if (isDone && isOpenLane(item)) refreshLane();
+  if (isDone) refreshLane();
   if (item?.classList.contains("kept")) {
     if (isDone) item.remove();
     else lock(item);
@@ -160,15 +161,8 @@ document.addEventListener("keydown", (event) => {
   document.querySelector("header input[type=search]").focus();
 });
 
-// The link of a notification ends in the key of its item.
-const linked = [...document.querySelectorAll("#needs li")].find((item) => `#${encodeURIComponent(item.dataset.key)}` === location.hash);
-if (linked) {
-  linked.classList.add("linked");
-  linked.scrollIntoView({ block: "center" });
-}
-
 showTitle();
-openLane();
+showOpen();
 connect({
   address: () => {
     const parameters = new URLSearchParams({ since: document.body.dataset.version ?? main.dataset.since, lane: laneToFollow() });
@@ -177,6 +171,8 @@ connect({
   to: (source) => {
     source.addEventListener("board", (event) => {
       for (const part of JSON.parse(event.data).parts) update(part);
+      showTitle();
+      if (showOpen()) reopen();
       document.body.dataset.version = event.lastEventId;
     });
     source.addEventListener("screen", (event) => showScreen(JSON.parse(event.data)));

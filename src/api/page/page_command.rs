@@ -94,7 +94,7 @@ impl PageCommand {
     pub(super) fn text_label(&self) -> Option<&'static str> {
         match self {
             Self::Answer(_) => Some("Answer"),
-            Self::Prompt(_) => Some("Text"),
+            Self::Prompt(_) => Some("Message"),
             Self::Release(_) | Self::Unblock(_) | Self::Done(_) | Self::DeclineHandoff(_) => Some("Reason"),
             Self::Task(command) => command.text_label(),
             Self::Review(command) => command.text_label(),

@@ -39,14 +39,15 @@ pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
     html
 }
 
-/// Adds the head of a page: the project's name, the navigation, the search field, and an empty element in which the page's
-/// script shows results. `search` is the text in the search field.
-pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
+/// Adds the head of a page: the project's name, the navigation, what `more` draws, the search field, and an empty element in
+/// which the page's script shows results. `search` is the text in the search field.
+pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str, more: impl FnOnce(&mut Html)) {
     html.markup("<header><h1>").text(project).markup("</h1>");
     navigation(html, Some(page));
+    more(html);
     html.markup(
         "<form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
-         placeholder=\"search\"",
+         placeholder=\"search  /\"",
     );
     html.attribute("value", search).markup("></form>");
     html.markup(
@@ -86,7 +87,7 @@ pub(super) struct PageFrame {
 impl PageFrame {
     pub(super) fn document(&self, title: &str, search: &str, content: impl FnOnce(&mut Html)) -> String {
         let mut html = begin(title, Some("/pages.js"));
-        header(&mut html, &self.project, self.name, search);
+        header(&mut html, &self.project, self.name, search, |_| ());
         html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-seq", &self.seq.to_string());
         html.markup(match self.name {
             PageName::Tasks => " class=\"tasks\">",

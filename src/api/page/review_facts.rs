@@ -1,9 +1,8 @@
 //! What a reviewer needs beside the patch: what was asked, what was changed, the evidence, the verdicts and the consequences.
 
 use super::{
-    board_html::{labelled, shape},
     html::Html,
-    labels::time,
+    labels::{labelled, shape, time},
 };
 use crate::{
     domain::{

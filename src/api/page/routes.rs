@@ -53,7 +53,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/drag.js", SCRIPT, include_str!("drag.js")),
     ("/forms.js", SCRIPT, include_str!("forms.js")),
     ("/live.js", SCRIPT, include_str!("live.js")),
-    ("/open_lane.js", SCRIPT, include_str!("open_lane.js")),
+    ("/open.js", SCRIPT, include_str!("open.js")),
     ("/page.js", SCRIPT, include_str!("page.js")),
     ("/pages.js", SCRIPT, include_str!("pages.js")),
 ];

@@ -3,10 +3,9 @@
 use anyhow::Result;
 
 use super::{
-    board_html::labelled,
     form::{Form, address},
     html::Html,
-    labels::time,
+    labels::{labelled, time},
     page_layout::PageFrame,
 };
 use crate::{

@@ -148,7 +148,6 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
         html.markup("<details><summary>start an agent…</summary>");
         open_form(html, ("start the agent", ""), &start, &command, |html| {
             hidden(html, "back", &back);
-            html.markup("<p><code>").text(&start).markup("</code></p>");
             select(html, ("Agent", "provider"), &choices.providers, "", "as configured");
         });
         html.markup("</details>");
@@ -163,7 +162,6 @@ fn commands(html: &mut Html, query: &TasksQuery, task: &TaskView, choices: &Choi
         html.markup("<details><summary>edit…</summary>");
         open_form(html, ("save", ""), &edit, &command, |html| {
             hidden(html, "back", &back);
-            html.markup("<p><code>").text(&edit).markup("</code></p>");
             fields(html, &Texts::from(task), choices);
         });
         html.markup("</details>");

@@ -3,10 +3,9 @@
 use anyhow::Result;
 
 use super::{
-    board_html::labelled,
     command_html::{hidden, open_form, select},
     html::Html,
-    labels::time,
+    labels::{labelled, time},
     page_command::PageCommand,
     page_layout::PageFrame,
     task_filter::{Choices, TasksQuery},
@@ -121,7 +120,6 @@ fn add_form(html: &mut Html, query: &TasksQuery, choices: &Choices) {
     let Some(command) = PageCommand::parse(words) else { return };
     html.markup("<details id=\"add\"><summary>+ task</summary>");
     open_form(html, ("add the task", ""), words, &command, |html| {
-        html.markup("<p><code>").markup("fairway task add TITLE").markup("</code></p>");
         hidden(html, "back", &query.address(""));
         task_panel::fields(html, &task_panel::Texts::default(), choices);
     });

@@ -68,44 +68,45 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
     let hook = started(hook, payload.to_string().as_bytes());
     shows(&browser, "document.querySelectorAll('#needs li').length === 1");
     assert_eq!(
-        browser.run("return document.querySelector('#needs pre').textContent"),
+        browser.run("return document.querySelector('#open pre').textContent"),
         json!(format!("touch '{HOSTILE}'"))
     );
     assert!(browser.run("return document.title").as_str().unwrap().starts_with("(1) "));
     assert!(browser.run("return document.getElementById('news').textContent").as_str().unwrap().contains("approval"));
     // Nothing is wider than the phone, and a thumb finds everything.
     assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
-    let small = "return [...document.querySelectorAll('button, summary, textarea')].filter((one) => one.checkVisibility()) \
+    let small = "return [...document.querySelectorAll('button, summary, textarea, .row')].filter((one) => one.checkVisibility()) \
                  .filter((one) => one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)";
     assert_eq!(browser.run(small), json!([]));
     // A text that a person writes stays, with the focus, while its item changes.
-    tab_to(
-        &browser,
-        "one.tagName === 'SUMMARY' && one.textContent === 'prompt…' && one.closest('.session').textContent.includes('s2')",
-    );
+    tab_to(&browser, "one.className === 'row' && one.textContent.includes('s2')");
     browser.press(ENTER);
-    tab_to(&browser, "one.tagName === 'TEXTAREA'");
+    shows(&browser, "document.querySelector('#lane textarea') !== null");
+    tab_to(&browser, "one.tagName === 'TEXTAREA' && one.closest('.session').textContent.includes('s2')");
     browser.press("run the te");
     world.run(["--session", "s2", "task", "block", "T-1", "--reason", "no key"]).exits(0);
-    shows(&browser, "document.querySelector('#lanes').textContent.includes('no key')");
+    shows(&browser, "document.querySelector('#needs').textContent.includes('no key')");
     browser.press("sts");
     assert_eq!(browser.run("return document.activeElement.value"), json!("run the tests"));
     browser.press(TAB);
     browser.press(ENTER);
     shows(&browser, "!document.getElementById('result').hidden");
     assert_eq!(world.json(["outbox", "list", "--to-session", "s2"])[0]["content"], "run the tests");
-    // The answer of a button reaches the agent that waits.
-    tab_to(&browser, "one.className === 'allow'");
+    // The answer of a button reaches the agent that waits: on a phone, in the list.
+    tab_to(&browser, "one.className === 'back'");
+    browser.press(ENTER);
+    tab_to(&browser, "one.className === 'allow' && one.closest('#needs') !== null");
     browser.press(ENTER);
     let answer = CommandOutput::from(hook.wait_with_output().unwrap()).exits(0);
     assert_eq!(answer.json()["hookSpecificOutput"]["decision"]["behavior"], "allow", "{answer:?}");
     shows(&browser, "document.getElementById('result').textContent.includes('allowed Bash of s1')");
     shows(&browser, "!document.querySelector('#needs').textContent.includes('approval')");
     // A refusal says why.
-    browser.click("#needs summary");
-    browser.run("document.querySelector('#needs details[open] input[name=command]').value = 'fairway trust'");
-    browser.run("document.querySelector('#needs details[open] textarea').value = 'x'");
-    browser.run("document.querySelector('#needs details[open] button').click()");
+    click_in_list(&browser, "#needs a.row");
+    browser.click("#open li.chosen summary");
+    browser.run("document.querySelector('#open details[open] input[name=command]').value = 'fairway trust'");
+    browser.run("document.querySelector('#open details[open] textarea').value = 'x'");
+    browser.run("document.querySelector('#open details[open] button').click()");
     shows(&browser, "document.getElementById('result').textContent.includes('(invalid_value)')");
     let refused = browser.log();
     assert!(refused.len() == 1 && refused[0].contains("400"), "{refused:?}");
@@ -136,18 +137,19 @@ fn answer_is_locked_with_its_text_when_the_question_changes() {
     ask("may I run the tests?");
     let server = Server::start(&world, &["--open"]);
     let browser = Chromium::start(&world);
+    browser.resize(1440, 900);
     browser.open(server.at["open_url"].as_str().unwrap());
     shows(&browser, "document.getElementById('connection').textContent === 'live'");
-    browser.click("#needs summary");
+    // What needs a person first is open beside the list.
     assert_eq!(
-        browser.run("return document.querySelector('#needs .asked').textContent"),
+        browser.run("return document.querySelector('#open li.chosen .asked').textContent"),
         json!("may I run the tests?")
     );
-    tab_to(&browser, "one.tagName === 'TEXTAREA' && one.closest('#needs') !== null");
+    tab_to(&browser, "one.tagName === 'TEXTAREA' && one.closest('#open') !== null");
     browser.press("yes, go on");
     ask("may I drop the database?");
-    shows(&browser, "document.querySelectorAll('#needs li').length === 2");
-    let locked = "#needs li.kept";
+    shows(&browser, "document.querySelector('#open li.kept') !== null");
+    let locked = "#open li.kept.chosen";
     for (what, expected) in [
         ("textarea').value", json!("yes, go on")),
         ("textarea').readOnly", json!(true)),
@@ -161,22 +163,19 @@ fn answer_is_locked_with_its_text_when_the_question_changes() {
     assert!(browser.run("return document.title").as_str().unwrap().starts_with("(1) "));
     // It stays while other things change, until the person has copied it.
     world.run(["session", "heartbeat", "q1", "--activity", "idle"]).exits(0);
-    shows(&browser, "document.querySelectorAll('#needs li').length === 1");
+    shows(&browser, "document.querySelectorAll('#needs li').length === 0");
     assert_eq!(browser.run(&format!("return document.querySelector('{locked} textarea').value")), json!("yes, go on"));
     browser.run(&format!("document.querySelector('{locked} > button').click()"));
-    shows(&browser, "document.querySelectorAll('#needs li').length === 0");
+    shows(&browser, "document.querySelector('#open li.kept') === null");
     world.run(["session", "launch", "--role", "dev", "--name", "a1", "--structured", "--provider", "fake"]).exits(0);
     world.run(["prompt", "a1", "RUN[[echo it ran]]"]).exits(0);
-    let summary = "#needs summary[aria-label='allow it always… a1']";
+    let summary = "#open li.chosen summary[aria-label='allow it always… a1']";
     shows(&browser, &format!("document.querySelector(\"{summary}\") !== null"));
     browser.click(summary);
-    assert_eq!(
-        browser.run("return document.querySelector('#needs details[open] .asked').textContent"),
-        json!("Always")
-    );
-    let question = browser.run("return document.querySelector('#needs details[open] .question').textContent");
+    assert_eq!(browser.run("return document.querySelector('#open details[open] .asked').textContent"), json!("Always"));
+    let question = browser.run("return document.querySelector('#open details[open] .question').textContent");
     assert!(question.as_str().unwrap().contains("asks no more"), "{question}");
-    click_in_list(&browser, "#needs details[open] button");
+    click_in_list(&browser, "#open details[open] button");
     shows(&browser, "document.getElementById('result').textContent.includes('allowed Bash of a1')");
     let peek = || world.run(["session", "peek", "a1"]).exits(0).stdout;
     eventually("it runs", || peek().contains("[allowed always]\n  it ran\n").then_some(()));
@@ -186,7 +185,7 @@ fn answer_is_locked_with_its_text_when_the_question_changes() {
 }
 
 #[test]
-fn lane_opens_in_place_with_its_live_screen() {
+fn lane_opens_beside_the_list_with_its_live_screen() {
     if !require::program("chromedriver") || !require::program("chromium") {
         return;
     }
@@ -204,17 +203,22 @@ fn lane_opens_in_place_with_its_live_screen() {
     world.run(["session", "upsert", "--id", "d2", "--role", "dev", "--lane", "api"]).exits(0);
     let server = Server::start(&world, &["--open"]);
     let browser = Chromium::start(&world);
+    browser.resize(1440, 900);
     browser.open(server.at["open_url"].as_str().unwrap());
     shows(&browser, "document.getElementById('connection').textContent === 'live'");
-    // A row for each session; the lane is counted once.
-    assert_eq!(browser.run("return document.querySelectorAll('#lanes ul > li').length"), json!(3));
-    assert_eq!(browser.run("return document.querySelector('#lanes .number').textContent"), json!("2"));
-    browser.click("#lanes a[data-lane=api]");
-    let screen = "document.querySelector('.open-lane pre[data-session=d1]')";
+    // A row for each session, and one for a free lane. The first one is open beside the list, whose rows stay where they are.
+    let place = "[...document.querySelectorAll('.list ul > li')].map((one) => one.dataset.key)";
+    assert_eq!(browser.run(&format!("return {place}")), json!(["session:d1", "session:d2", "lane:docs"]));
+    let screen = "document.querySelector('#lane pre[data-session=d1]')";
     shows(&browser, &format!("{screen}?.textContent === 'first line'"));
-    let place = "[...document.querySelectorAll('#lanes ul > li[data-key]')].map((one) => one.dataset.key)";
-    assert_eq!(browser.run(&format!("return {place}")), json!(["session:d1", "session:d2", "open api", "lane:docs"]));
-    assert!(browser.url().ends_with("/?lane=api"));
+    let top = "return document.querySelector('[data-key=\"lane:docs\"]').getBoundingClientRect().top";
+    let before = browser.run(top);
+    browser.click("#free a.row");
+    shows(&browser, "document.querySelector('#lane h2')?.textContent === 'docs'");
+    assert_eq!(browser.run(top), before);
+    browser.click("#work a.row");
+    shows(&browser, &format!("{screen}?.textContent === 'first line'"));
+    assert!(browser.url().ends_with("/#session%3Ad1"), "{}", browser.url());
     // The screen follows the output, of which no event tells.
     let print =
         |text: &str| fs::OpenOptions::new().append(true).open(&log).unwrap().write_all(text.as_bytes()).unwrap();
@@ -223,17 +227,13 @@ fn lane_opens_in_place_with_its_live_screen() {
     shows(&browser, &format!("{screen}.textContent === `first line\\n{}`", HOSTILE.replace('/', "\\/")));
     assert_eq!(world.value("SELECT max(seq) FROM events"), before);
     world.run(["session", "heartbeat", "d2", "--activity", "busy"]).exits(0);
-    shows(
-        &browser,
-        "document.querySelector('.open-lane svg.strip rect.working title')?.textContent.startsWith('working')",
-    );
+    shows(&browser, "document.querySelector('#lane svg.strip rect.working title')?.textContent.startsWith('working')");
     // What a person writes there stays while rows change and come.
-    browser.click(".open-lane details:has(input[value=\"fairway prompt d1 TEXT\"]) summary");
-    let field = ".open-lane details:has(input[value=\"fairway prompt d1 TEXT\"]) textarea";
+    let field = "#lane form:has(input[value=\"fairway prompt d1 TEXT\"]) textarea";
     browser.click(field);
     browser.press("run the tests");
     world.run(["session", "upsert", "--id", "d3", "--role", "dev", "--lane", "api"]).exits(0);
-    shows(&browser, &format!("{place}.join() === 'session:d1,session:d2,session:d3,open api,lane:docs'"));
+    shows(&browser, &format!("{place}.join() === 'session:d1,session:d2,session:d3,lane:docs'"));
     browser.press(" again");
     assert_eq!(browser.run("return document.activeElement.value"), json!("run the tests again"));
     browser.run(&format!("document.querySelector('{}').form.requestSubmit()", field.replace('\'', "\\'")));
@@ -241,16 +241,27 @@ fn lane_opens_in_place_with_its_live_screen() {
     assert_eq!(world.json(["outbox", "list", "--to-session", "d1", "--all"])[0]["content"], "run the tests again");
     shows(
         &browser,
-        "document.querySelector('.open-lane [aria-label=Messages]').textContent.includes('run the tests again')",
+        "document.querySelector('#lane [aria-label=Messages]').textContent.includes('run the tests again')",
     );
-    // The address keeps it open; its link closes it.
+    // A tab that a person has chosen stays, and the address keeps the lane open; a phone shows it instead of the list.
+    browser.click("#lane label[for=tab-history]");
+    world.run(["session", "heartbeat", "d2", "--activity", "idle"]).exits(0);
+    shows(&browser, "document.querySelector('#work').textContent.includes('idle')");
+    shows(&browser, "document.querySelector('#lane').textContent.includes('idle')");
+    assert_eq!(browser.run("return document.getElementById('tab-history').checked"), json!(true));
+    browser.resize(390, 844);
     browser.open(&browser.url());
-    shows(&browser, &format!("{screen}?.textContent.startsWith('first line')"));
-    browser.click("#lanes a[data-lane=api]");
-    shows(&browser, "!document.querySelector('.open-lane')");
-    assert_eq!(
-        browser.run("return document.querySelector('a[data-lane=api]').getAttribute('aria-expanded')"),
-        json!("false")
+    browser.run("location.reload()");
+    shows(
+        &browser,
+        &format!(
+            "{screen}?.textContent.startsWith('first line') && !document.querySelector('.list').checkVisibility()"
+        ),
+    );
+    browser.click(".back");
+    shows(
+        &browser,
+        "document.querySelector('.list').checkVisibility() && !document.querySelector('.open').checkVisibility()",
     );
     assert_eq!(browser.run("return window.canary ?? null"), Value::Null);
     assert_eq!(browser.log(), Vec::<String>::new());
@@ -307,12 +318,16 @@ fn board_of_two_hundred_sessions_with_hostile_texts_fits_a_phone() {
     browser.resize(390, 844);
     browser.open(server.at["open_url"].as_str().unwrap());
     shows(&browser, "document.getElementById('connection').textContent === 'live'");
-    assert_eq!(browser.run("return document.querySelectorAll('#lanes .session, #sessions li').length"), json!(201));
+    // Each session has its row, once: where it needs a person, or where it works.
+    let sessions = "return new Set([...document.querySelectorAll('.list .more')].flatMap((one) => one.textContent.match(/s-?\\d+/) ?? [])).size";
+    assert_eq!(browser.run(sessions), json!(201));
     assert!(browser.run("return document.querySelectorAll('#needs li').length").as_u64().unwrap() > 60);
     assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
     assert_eq!(browser.run("return window.canary ?? null"), Value::Null);
     assert_eq!(browser.run("return document.querySelectorAll('img, script:not([src])').length"), json!(0));
     // The first thing to decide is the first thing that the keyboard reaches, and its answer is acted on.
+    tab_to(&browser, "one.className === 'row'");
+    browser.press(ENTER);
     tab_to(&browser, "one.className === 'deny'");
     browser.press(ENTER);
     shows(&browser, "document.getElementById('result').textContent.includes('denied')");
@@ -321,12 +336,11 @@ fn board_of_two_hundred_sessions_with_hostile_texts_fits_a_phone() {
         "[...document.querySelectorAll('#needs .kind')].filter((one) => one.textContent === 'approval').length === 1",
     );
     // An event is one changed item, however many there are, and what a person types meanwhile stays.
-    tab_to(&browser, "one.tagName === 'SUMMARY' && one.textContent === 'prompt…'");
-    browser.press(ENTER);
+    browser.run("location.hash = '#session:s-199'");
     tab_to(&browser, "one.tagName === 'TEXTAREA'");
     browser.press("go");
-    world.run(["session", "heartbeat", "s-200", "--activity", "idle"]).exits(0);
-    shows(&browser, "document.querySelector('#sessions [data-key=s-200]').textContent.includes('stopped')");
+    world.run(["session", "heartbeat", "s-199", "--activity", "idle"]).exits(0);
+    shows(&browser, "document.querySelector('#open li.chosen').textContent.includes('stopped')");
     assert_eq!(browser.run("return document.activeElement.value"), json!("go"));
     assert_eq!(browser.log(), Vec::<String>::new());
     drop(server);

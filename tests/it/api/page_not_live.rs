@@ -32,8 +32,8 @@ fn is_not_live(browser: &Chromium, since: Instant) {
     }
     assert_eq!(browser.run("return getComputedStyle(document.getElementById('board')).filter"), json!("grayscale(1)"));
     browser.run("document.getElementById('result').textContent = ''");
-    browser.run("document.querySelector('#board textarea').value = 'go on'");
-    browser.run("document.querySelector('#board form').requestSubmit()");
+    browser.run("document.querySelector('#open textarea').value = 'go on'");
+    browser.run("document.querySelector('#open form').requestSubmit()");
     let answer = browser.run("return document.getElementById('result').textContent");
     assert!(answer.as_str().unwrap().contains("reload the page"), "{answer}");
 }
@@ -59,7 +59,7 @@ fn page_that_is_not_live_says_so_in_time_and_does_nothing() {
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
     network.half_open();
     is_live(&browser);
-    shows(&browser, "document.getElementById('sessions').textContent.includes('Fix the total')");
+    shows(&browser, "document.getElementById('work').textContent.includes('Fix the total')");
 
     let start = Instant::now();
     server.signal(Signal::SIGSTOP);
@@ -115,7 +115,7 @@ fn page_of_a_host_that_slept_is_not_live_until_the_server_has_proven_it() {
     is_live(&browser);
     world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
-    shows(&browser, "document.getElementById('sessions').textContent.includes('Fix the total')");
+    shows(&browser, "document.getElementById('work').textContent.includes('Fix the total')");
     drop(browser);
     assert_eq!(server.end().code, Some(0));
 }
@@ -135,7 +135,7 @@ fn page_of_a_restored_store_shows_it_or_is_not_live() {
     let browser = Chromium::start(&world);
     browser.open(server.at["open_url"].as_str().unwrap());
     is_live(&browser);
-    let shows_claim = "document.getElementById('sessions').textContent.includes('Fix the total')";
+    let shows_claim = "document.getElementById('work').textContent.includes('Fix the total')";
     shows(&browser, shows_claim);
 
     let start = Instant::now();

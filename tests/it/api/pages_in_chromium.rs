@@ -139,38 +139,47 @@ fn tasks_are_added_and_edited_by_keyboard_and_dragged_to_another_priority() {
     assert_eq!(browser.log(), Vec::<String>::new());
 }
 
-/// Lanes are in sight at once, on a screen and on a phone, however many items wait.
+/// The first screen has at least fourteen rows on a desk, what needs a person first; on a phone its first item.
 #[test]
-fn first_lane_is_in_sight_with_twenty_items() {
+fn first_screen_has_fourteen_rows_and_what_needs_a_person_first() {
     if !require::program("chromedriver") || !require::program("chromium") {
         return;
     }
     let world = world();
-    world.run(["lane", "add", "at-rest"]).exits(0);
     for number in 1..=6 {
         world.run(["lane", "add", &format!("lane-{number}")]).exits(0);
     }
+    world.run(["lane", "add", "at-rest"]).exits(0);
     for number in 1..=20 {
         let id = format!("q{number}");
+        let activity: &[&str] =
+            if number > 6 { &["busy"] } else { &["requires_action", "--waiting-for", "which currency?"] };
         world.run(["session", "upsert", "--id", &id, "--role", "dev", "--lane", &format!("lane-{}", number % 6 + 1)]);
-        world.run(["session", "heartbeat", &id, "--activity", "requires_action", "--waiting-for", "which currency?"]);
+        world.run([&["session", "heartbeat", &id, "--activity"], activity].concat());
     }
     let server = Server::start(&world, &["--open"]);
     let browser = Chromium::start(&world);
-    browser.open(server.at["open_url"].as_str().unwrap());
-    shows(&browser, "document.querySelectorAll('#needs li').length === 20");
-    // What needs the person most is first, and what is at rest is last.
-    let lane = |place: &str| browser.run(&format!("return {place}?.dataset.lane"));
-    let first = world.json(["status"])["needs_you"][0]["lane"].clone();
-    assert_eq!(lane("document.querySelector('#lanes li > a')"), first);
-    assert_eq!(lane("[...document.querySelectorAll('#lanes li > a')].at(-1)"), json!("at-rest"));
-    for (width, height) in [(1440, 900), (390, 844)] {
-        browser.resize(width, height);
-        let at = browser.run("return document.querySelector('#lanes li').getBoundingClientRect().top");
-        assert!(at.as_f64().unwrap() < f64::from(height) / 2.0, "{width}×{height}: {at}");
-        assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
-    }
     browser.resize(1440, 900);
-    let needs = browser.run("return document.querySelector('#needs li').getBoundingClientRect().top");
-    assert!(needs.as_f64().unwrap() < 450.0, "what needs a person is beside them: {needs}");
+    browser.open(server.at["open_url"].as_str().unwrap());
+    shows(&browser, "document.querySelectorAll('#needs li').length === 6");
+    let key = |place: &str| browser.run(&format!("return {place}?.closest('li').dataset.key"));
+    let first = world.json(["status"])["needs_you"][0]["id"].clone();
+    assert_eq!(key("document.querySelector('.list a.row')"), first);
+    assert_eq!(key("[...document.querySelectorAll('.list a.row')].at(-1)"), json!("lane:at-rest"));
+    let seen = "return [...document.querySelectorAll('.list a.row')].filter((one) => one.getBoundingClientRect().bottom <= innerHeight).length";
+    let rows = browser.run(seen).as_u64().unwrap();
+    assert!(rows >= 14, "{rows} rows");
+    // A row has two lines, and nothing to press but itself.
+    let high = "return Math.max(...[...document.querySelectorAll('.list a.row')].map((one) => one.getBoundingClientRect().height))";
+    assert!(browser.run(high).as_f64().unwrap() < 56.0, "{}", browser.run(high));
+    assert_eq!(
+        browser.run("return [...document.querySelectorAll('.list li button')].some((one) => one.checkVisibility())"),
+        json!(false)
+    );
+    let open = "return document.querySelector('#open li.chosen .ask').getBoundingClientRect().top";
+    assert!(browser.run(open).as_f64().unwrap() < 450.0, "what it asks is open beside the list");
+    browser.resize(390, 844);
+    let at = browser.run("return document.querySelector('#needs li').getBoundingClientRect().top");
+    assert!(at.as_f64().unwrap() < 200.0, "{at}");
+    assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
 }

@@ -58,10 +58,12 @@ fn marks(frame: &[String]) -> (Vec<char>, Vec<String>) {
     (shapes.collect(), numbers.split(" · ").map(str::to_owned).collect())
 }
 
-/// The parts of a page, as a browser shows them.
+/// The list of a page, as a browser shows it.
 struct Page {
-    parts: BTreeMap<String, (usize, Vec<Vec<String>>)>,
-    shapes: Vec<char>,
+    /// Kind, line and subjects of what needs a person, with its shape.
+    needs: Vec<(String, Vec<String>)>,
+    /// The names in the rows below, with their shapes.
+    others: Vec<(String, Vec<String>)>,
     numbers: Vec<String>,
 }
 
@@ -76,43 +78,63 @@ fn texts(html: &str, begin: &str, end: &str) -> Vec<String> {
 
 fn page(board: &wire::BoardView) -> Page {
     let all = page_parts(board, &[]);
-    let html: String = all.iter().filter(|(title, ..)| *title != "Tasks").map(|(_, _, items)| items.concat()).collect();
-    let ids = |html: &str| texts(html, "<span class=\"id\">", "</span>");
-    let or_dash = |texts: Vec<String>| if texts.is_empty() { "-".to_owned() } else { texts.join(",") };
-    let row = |title: &str, html: &str| -> Vec<Vec<String>> {
-        match title {
-            "Needs you" => {
-                let kind = texts(html, "<strong class=\"kind\">", "</strong>").concat();
-                let line = texts(html, "<p class=\"line\">", "</p>").concat();
-                vec![vec![kind, ids(html)[0].clone(), line]]
-            }
-            "Lanes" => {
-                let name = texts(html, " data-lane=\"", "\"").concat();
-                let ids = ids(html);
-                match ids.first() {
-                    Some(id) => vec![vec![name, or_dash(ids[1..].to_vec()), id.clone()]],
-                    None => vec![vec![name, "-".to_owned(), "-".to_owned()]],
-                }
-            }
-            "Sessions without a lane" => {
-                let ids = ids(html);
-                let provider = or_dash(texts(html, "<span class=\"provider\">", "</span>"));
-                vec![vec![ids[0].clone(), or_dash(ids[1..].to_vec()), provider]]
-            }
-            _ => vec![ids(html)],
-        }
+    let rows = |titles: &[&str]| -> Vec<String> {
+        all.iter().filter(|(title, ..)| titles.contains(title)).flat_map(|(.., items)| items.clone()).collect()
     };
-    let parts = all.iter().filter(|(title, _, items)| *title != "Tasks" && !items.is_empty());
-    let parts = parts.map(|(title, count, items)| {
-        (title.to_uppercase(), (*count, items.iter().flat_map(|item| row(title, item)).collect()))
+    let shape = |html: &str| texts(html, "aria-hidden=\"true\">", "</span>").concat();
+    let span = |html: &str, class: &str| texts(html, &format!("<span class=\"{class}\">"), "</span>");
+    let needs = rows(&["Needs you"]).into_iter().map(|html| {
+        let about = [span(&html, "id"), span(&html, "task")].concat();
+        (shape(&html), [vec![span(&html, "kind").concat(), span(&html, "title").concat()], about].concat())
     });
-    let numbers = all.iter().find(|(title, ..)| *title == "Tasks").map(|(_, _, items)| items.concat()).unwrap();
-    let numbers = texts(&numbers, "<span class=\"count\">", "</span>");
+    let others = rows(&["At work", "Free lanes"]).into_iter().map(|html| {
+        let lane = texts(&html, " data-lane=\"", "\"").concat();
+        let names = [vec![lane], span(&html, "id"), span(&html, "title")].concat();
+        (shape(&html), names)
+    });
+    let numbers = texts(&rows(&["Tasks"]).concat(), "<span class=\"count\">", "</span>");
     let numbers = numbers.iter().map(|text| text.replace("<b>", "").replace("</b>", ""));
     Page {
-        parts: parts.collect(),
-        shapes: texts(&html, "aria-hidden=\"true\">", "</span>").concat().chars().collect(),
+        needs: needs.collect(),
+        others: others.collect(),
         numbers: numbers.filter(|text| !text.ends_with(" sessions")).collect(),
+    }
+}
+
+impl Page {
+    /// Compares it with the rows of the frame: each is here once, what an item above is about only there.
+    fn shows(&self, parts: &BTreeMap<String, (usize, Vec<Vec<String>>)>, shapes: &[char], place: &str) {
+        let rows = |title: &str| parts.get(title).map(|(_, rows)| rows.clone()).unwrap_or_default();
+        let words = |names: &[String]| -> Vec<String> {
+            names.iter().flat_map(|name| name.split([' ', ';'])).map(str::to_owned).collect()
+        };
+        let needs = rows("NEEDS YOU");
+        assert_eq!(self.needs.len(), needs.len(), "{place}");
+        for ((shape, names), (expected, row)) in self.needs.iter().zip(shapes.iter().zip(&needs)) {
+            assert_eq!(*shape, expected.to_string(), "{names:?}: {place}");
+            assert_eq!((names[0].replace(' ', "_"), &names[1]), (row[0].clone(), &row[2]), "{place}");
+            assert!(words(&names[2..]).contains(&row[1]), "{names:?} {row:?}: {place}");
+        }
+        // Lane, tasks, and who: the session, the claimant, or nobody.
+        let lanes = rows("LANES");
+        let loose = rows("SESSIONS WITHOUT A LANE").into_iter().map(|row| [row[1].clone(), row[0].clone()]);
+        let claims = rows("CLAIMS WITHOUT A SESSION").into_iter().map(|row| [row[1].clone(), row[0].clone()]);
+        let all = lanes.into_iter().map(|row| vec![row[1].clone(), row[2].clone(), row[0].clone()]);
+        let all = all.chain(loose.chain(claims).map(|row| row.to_vec())).zip(&shapes[needs.len()..]);
+        let above: Vec<String> = self.needs.iter().flat_map(|(_, names)| words(&names[2..])).collect();
+        let is_above =
+            |row: &[String]| above.contains(&row[1]) || row[0].split(',').any(|task| above.contains(&task.to_owned()));
+        let (free, mut expected): (Vec<_>, Vec<_>) =
+            all.filter(|(row, _)| row[1] == "-" || !is_above(row)).partition(|(row, _)| row[1] == "-");
+        expected.extend(free);
+        assert_eq!(self.others.len(), expected.len(), "{:?} {expected:?}: {place}", self.others);
+        for ((shape, names), (row, expected)) in self.others.iter().zip(&expected) {
+            assert_eq!(*shape, expected.to_string(), "{names:?}: {place}");
+            let names = words(names);
+            for name in row.iter().flat_map(|cell| cell.split(',')).filter(|name| *name != "-") {
+                assert!(names.contains(&name.to_owned()), "{name} in {names:?}: {place}");
+            }
+        }
     }
 }
 
@@ -197,8 +219,9 @@ fn document_frame_and_page_show_the_same_at_random_moments_and_so_does_the_kept_
             let frame = frame_lines(board, LARGE, app.env.now(), &app.actor.name);
             let expected = expected(&document);
             assert_eq!(shortened(parts(&frame)), expected, "{}\n{}", place(), frame.join("\n"));
-            assert_eq!(shortened(page.parts), expected, "{}", place());
-            assert_eq!((page.shapes, page.numbers), marks(&frame), "{}\n{}", place(), frame.join("\n"));
+            let (shapes, numbers) = marks(&frame);
+            assert_eq!(page.numbers, numbers, "{}\n{}", place(), frame.join("\n"));
+            page.shows(&expected, &shapes, &place());
             most_needs = most_needs.max(document["needs_you"].as_array().unwrap().len());
             moments += 1;
         }
