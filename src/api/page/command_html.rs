@@ -25,6 +25,7 @@ pub(super) fn form(
     let is_asked = command.text_label().is_some() || command.question().is_some();
     if is_asked {
         html.markup("<details><summary");
+        keyed(html, command.key());
         named(html, &format!("{purpose}…"), about);
         html.text(purpose).markup("…</summary>");
     }
@@ -50,8 +51,12 @@ pub(super) fn open_form(
         hidden(html, "confirm", "yes");
     }
     fields(html);
+    // The key of a form inside a disclosure is that of the disclosure.
+    let is_field = label.is_some();
     if let Some(label) = label {
-        html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required></textarea></label>");
+        html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required");
+        keyed(html, command.key());
+        html.markup("></textarea></label>");
     }
     let class = match command {
         PageCommand::Approval(_, Decision::Allow) => "allow",
@@ -60,8 +65,16 @@ pub(super) fn open_form(
         _ => "plain",
     };
     html.markup("<button class=\"").markup(class).markup("\"");
+    keyed(html, command.key().filter(|_| !is_field && question.is_none()));
     named(html, purpose, about);
     html.text(purpose).markup("</button></form>");
+}
+
+/// Adds the key of a control.
+fn keyed(html: &mut Html, key: Option<&'static str>) {
+    if let Some(key) = key {
+        html.attribute("aria-keyshortcuts", key);
+    }
 }
 
 /// Ends a tag with an accessible name, made of the text and of what it is about.

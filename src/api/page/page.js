@@ -3,6 +3,7 @@
 
 import { showAges } from "/ages.js";
 import { say, send } from "/forms.js";
+import "/keys.js";
 import { connect, refuseIfStale, reopen, setTitle } from "/live.js";
 import { followLane, laneToFollow, refreshLane, showOpen, showScreen } from "/open.js";
 
@@ -153,13 +154,6 @@ document.addEventListener("click", (event) => {
     say("the list has just moved: press again", true);
   }
 }, true);
-
-
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  document.querySelector("header input[type=search]").focus();
-});
 
 showTitle();
 showOpen();

@@ -102,6 +102,23 @@ impl PageCommand {
         }
     }
 
+    /// The key of the command on the page.
+    pub(super) fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Approval(_, Decision::Allow) => Some("a"),
+            Self::Approval(_, Decision::Deny) => Some("d"),
+            Self::AllowAlways(_) => Some("A"),
+            Self::Answer(_) | Self::Prompt(_) => Some("p"),
+            Self::Stop(_) => Some("s"),
+            Self::Relaunch(_) => Some("R"),
+            Self::Release(_) => Some("r"),
+            Self::Unblock(_) => Some("b"),
+            Self::Done(_) => Some("f"),
+            Self::Review(command) => command.key(),
+            _ => None,
+        }
+    }
+
     /// The question that a person must confirm before the command is run. Returns `None` when the command needs no
     /// confirmation.
     pub(super) fn question(&self) -> Option<&'static str> {

@@ -4,6 +4,7 @@
 import { showAges } from "/ages.js";
 import { drag } from "/drag.js";
 import { say, send } from "/forms.js";
+import "/keys.js";
 import { connect, refuseIfStale } from "/live.js";
 
 const main = document.getElementById("board");
@@ -67,14 +68,6 @@ document.addEventListener("submit", (event) => {
   if (form.getAttribute("action") !== "/act") return;
   event.preventDefault();
   if (!refuseIfStale()) act(form, event.submitter).catch(() => say("error: the server does not answer", true));
-});
-
-document.addEventListener("keydown", (event) => {
-  const isField = event.target.closest("input, textarea, select");
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && isField?.form) isField.form.requestSubmit();
-  if (event.key !== "/" || isField || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  document.querySelector("header input[type=search]").focus();
 });
 
 drag(main, act);

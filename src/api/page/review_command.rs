@@ -60,6 +60,16 @@ impl ReviewCommand {
         })
     }
 
+    /// The key of the command on the page.
+    pub(super) const fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Record { verdict: Verdict::Approve, .. } => Some("a"),
+            Self::Record { .. } => Some("c"),
+            Self::Land(_) => Some("L"),
+            Self::Comment { .. } | Self::Resolve(_) | Self::Defer(_) => None,
+        }
+    }
+
     /// The label of the text field that the person must fill in. Returns `None` when the command needs no text.
     pub(super) const fn text_label(&self) -> Option<&'static str> {
         match self {

@@ -52,6 +52,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/clock.js", SCRIPT, include_str!("clock.js")),
     ("/drag.js", SCRIPT, include_str!("drag.js")),
     ("/forms.js", SCRIPT, include_str!("forms.js")),
+    ("/keys.js", SCRIPT, include_str!("keys.js")),
     ("/live.js", SCRIPT, include_str!("live.js")),
     ("/open.js", SCRIPT, include_str!("open.js")),
     ("/page.js", SCRIPT, include_str!("page.js")),

@@ -69,7 +69,7 @@ fn items_are_settled_by_the_commands_that_the_board_names() {
         }
     }
     // Controls of one purpose are told apart without seeing where they stand.
-    assert!(page.contains("<summary aria-label=\"release it… s1\">"), "{page}");
+    assert!(page.contains("<summary aria-keyshortcuts=\"r\" aria-label=\"release it… s1\">"), "{page}");
     let lane = client.get("/lane?name=api").body;
     assert!(lane.contains(" aria-label=\"send to s2\">"), "{lane}");
     let release = "fairway release T-1 --force --reason TEXT";

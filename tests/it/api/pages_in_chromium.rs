@@ -182,4 +182,25 @@ fn first_screen_has_fourteen_rows_and_what_needs_a_person_first() {
     let at = browser.run("return document.querySelector('#needs li').getBoundingClientRect().top");
     assert!(at.as_f64().unwrap() < 200.0, "{at}");
     assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
+    // Keys: to the next row, to the field of its agent, and from there to the server; the palette finds a lane by its name.
+    browser.resize(1440, 900);
+    browser.press("j");
+    shows(&browser, "document.querySelectorAll('.list a.row')[1].getAttribute('aria-current') === 'true'");
+    shows(&browser, "document.querySelector('#lane textarea') !== null");
+    browser.press("p");
+    assert_eq!(browser.run("return document.activeElement.tagName"), json!("TEXTAREA"));
+    browser.press("go on");
+    let with_control = |key: &str| {
+        let event = json!({ "key": key, "ctrlKey": true, "bubbles": true, "cancelable": true });
+        browser.run(&format!("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {event}))"));
+    };
+    with_control("Enter");
+    says(&browser, "$ fairway prompt q");
+    with_control("k");
+    browser.press("at-rest");
+    browser.press(ENTER);
+    shows(&browser, "document.querySelector('#lane h2')?.textContent === 'at-rest'");
+    browser.press("?");
+    says(&browser, "next, previous row");
+    assert_eq!(browser.log(), Vec::<String>::new());
 }
