@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::{
     section::section,
+    sections::BytesOrOff,
     values::{impl_word, reader},
 };
 use crate::domain::{
@@ -48,6 +49,8 @@ section! {
         /// Names at the top of the lane that can be written inside although your programs run or read them later.
         #[sample([".gitignore"])]
         pub lane_writable: Vec<String> as Vec<LaneEntry>,
+        /// Maximum size of the new objects of a sandbox's commits that are taken back; "off" for no limit.
+        pub take_back_limit: Option<u64> as BytesOrOff = "4GiB",
     }
 }
 

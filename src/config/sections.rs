@@ -121,7 +121,7 @@ reader! {
     |number: &i64| usize::try_from(*number).map_err(|_| "must not be below 0")
 }
 reader! {
-    BytesOrOff(String) -> Option<u64>, Form::Size { none: Some("off") };
+    pub(super) BytesOrOff(String) -> Option<u64>, Form::Size { none: Some("off") };
     |text: &String| if text == "off" { Ok(None) } else { parse_size(text).map(Some) }
 }
 

@@ -43,6 +43,8 @@ string_enum! {
         Overlap => "overlap",
         /// A lane has changed files that programs of the person run or read later, and no review has approved it.
         RunsLater => "runs_later",
+        /// The commits of a sandbox could not be taken back.
+        TakeBack => "take_back",
         /// A program in a session's sandbox asked for a host that is closed.
         Host => "host",
         /// A handoff has no live session that it is for.

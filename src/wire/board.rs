@@ -45,7 +45,7 @@ pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
     /// `approval`, `question`, `guard`, `program`, `dead`, `stale`, `lease`, `unfinished`, `landing`, `gate`, `review`, `blocked`, `overlap`,
-    /// `runs_later`, `host`, `handoff`, `prompt` or `job`.
+    /// `runs_later`, `take_back`, `host`, `handoff`, `prompt` or `job`.
     #[cfg_attr(test, schemars(with = "crate::domain::need::NeedKind"))]
     pub kind: &'static str,
     /// The session that it is about.

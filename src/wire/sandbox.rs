@@ -102,3 +102,25 @@ pub struct SandboxView {
     /// Whether the commands of `[lanes] setup` and `teardown` run outside of the sandbox.
     pub setup_outside: bool,
 }
+
+/// The commits of a lane's sandboxes that were refused before and are taken back now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SandboxTakeBackView {
+    /// The lane.
+    pub lane: String,
+    /// What happened to the commits of each, oldest first.
+    pub notes: Vec<String>,
+    /// The ones that are still refused.
+    pub refused: Vec<SandboxRefusedView>,
+}
+
+/// The repository of a sandbox whose commits are refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SandboxRefusedView {
+    /// Its number in the lane.
+    pub number: u32,
+    /// Why, in the words of git.
+    pub why: String,
+}

@@ -13,12 +13,14 @@ use crate::{
     },
     domain::{
         LaneName,
+        lane::Lane,
         need::NeedKind,
         overlap::{LaneOverlap, OverlapLevel},
         plural,
         session_facts::NextCommand,
         task::TaskStatus,
     },
+    os::git::LaneClone,
     store::overlaps::LaneDiffstat,
 };
 
@@ -81,6 +83,21 @@ fn later_files_need(facts: &Facts, one: &LaneDiffstat) -> Need {
         }
         None => need,
     }
+}
+
+/// One item for each lane of this host with commits of sandboxes that were not taken back.
+pub(super) fn refused_take_backs(app: &App, facts: &Facts) -> Vec<Need> {
+    let of_lane = |lane: &Lane| {
+        let all = LaneClone::refused_in(&app.project.sandbox_dir(&lane.name));
+        let first = all.first()?;
+        let name = &lane.name;
+        let line = format!("the commits of {} of {name} were not taken back", plural::count(all.len(), "sandbox run"));
+        let need = Need::new(NeedKind::TakeBack, name.as_str(), None, line, first.why.clone()).lane(Some(name));
+        let again = format!("fairway sandbox take-back {name}");
+        let need = need.then("try again", again.clone());
+        Some(need.then("give them up", format!("{again} --discard {}", first.number)))
+    };
+    facts.lanes.iter().filter_map(of_lane).collect()
 }
 
 /// One item for each base that has diverged from its upstream, and one for each landing of another host that is missing here

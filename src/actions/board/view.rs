@@ -37,6 +37,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(task_needs::blocked_tasks(facts));
     needs_you.extend(lane_needs::conflicting_lanes(app, facts));
     needs_you.extend(lane_needs::lanes_with_later_files(facts));
+    needs_you.extend(lane_needs::refused_take_backs(app, facts));
     needs_you.extend(refused_host::items(app, facts));
     needs_you.extend(task_needs::open_handoffs(facts));
     needs_you.extend(session_needs::undelivered_messages(facts));

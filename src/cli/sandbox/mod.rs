@@ -15,7 +15,7 @@ use clap::Subcommand;
 use crate::{
     actions::sessions::sandbox::{
         apart::{self, ApartRequest},
-        check, proxy_forward,
+        check, lane, proxy_forward,
         run::{self, Finished, SandboxRequest},
         view,
     },
@@ -31,7 +31,7 @@ use crate::{
     },
     os::exit_reason::ExitReason,
     render::{Meaning, Style, escape_line},
-    wire::{FailureKind, SandboxCheckView, SandboxView},
+    wire::{FailureKind, SandboxCheckView, SandboxTakeBackView, SandboxView},
 };
 
 pub use inside::call_outside;
@@ -46,6 +46,7 @@ pub enum Verb {
     Run(RunArgs),
     Check(CheckArgs),
     Explain(ExplainArgs),
+    TakeBack(TakeBackArgs),
     #[command(hide = true)]
     Apart(ApartArgs),
     #[command(hide = true)]
@@ -60,6 +61,7 @@ impl Verb {
             Self::Run(args) => args.run(ctx),
             Self::Check(args) => args.run(ctx),
             Self::Explain(args) => args.run(ctx),
+            Self::TakeBack(args) => args.run(ctx),
             Self::Apart(args) => args.run(ctx),
             Self::Forward(args) => args.run(ctx),
             Self::Probe(args) => args.run(ctx),
@@ -194,6 +196,42 @@ impl ExplainArgs {
         let view = view::view(&ctx.app()?, &request)?;
         ctx.show(&view, || view.paths.iter().map(|one| one.path.clone()).collect(), || text(&view))
     }
+}
+
+/// Take back commits that were refused at the end of a sandbox
+///
+/// A sandbox whose commits could not be brought into the lane's branch has left its repository under a number. Each of them is tried
+/// again, oldest first. No program of the repository runs. Exit 5 when one is still refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway sandbox take-back api
+fairway sandbox take-back api --discard 2")]
+pub struct TakeBackArgs {
+    /// Lane
+    #[arg(value_parser = values::lane)]
+    lane: LaneName,
+    /// Number of a repository to remove with its commits, for ever
+    #[arg(long, value_name = "NUMBER")]
+    discard: Option<u32>,
+}
+
+impl TakeBackArgs {
+    fn run(self, ctx: &Context) -> Result<Exit> {
+        let view = lane::take_back_refused(&ctx.app()?, &self.lane, self.discard)?;
+        let exit = if view.refused.is_empty() { 0 } else { FailureKind::Refused.exit_code() };
+        let numbers = || view.refused.iter().map(|one| one.number.to_string()).collect();
+        exit_even_if_closed(exit, ctx.show(&view, numbers, || take_back_text(&view)))
+    }
+}
+
+fn take_back_text(view: &SandboxTakeBackView) -> String {
+    let taken = view.notes.iter().map(|note| format!("{}\n", escape_line(note)));
+    let refused = view.refused.iter().map(|one| {
+        let discard = format!("fairway sandbox take-back {} --discard {}", view.lane, one.number);
+        format!("{} is still refused: {}; to give it up: {discard}\n", one.number, escape_line(&one.why))
+    });
+    let text: String = taken.chain(refused).collect();
+    if text.is_empty() { format!("nothing of {} waits to be taken back\n", view.lane) } else { text }
 }
 
 fn text(view: &SandboxView) -> String {

@@ -118,6 +118,12 @@ refusals! {
     #[code(External, "sandbox_unavailable")]
     #[hint("{hint}")]
     SandboxUnavailable { why: String, hint: String },
+    /// The commits of a sandbox cannot be brought into the lane's branch; its repository is kept.
+    #[error("the commits of a sandbox of {lane} were not taken back ({why}); its repository is kept with the number {number}")]
+    #[code(External, "take_back_refused")]
+    #[hint("try again: fairway sandbox take-back {lane}")]
+    #[details("lane": lane, "number": number)]
+    TakeBackRefused { lane: LaneName, number: u32, why: String },
     /// A launch asks for less of a sandbox than its lane demands.
     #[error("the lane {lane} demands the sandbox '{least}', not '{asked}'")]
     #[code(Refused, "sandbox_required")]

@@ -3,6 +3,7 @@
 //! afterwards its branch is read as a text and its objects as objects.
 
 use std::{
+    ffi::OsStr,
     fmt::Write as _,
     fs::{self, DirBuilder, File},
     io::{self, Read},
@@ -36,8 +37,10 @@ const LINK: &str = "link";
 const OBJECTS: &str = "objects-";
 /// The branch of the place without a worktree, where there is no commit. None has this name.
 const UNBORN: &str = "none";
-/// The name of a repository whose commits were refused.
-const REFUSED: &str = "refused";
+/// The beginning of the name of a directory with a repository whose commits were refused, before its number, and the file in it with
+/// the reason.
+const REFUSED: &str = "refused-";
+const WHY: &str = "why";
 /// The file with the commit at which it started, or which was taken last.
 const START: &str = "start";
 
@@ -45,6 +48,8 @@ const START: &str = "start";
 #[derive(Debug, Clone)]
 pub struct LaneClone {
     dir: PathBuf,
+    /// The directory of the lane's sandbox, which has `dir` inside when the commits were refused.
+    lane_dir: PathBuf,
     /// The lane's branch; empty for a clone without a branch.
     branch: String,
     /// The project's directories of objects, which it reads.
@@ -54,6 +59,14 @@ pub struct LaneClone {
     /// The worktree, and the name of its directory in the repository.
     worktree: PathBuf,
     name: PathBuf,
+}
+
+/// A repository whose commits could not be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedClone {
+    pub number: u32,
+    pub dir: PathBuf,
+    pub why: String,
 }
 
 /// The result of taking back a branch.
@@ -112,17 +125,18 @@ impl LaneClone {
     /// The directories of the project's objects that the sandbox must show: for each, its path inside of the sandbox and its real
     /// path.
     pub fn shown_objects(&self) -> Vec<(PathBuf, PathBuf)> {
-        let inside = |at: usize| self.dir.join(format!("{OBJECTS}{at}"));
+        let inside = |at: usize| self.lane_dir.join(format!("{OBJECTS}{at}"));
         self.objects.iter().enumerate().map(|(at, real)| (inside(at), real.clone())).collect()
     }
 
     /// The repository below `dir`, as it is or will be.
-    fn at(git: &Git<'_>, dir: &Path, branch: &str, facts: &RepositoryFacts) -> Result<Self, GitError> {
+    fn at(git: &Git<'_>, lane_dir: &Path, dir: &Path, branch: &str, facts: &RepositoryFacts) -> Result<Self, GitError> {
         let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
         let own = git_path(git, "index")?;
         let name = own.parent().and_then(Path::file_name).unwrap_or_default();
         Ok(Self {
             dir: dir.to_path_buf(),
+            lane_dir: lane_dir.to_path_buf(),
             branch: branch.to_owned(),
             objects: facts.objects_and_alternates().into_iter().map(real).collect(),
             place: real(facts.common.clone()),
@@ -141,17 +155,41 @@ impl LaneClone {
         let index = git_path(git, "index")?;
         let identity = identity(git)?;
         let failed = |error: io::Error| GitError::Scratch { dir: dir.to_path_buf(), error };
-        let new = Self::at(git, dir, branch, &facts)?;
+        let new = Self::at(git, dir, dir, branch, &facts)?;
         new.write(&facts, &refs, &index, &identity, commit).map_err(failed)?;
         Ok(new)
     }
 
     /// The repository that an earlier process has created in `dir`; `None` when there is none.
     pub fn left_in(git: &Git<'_>, dir: &Path, branch: &str) -> Result<Option<Self>, GitError> {
+        Self::found_at(git, dir, dir, branch)
+    }
+
+    /// The repository whose commits were refused; `None` when it is not complete.
+    pub fn of_refused(git: &Git<'_>, refused: &RefusedClone, branch: &str) -> Result<Option<Self>, GitError> {
+        Self::found_at(git, refused.dir.parent().unwrap_or(&refused.dir), &refused.dir, branch)
+    }
+
+    fn found_at(git: &Git<'_>, lane_dir: &Path, dir: &Path, branch: &str) -> Result<Option<Self>, GitError> {
         if !dir.join(REPOSITORY).is_dir() || !dir.join(START).is_file() {
             return Ok(None);
         }
-        Ok(Some(Self::at(git, dir, branch, &RepositoryFacts::read(git)?)?))
+        Ok(Some(Self::at(git, lane_dir, dir, branch, &RepositoryFacts::read(git)?)?))
+    }
+
+    /// The repositories in a lane's directory whose commits were refused, oldest first.
+    pub fn refused_in(dir: &Path) -> Vec<RefusedClone> {
+        let listed = fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut all: Vec<RefusedClone> = listed
+            .filter_map(|entry| {
+                let number = entry.file_name().to_str()?.strip_prefix(REFUSED)?.parse().ok()?;
+                let dir = entry.path();
+                let why = fs::read_to_string(dir.join(WHY)).unwrap_or_default();
+                dir.join(REPOSITORY).is_dir().then_some(RefusedClone { number, dir, why })
+            })
+            .collect();
+        all.sort_by_key(|one| one.number);
+        all
     }
 
     /// Whether `dir` holds a repository that a sandbox uses, or that a sandbox has left without its commits being brought into
@@ -162,7 +200,7 @@ impl LaneClone {
 
     /// Removes `dir` with all that ended sandboxes have left in it. It stays when [`Self::set_aside`] has kept commits there.
     pub fn clear(dir: &Path) -> io::Result<()> {
-        if dir.join(REFUSED).exists() { Ok(()) } else { fs::remove_dir_all(dir).or_else(ignore_missing) }
+        if Self::refused_in(dir).is_empty() { fs::remove_dir_all(dir).or_else(ignore_missing) } else { Ok(()) }
     }
 
     /// The directory of the repository, as a path outside of the sandbox.
@@ -178,20 +216,32 @@ impl LaneClone {
     /// Removes the repository. The programs in the sandbox may have written anything there, so no link is followed.
     pub fn remove(&self) -> io::Result<()> {
         fs::remove_file(self.dir.join(START)).or_else(ignore_missing)?;
-        fs::remove_dir_all(self.repository()).or_else(ignore_missing)
+        fs::remove_dir_all(self.repository()).or_else(ignore_missing)?;
+        if self.dir == self.lane_dir { Ok(()) } else { fs::remove_dir_all(&self.dir) }
     }
 
-    /// Moves the repository aside, replacing one that was moved aside before. Returns its new path.
-    pub fn set_aside(&self) -> io::Result<PathBuf> {
-        let aside = self.dir.join(REFUSED);
-        fs::remove_dir_all(&aside).or_else(ignore_missing)?;
-        fs::rename(self.repository(), &aside)?;
+    /// Keeps the repository, whose commits were refused for this reason, under a number of its own, which it has for ever. Returns
+    /// the number.
+    pub fn set_aside(&self, why: &str) -> io::Result<u32> {
+        let mut number = 1;
+        let aside = loop {
+            let aside = self.lane_dir.join(format!("{REFUSED}{number}"));
+            match DirBuilder::new().mode(0o700).create(&aside) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                made => break made.map(|()| aside)?,
+            }
+        };
+        fs::write(aside.join(WHY), why)?;
+        fs::copy(self.dir.join(START), aside.join(START))?;
+        fs::rename(self.repository(), aside.join(REPOSITORY))?;
         self.remove()?;
-        Ok(aside)
+        Ok(number)
     }
 
     fn write(&self, facts: &RepositoryFacts, refs: &str, index: &Path, identity: &str, commit: &str) -> io::Result<()> {
         let at = self.repository();
+        // Half of one, from a process that was killed before any program worked in it.
+        fs::remove_dir_all(&at).or_else(ignore_missing)?;
         DirBuilder::new().mode(0o700).create(&at)?;
         for below in ["objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info", "worktrees"]
         {
@@ -231,22 +281,27 @@ impl LaneClone {
     }
 
     /// Brings the commits of the branch into the project's repository and moves the branch there. When the branch was moved there
-    /// meanwhile, the commits are kept under a ref of the lane instead. The sandbox's repository is not trusted: its commit is
+    /// meanwhile, the commits are kept under a ref of the lane instead. Commits with more new bytes than `limit` are refused. The sandbox's repository is not trusted: its commit is
     /// read as text, and the objects that the project lacks are copied and checked. `git` is in the lane's worktree; the files of
     /// that worktree are not touched.
     ///
     /// # Errors
     /// When git fails, as for an object that is broken, and when the sandbox's repository names other directories of objects than
     /// when it was created.
-    pub fn take_back(&self, git: &Git<'_>, lane: &str, scratch: &Path) -> Result<TakenBack, GitError> {
-        let refused = |why: &str| GitError::Failed { step: "take-back", why: why.to_owned() };
+    pub fn take_back(
+        &self,
+        git: &Git<'_>,
+        lane: &str,
+        scratch: &Path,
+        limit: Option<u64>,
+    ) -> Result<TakenBack, GitError> {
         let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
         let Some(commit) = self.commit().filter(|commit| *commit != start) else { return Ok(TakenBack::Unchanged) };
         if self.text("objects/info/alternates").as_deref() != Some(&self.alternates()[..]) {
-            return Err(refused("the sandbox's repository names other objects than it was given"));
+            return Err(refused("the sandbox's repository names other objects than it was given".to_owned()));
         }
         if git.resolve_commit(&commit)?.is_none() {
-            self.copy_objects(git, &commit, &start, scratch)?;
+            self.copy_objects(git, &commit, &start, scratch, limit)?;
         }
         // Each object that it leads to must be there.
         let args = ["rev-list", "--objects", "--quiet", commit.as_str(), "--not", "--all"];
@@ -254,7 +309,7 @@ impl LaneClone {
         let branch = format!("refs/heads/{}", self.branch);
         let current = git.resolve_commit(&branch)?.unwrap_or_default();
         if current != start {
-            let kept_as = format!("refs/fairway/sandbox/{lane}");
+            let kept_as = unused_ref(git, lane, &commit)?;
             git.run_checked("update-ref", &["update-ref", &kept_as, &commit], QUERY_TIMEOUT)?;
             return Ok(TakenBack::Kept { commit, kept_as });
         }
@@ -269,25 +324,42 @@ impl LaneClone {
         Ok(TakenBack::Moved { commit, commits: count.parse().unwrap_or_default() })
     }
 
-    /// Packs the objects that the project lacks in a private repository, and unpacks them in the project's with every check of
-    /// git.
-    fn copy_objects(&self, git: &Git<'_>, commit: &str, start: &str, scratch: &Path) -> Result<(), GitError> {
+    /// Packs the objects that the project lacks into a file, and puts it into the project's objects after every check of git.
+    fn copy_objects(
+        &self,
+        git: &Git<'_>,
+        commit: &str,
+        start: &str,
+        scratch: &Path,
+        limit: Option<u64>,
+    ) -> Result<(), GitError> {
+        // Git would wait at a pipe.
+        refuse_other_than_files(&self.repository().join("objects"))?;
         let own = MergeRepository::open(git, scratch)?.reading(&[self.repository().join("objects")]);
-        let wanted = if start.is_empty() { format!("{commit}\n") } else { format!("{commit}\n^{start}\n") };
-        let packed = succeeded(
-            "pack-objects",
-            own.git().run_with(
-                &["pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"],
-                &[],
-                wanted.as_bytes(),
-                COPY_TIMEOUT,
-            )?,
-        )?;
-        succeeded(
-            "index-pack",
-            git.run_with(&["index-pack", "--stdin", "--fix-thin", "--strict"], &[], &packed.stdout, COPY_TIMEOUT)?,
-        )
-        .map(drop)
+        let not = format!("^{start}");
+        let new = if start.is_empty() { vec![commit] } else { vec![commit, &not] };
+        let size = [&["rev-list", "--objects", "--disk-usage"], &new[..]].concat();
+        let size = own.git().run_checked("rev-list", &size, COPY_TIMEOUT)?.parse::<u64>().unwrap_or(u64::MAX);
+        if let Some(limit) = limit.filter(|limit| size > *limit) {
+            let raise = "raise it: fairway config edit, then fairway trust";
+            return Err(refused(format!(
+                "the commits have {size} bytes, and sandbox.take_back_limit is {limit}; {raise}"
+            )));
+        }
+        let pack = own.git().dir().join("new");
+        let args = ["pack-objects", "--revs", "--quiet", "--delta-base-offset"].map(OsStr::new);
+        let wanted = new.join("\n") + "\n";
+        let done =
+            own.git().run_with(&[&args[..], &[pack.as_os_str()]].concat(), &[], wanted.as_bytes(), COPY_TIMEOUT)?;
+        let name = output_text(&succeeded("pack-objects", done)?.stdout);
+        let (pack, index) = (own.git().dir().join(format!("new-{name}.pack")), own.git().dir().join("checked.idx"));
+        let args = ["index-pack", "--strict", "--no-rev-index", "-o"].map(OsStr::new);
+        git.run_checked("index-pack", &[&args[..], &[index.as_os_str(), pack.as_os_str()]].concat(), COPY_TIMEOUT)?;
+        let Some(objects) = self.objects.first() else { return Err(refused("the project has no objects".to_owned())) };
+        // The objects are there once their index is.
+        install(&pack, &objects.join("pack"), &format!("pack-{name}.pack"))
+            .and_then(|()| install(&index, &objects.join("pack"), &format!("pack-{name}.idx")))
+            .map_err(|error| GitError::Scratch { dir: objects.clone(), error })
     }
 
     /// The commit of the branch in the repository.
@@ -315,6 +387,47 @@ impl LaneClone {
         file.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
+}
+
+fn refused(why: String) -> GitError {
+    GitError::Failed { step: "take-back", why }
+}
+
+/// Refuses a directory with anything but directories and plain files below it.
+fn refuse_other_than_files(dir: &Path) -> Result<(), GitError> {
+    let failed = |error| GitError::Scratch { dir: dir.to_path_buf(), error };
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            refuse_other_than_files(&entry.path())?;
+        } else if !kind.is_file() {
+            return Err(refused(format!("{} is neither a file nor a directory", entry.path().display())));
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file into a directory of the project's objects, so that it is there as a whole or not at all.
+fn install(file: &Path, dir: &Path, name: &str) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    // Git removes old files with such a beginning.
+    let beside = dir.join(format!("tmp_{name}"));
+    fs::remove_file(&beside).or_else(ignore_missing)?;
+    fs::copy(file, &beside)?;
+    File::open(&beside)?.sync_all()?;
+    fs::rename(beside, dir.join(name))
+}
+
+/// The first ref of the lane that keeps no other commit.
+fn unused_ref(git: &Git<'_>, lane: &str, commit: &str) -> Result<String, GitError> {
+    let mut name = format!("refs/fairway/sandbox/{lane}");
+    let mut number = 2;
+    while git.resolve_commit(&name)?.is_some_and(|kept| kept != commit) {
+        name = format!("refs/fairway/sandbox/{lane}-{number}");
+        number += 1;
+    }
+    Ok(name)
 }
 
 /// A path and the end of its line.

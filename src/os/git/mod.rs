@@ -35,7 +35,7 @@ pub use integrate::Integration;
 pub use interdiff::{CommitChange, NewWork, RangeCommit};
 pub use interrupted_checkout::{InterruptedCheckout, MoveState};
 pub use landing::{CandidateMaker, CheckedOut, Committer, FastForward};
-pub use lane_clone::{LaneClone, TakenBack};
+pub use lane_clone::{LaneClone, RefusedClone, TakenBack};
 pub use merge_repository::{MergeOutcome, MergeRepository};
 pub use repository_facts::{OLDEST_GIT, RepositoryFacts};
 pub use scratch::Scratch;

@@ -153,6 +153,7 @@ fn every_value_names_its_source() {
     providers.claude.choice_dialog.between       ["☐ "]                                                                                                                               built in
     providers.claude.choice_dialog.keys          ["{number}"]                                                                                                                         built in
     sandbox.class                                "off"                                                                                                                                default
+    sandbox.take_back_limit                      "4GiB"                                                                                                                               default
     review_routes[].paths                        ["a/**"]                                                                                                                             [world]/project/.fairway.toml
     review_routes[].domain                       "data"                                                                                                                               [world]/project/.fairway.toml
     notify.sinks                                 []                                                                                                                                   default

@@ -194,19 +194,75 @@ fn hostile_repository_of_a_sandbox_brings_nothing_out() {
     .exits(7);
     assert!(done.stderr.contains("names other objects than it was given"), "{}", done.stderr);
     assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip);
+    assert!(done.stderr.contains("its repository is kept with the number 1"), "{}", done.stderr);
     // The next sandbox begins anew, and the other one is kept aside.
-    let done = sh(&world, "git log -1 --format=%s").exits(0);
-    assert!(done.stderr.contains("were not taken over"), "{}", done.stderr);
-    assert_eq!(done.stdout, "begin\n");
-    assert!(root.join(".fairway/sandbox/api/refused/HEAD").is_file());
+    assert_eq!(sh(&world, "git log -1 --format=%s").exits(0).stdout, "begin\n");
     // A commit whose objects are not there.
-    let done = sh(
+    sh(
         &world,
         "d=$(git rev-parse --git-common-dir); mkdir -p \"$d/refs/heads/lane\"; \
         echo 1111111111111111111111111111111111111111 >\"$d/refs/heads/lane/api\"",
     )
     .exits(7);
-    assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip, "{}", done.stderr);
+    // A pipe in place of an object: nobody waits at it.
+    let done = sh(
+        &world,
+        "d=$(git rev-parse --git-common-dir); git commit --quiet --allow-empty --message=pipe; \
+         o=$(git rev-parse HEAD | sed 's,..,&/,'); rm -f \"$d/objects/$o\"; mkfifo \"$d/objects/$o\"",
+    );
+    let done = done.exits(7);
+    assert!(done.stderr.contains("is neither a file nor a directory"), "{}", done.stderr);
+    assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip);
+    let kept = |number: u32| root.join(format!(".fairway/sandbox/api/refused-{number}/git/HEAD")).is_file();
+    assert!(kept(1) && kept(2) && kept(3));
+}
+
+/// Commits that are not taken back stay until a person takes them or gives them up.
+#[test]
+fn refused_commits_of_a_sandbox_are_kept_until_they_are_taken_back() {
+    let Some(world) = world() else { return };
+    let root = world.root();
+    let limit = |limit: &str| {
+        let text = fs::read_to_string(root.join(".fairway.toml")).unwrap();
+        let text = text.split("[sandbox]").next().unwrap().to_owned();
+        fs::write(root.join(".fairway.toml"), format!("{text}[sandbox]\ntake_back_limit = \"{limit}\"\n")).unwrap();
+        world.run(["trust"]).exits(0);
+    };
+    limit("64KiB");
+    for name in ["one", "two", "three"] {
+        let script = format!("head -c 99999 /dev/urandom >{name}; git add {name}; git commit --quiet --message={name}");
+        let done = sh(&world, &script).exits(7);
+        assert!(done.stderr.contains("sandbox.take_back_limit is 65536"), "{}", done.stderr);
+    }
+    // A small one goes on meanwhile.
+    sh(&world, "git commit --quiet --allow-empty --message=small").exits(0);
+    let items = |kind: &str| {
+        let board = world.json(["status"]);
+        let all: Vec<_> =
+            board["needs_you"].as_array().unwrap().iter().filter(|need| need["kind"] == kind).cloned().collect();
+        all
+    };
+    let item = &items("take_back")[0];
+    assert_eq!(item["line"], "the commits of 3 sandbox runs of api were not taken back");
+    assert_eq!(item["commands"][1]["command"], "fairway sandbox take-back api --discard 1");
+    for name in ["one", "two", "three"] {
+        fs::remove_file(root.join(".fairway/worktrees/api").join(name)).unwrap();
+    }
+    let stays = world.run(["lane", "rm", "api", "--json"]).refuses(5, "unsaved_work");
+    assert!(stays.stderr.contains("fairway sandbox take-back api"), "{}", stays.stderr);
+    assert_eq!(world.run(["sandbox", "take-back", "api", "--quiet"]).exits(5).stdout, "1\n2\n3\n");
+    world.run(["sandbox", "take-back", "api", "--discard", "3"]).exits(0);
+    world.run(["sandbox", "take-back", "api", "--discard", "3", "--json"]).refuses(3, "not_found");
+    limit("off");
+    // The branch has moved since, so that they get refs of their own.
+    let taken = world.run(["sandbox", "take-back", "api"]).exits(0).stdout;
+    assert!(taken.contains("refs/fairway/sandbox/api\n") && taken.contains("refs/fairway/sandbox/api-2\n"), "{taken}");
+    let subject = |name: &str| world.git(&root, &["log", "-1", "--format=%s", name]);
+    let (one, two) = (subject("refs/fairway/sandbox/api"), subject("refs/fairway/sandbox/api-2"));
+    assert_eq!((one.as_str(), two.as_str(), subject("lane/api").as_str()), ("one\n", "two\n", "small\n"));
+    world.git(&root, &["fsck", "--strict"]);
+    assert!(items("take_back").is_empty());
+    assert_eq!(world.run(["sandbox", "take-back", "api"]).exits(0).stdout, "nothing of api waits to be taken back\n");
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl CommandRow {
     /// that has nothing to say prints nothing, a landing needs a repository, and an answer an open question.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "answer" | "sandbox run" | "sandbox check" | "sandbox explain" | "session attach"
+            "answer" | "sandbox run" | "sandbox check" | "sandbox explain" | "sandbox take-back" | "session attach"
             | "session structured" | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
@@ -454,6 +454,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("sandbox run", "sandbox run --help", &["sandbox run --lane api --env {} -- true"]),
     row("sandbox check", "sandbox check --help", &["sandbox check --network {}"]),
     row("sandbox explain", "sandbox explain --help", &["sandbox explain {}"]),
+    trusted_row("sandbox take-back", "sandbox take-back --help", &["sandbox take-back {}"]),
     git_row("overlap", "overlap", &["overlap {}"]),
     row("land pause", "land pause why", &["land pause {}"]),
     row("land resume", "land resume", &[]),

@@ -13,7 +13,7 @@ use crate::{
         App,
         queue::{base_commit, landing_unit::is_in_base},
     },
-    domain::{Refusal, SessionId, commit_id, lane::Lane, plural, session::Session},
+    domain::{LaneName, Refusal, SessionId, commit_id, lane::Lane, plural, session::Session},
     os::git::{Git, GitError, LaneClone, ListedWorktree, Repository},
     store::{ReadTx, jobs, lanes, sessions, tasks},
 };
@@ -262,9 +262,19 @@ pub(super) fn hold_by_stash(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     Ok(git.has_stash_of(branch)?.then(|| Hold { code: "unsaved_work", why: why(), command: list() }))
 }
 
-/// The reason why a lane stays while its sandbox has commits of its own.
-pub(super) const SANDBOX_IS_OPEN: &str =
-    "a sandbox works in it, or one has ended before its commits were taken back, as the next `sandbox run` does";
+/// The reason why a lane stays while its sandbox has commits of its own; `None` when it has none.
+pub(super) fn hold_by_sandbox(app: &App, lane: &LaneName) -> Option<String> {
+    let dir = app.project.sandbox_dir(lane);
+    if LaneClone::is_open_in(&dir) {
+        let why = "a sandbox works in it, or one has ended before its commits were taken back, as the next `sandbox run` does";
+        return Some(why.to_owned());
+    }
+    let refused = LaneClone::refused_in(&dir);
+    (!refused.is_empty()).then(|| {
+        let count = plural::count(refused.len(), "sandbox run");
+        format!("the commits of {count} in it were not taken back; to try again: fairway sandbox take-back {lane}")
+    })
+}
 
 /// Refuses with `unsaved_work` while the lane's worktree has work that is in no commit; a worktree that is gone has none.
 pub(super) fn refuse_uncommitted(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
@@ -288,8 +298,8 @@ pub(super) fn refuse_uncommitted(app: &App, lane: &Lane, verb: &'static str) -> 
 /// `unsaved_work`, also when git does not know the base; `lane_damaged`.
 pub(super) fn refuse_unsaved(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), verb, why, dir: None };
-    if LaneClone::is_open_in(&app.project.sandbox_dir(&lane.name)) {
-        return Err(unsaved(SANDBOX_IS_OPEN.to_owned()).into());
+    if let Some(why) = hold_by_sandbox(app, &lane.name) {
+        return Err(unsaved(why).into());
     }
     checkout::refuse_damaged(app, lane)?;
     let root = Git::new(app.env.vars(), &app.project.root);

@@ -84,8 +84,8 @@ pub(in crate::actions) fn remove_landed(
     if let Some(why) = deletion.note {
         return stays(why);
     }
-    if LaneClone::is_open_in(&app.project.sandbox_dir(name)) {
-        return stays(removal::SANDBOX_IS_OPEN.to_owned());
+    if let Some(why) = removal::hold_by_sandbox(app, name) {
+        return stays(why);
     }
     if let Presence::Damaged(_, why) = checkout::presence(app, &lane) {
         return stays(format!("the lane is damaged: {why}"));

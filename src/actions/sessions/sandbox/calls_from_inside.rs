@@ -61,6 +61,8 @@ pub struct Answering {
     /// The directory for temporary files.
     pub scratch: PathBuf,
     pub clone: LaneClone,
+    /// The largest size of new commits, in bytes.
+    pub limit: Option<u64>,
     /// Locked while commits of the sandbox are brought into the lane's branch.
     pub taking: Mutex<()>,
 }
@@ -151,6 +153,6 @@ impl Answering {
     fn take_back(&self) -> Result<(), String> {
         let Ok(_one) = self.taking.lock() else { return Err("an earlier attempt failed".to_owned()) };
         let git = Git::new(&self.env, &self.worktree);
-        self.clone.take_back(&git, &self.lane, &self.scratch).map(drop).map_err(|error| error.to_string())
+        self.clone.take_back(&git, &self.lane, &self.scratch, self.limit).map(drop).map_err(|error| error.to_string())
     }
 }

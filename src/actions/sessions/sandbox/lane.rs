@@ -1,13 +1,13 @@
 //! The lane of a sandbox, and the sandbox's own repository while programs work in the lane.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use anyhow::Result;
 
 use crate::{
     actions::{
         App,
-        core::{errors, lookup},
+        core::{errors, lookup, trust},
         queue::lane::checkout,
     },
     domain::{LaneName, Refusal, lane::Lane},
@@ -17,6 +17,7 @@ use crate::{
         lock::FileLock,
     },
     store::lanes,
+    wire::{SandboxRefusedView, SandboxTakeBackView},
 };
 
 /// A lane with a worktree on this host.
@@ -68,43 +69,58 @@ fn around(app: &App) -> Result<Lane> {
 }
 
 impl SandboxLane {
-    /// Makes a new repository for the sandbox. Before that, the commits of an earlier one that was left behind are brought into
-    /// the lane's branch; when that fails they are kept aside, and a note says where.
-    ///
-    /// # Errors
-    /// `in_use` while another sandbox works on the lane.
-    pub fn open(&self, app: &App, notes: &mut Vec<String>) -> Result<OpenRepository> {
+    fn lock(&self) -> Result<FileLock> {
         for dir in self.dir.parent().into_iter().chain([&*self.dir]) {
             files::private_dir(dir).map_err(errors::internal)?;
         }
         let lock = FileLock::try_acquire(&self.dir.join("lock")).map_err(errors::internal)?;
-        let lock = lock.ok_or_else(|| Refusal::SandboxRunning { lane: self.lane.clone() })?;
+        Ok(lock.ok_or_else(|| Refusal::SandboxRunning { lane: self.lane.clone() })?)
+    }
+
+    /// Makes a new repository for the sandbox. Before that, the commits of an earlier one that was left behind are brought into
+    /// the lane's branch; when that fails they are kept aside, and a note says so.
+    ///
+    /// # Errors
+    /// `in_use` while another sandbox works on the lane.
+    pub fn open(&self, app: &App, notes: &mut Vec<String>) -> Result<OpenRepository> {
+        let lock = self.lock()?;
         let git = Git::new(app.env.vars(), &self.worktree);
         if let Some(left) = LaneClone::left_in(&git, &self.dir, &self.branch)? {
-            match self.take_back(app, &left) {
-                Ok(note) => {
-                    notes.extend(note);
-                    left.remove().map_err(errors::internal)?;
-                }
-                Err(error) => {
-                    let kept = left.set_aside().map_err(errors::internal)?;
-                    notes.push(format!(
-                        "the commits of an earlier sandbox were not taken over ({error:#}); they are kept in {}",
-                        kept.display()
-                    ));
-                }
+            match self.settle(app, &left) {
+                Ok(note) => notes.extend(note),
+                Err(error) => notes.push(format!("{error:#}; to try again: fairway sandbox take-back {}", self.lane)),
             }
         }
         let clone = LaneClone::create(&git, &self.dir, &self.branch)?;
         Ok(OpenRepository { clone, _lock: lock })
     }
 
+    /// Brings the commits of the sandbox into the lane's branch and removes its repository. When that fails, the repository is kept
+    /// under a number.
+    ///
+    /// # Errors
+    /// `take_back_refused`.
+    pub fn settle(&self, app: &App, clone: &LaneClone) -> Result<Option<String>> {
+        match self.take_back(app, clone) {
+            Ok(note) => {
+                clone.remove().map_err(errors::internal)?;
+                Ok(note)
+            }
+            Err(error) => {
+                let why = format!("{error:#}");
+                let number = clone.set_aside(&why).map_err(errors::internal)?;
+                Err(Refusal::TakeBackRefused { lane: self.lane.clone(), number, why }.into())
+            }
+        }
+    }
+
     /// Moves the lane's branch to the commit of the sandbox. If the branch was moved outside meanwhile, it stays, and the commit is
     /// kept under a ref of its own. Returns a note about the result, and `None` when the sandbox has not moved its branch.
-    pub fn take_back(&self, app: &App, clone: &LaneClone) -> Result<Option<String>> {
+    fn take_back(&self, app: &App, clone: &LaneClone) -> Result<Option<String>> {
         let git = Git::new(app.env.vars(), &self.worktree);
         let short = |commit: &str| commit.chars().take(10).collect::<String>();
-        Ok(match clone.take_back(&git, self.lane.as_str(), &self.dir)? {
+        let limit = app.settings.sandbox.take_back_limit;
+        Ok(match clone.take_back(&git, self.lane.as_str(), &self.dir, limit)? {
             TakenBack::Unchanged => None,
             TakenBack::Moved { commit, commits: 0 } => {
                 Some(format!("the branch {} is at {} now", self.branch, short(&commit)))
@@ -120,4 +136,36 @@ impl SandboxLane {
             )),
         })
     }
+}
+
+/// Tries again to take back the commits of the lane's sandboxes that were refused, oldest first. `discard` is the number of one
+/// that is removed instead, with its commits; then no other is tried.
+///
+/// # Errors
+/// `not_found`; `in_use` while a sandbox works on the lane; `untrusted`; those of [`find`].
+pub fn take_back_refused(app: &App, name: &LaneName, discard: Option<u32>) -> Result<SandboxTakeBackView> {
+    trust::require(app)?;
+    let place = find(app, Some(name))?;
+    let _lock = place.lock()?;
+    let git = Git::new(app.env.vars(), &place.worktree);
+    let (mut notes, mut refused) = (Vec::new(), Vec::new());
+    let mut all = LaneClone::refused_in(&place.dir);
+    if let Some(number) = discard {
+        let one = all.iter().find(|one| one.number == number);
+        let one = one.ok_or_else(|| Refusal::not_found("repository", number.to_string()))?;
+        fs::remove_dir_all(&one.dir).map_err(errors::internal)?;
+        notes.push(format!("the commits of the repository {number} are given up"));
+        all.clear();
+    }
+    for one in all {
+        let Some(clone) = LaneClone::of_refused(&git, &one, &place.branch)? else { continue };
+        match place.take_back(app, &clone) {
+            Ok(note) => {
+                clone.remove().map_err(errors::internal)?;
+                notes.push(note.unwrap_or_else(|| format!("the repository {} had no new commit", one.number)));
+            }
+            Err(error) => refused.push(SandboxRefusedView { number: one.number, why: format!("{error:#}") }),
+        }
+    }
+    Ok(SandboxTakeBackView { lane: name.to_string(), notes, refused })
 }

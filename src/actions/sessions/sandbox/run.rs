@@ -78,8 +78,6 @@ impl SandboxRequest {
 /// `sandbox_unavailable`; `untrusted`; `in_use`; those of [`lane::find`].
 pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     trust::require(app)?;
-    // A session is ended by signals, and its commits are taken over after that.
-    signals::defer_ends().map_err(errors::internal)?;
     let class = request.class(app);
     sandbox_availability::check_network(class, request.network)?;
     let network = request.network.unwrap_or(app.settings.sandbox_of(request.provider.as_ref()).network_of(class));
@@ -87,6 +85,8 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     let place = lane::find(app, request.lane.as_ref())?;
     let mut notes = Vec::new();
     let repository = place.open(app, &mut notes)?;
+    // A session is ended by signals, and its commits are taken over after that.
+    signals::defer_ends().map_err(errors::internal)?;
     let before = openings::later_names(&place.worktree);
     let mut opened = of_worktree(app, &place.worktree, request.provider.as_ref(), Some(&repository.clone))?;
     // Without a session the verbs would be those of the person.
@@ -98,6 +98,7 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
             lane: place.lane.to_string(),
             scratch: place.dir.clone(),
             clone: repository.clone.clone(),
+            limit: app.settings.sandbox.take_back_limit,
             taking: Mutex::new(()),
         };
         calls_from_inside::listen(&place.dir, Arc::new(answering)).map_err(errors::internal)?;
@@ -120,8 +121,7 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     mark.release(&place.worktree).map_err(errors::internal)?;
     let new = openings::later_names(&place.worktree).into_iter().filter(|name| !before.contains(name));
     notes.extend(new.map(|name| format!("would run on your machine: {name} is new in the lane {}", place.lane)));
-    notes.extend(place.take_back(app, &repository.clone)?);
-    repository.clone.remove().map_err(errors::internal)?;
+    notes.extend(place.settle(app, &repository.clone)?);
     Ok(Finished { exit: ended.exit, notes })
 }
 
