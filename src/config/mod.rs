@@ -44,7 +44,7 @@ pub use provider_profile::{
     AcpProfile, DialogProfile, ProviderProfile, built_in as built_in_profiles, session_variables,
 };
 pub use review::{ConsequenceRule, ReviewSettings, built_in_consequences};
-pub use sandbox::{SandboxSettings, sandbox_defaults};
+pub use sandbox::{ProviderState, SandboxSettings, sandbox_defaults};
 pub use schema::{SCHEMA_FILE, schema};
 pub use section::{Form, Key};
 pub use sections::{

@@ -86,11 +86,16 @@ impl SandboxDefaults {
     /// shell or git, or as a hook. Only the names in the path are compared. A program that the user starts on purpose does not
     /// count.
     pub fn runs_later(&self, path: &str) -> bool {
-        let is_named = |part: &str| {
-            let names = self.lane_directories.iter().chain(&self.lane_files).chain(&self.later_names);
-            names.into_iter().any(|name| name == part)
+        let parts: Vec<&str> = path.split('/').collect();
+        let is_part = |part: &str, name: &str| match name.split_once('*') {
+            Some((begin, end)) => part.strip_prefix(begin).is_some_and(|rest| rest.ends_with(end)),
+            None => part == name,
         };
-        path.split('/').any(is_named)
+        let is_there = |name: &String| {
+            let name: Vec<&str> = name.split('/').collect();
+            parts.windows(name.len()).any(|found| found.iter().zip(&name).all(|(part, name)| is_part(part, name)))
+        };
+        self.lane_directories.iter().chain(&self.lane_files).chain(&self.later_names).any(is_there)
     }
 }
 
@@ -98,9 +103,16 @@ impl SandboxDefaults {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProviderState {
-    pub writable: Vec<String>,
-    /// Settings in there that name programs for other sessions.
+    /// Directories of which each lane has its own.
+    pub directories: Vec<String>,
+    /// Files of which each lane has its own copy, made anew at each start.
+    pub files: Vec<String>,
+    /// Paths of the directories that are copied from the home once.
+    pub copied: Vec<String>,
+    /// Settings of the person, which can be read inside.
     pub read_only: Vec<String>,
+    /// The files of the login, which are those of the home.
+    pub login: Vec<String>,
 }
 
 pub fn sandbox_defaults() -> SandboxDefaults {
@@ -170,11 +182,22 @@ mod tests {
     #[test]
     fn settings_and_hooks_run_later_and_sources_do_not() {
         let defaults = sandbox_defaults();
-        for later in [".vscode/tasks.json", "web/.envrc", ".gitattributes", ".husky/pre-commit", "a/.zed/settings.json"]
-        {
+        for later in [
+            ".vscode/tasks.json",
+            "web/.envrc",
+            ".gitattributes",
+            ".husky/pre-commit",
+            "a/.zed/settings.json",
+            "crates/a/.cargo/config.toml",
+            "shop.code-workspace",
+            "web/eslint.config.mjs",
+            ".github/workflows/ci.yml",
+        ] {
             assert!(defaults.runs_later(later), "{later}");
         }
-        for other in ["src/main.rs", ".gitignore", ".github/workflows/ci.yml", "vscode/x", "Makefile", ""] {
+        for other in
+            ["src/main.rs", ".gitignore", ".github/CODEOWNERS", "cargo/config.toml", "eslint.config", "Makefile", ""]
+        {
             assert!(!defaults.runs_later(other), "{other}");
         }
     }

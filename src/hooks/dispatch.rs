@@ -20,10 +20,13 @@ use super::{
     prompt_delivery, server_decision,
 };
 use crate::{
-    actions::agents::{
-        approval::ApprovalWait,
-        guard,
-        hook::{self, HookEvent, Reply},
+    actions::{
+        agents::{
+            approval::ApprovalWait,
+            guard,
+            hook::{self, HookEvent, Reply},
+        },
+        sessions::sandbox::state,
     },
     env::{
         Env,
@@ -180,7 +183,9 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
             .map_err(|error| format!("cannot hold signals back: {error}"))?;
     }
     let caller = hook_caller(call.provider, &app.env, payload, external)?;
-    let transcripts = |path: &Path, offset: u64| call::read_transcript(call.provider, path, offset);
+    let transcripts = |path: &Path, offset: u64| {
+        call::read_transcript(call.provider, &state::outside(&app, &caller.provider, path), offset)
+    };
     let outcome = hook::handle(&app, &caller, &event, &transcripts, wait).map_err(|error| message_with_hint(&error))?;
     exit_on_signal::end_if_asked();
     print_reply(call, &outcome.reply)?;

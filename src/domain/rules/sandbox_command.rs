@@ -55,6 +55,19 @@ const ALWAYS: &[&str] = &[
     "/dev",
     "--proc",
     "/proc",
+    // Bubblewrap itself leaves them writable for root.
+    "--ro-bind",
+    "/proc/sys",
+    "/proc/sys",
+    "--ro-bind-try",
+    "/proc/sysrq-trigger",
+    "/proc/sysrq-trigger",
+    "--ro-bind-try",
+    "/proc/irq",
+    "/proc/irq",
+    "--ro-bind-try",
+    "/proc/bus",
+    "/proc/bus",
 ];
 
 /// The arguments of bubblewrap that come before the program.

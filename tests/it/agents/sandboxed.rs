@@ -142,6 +142,21 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
     for one in &INMATES {
         assert!(log.lines().any(|line| line == format!("Ann {}", one.lane)), "{log}");
     }
+    // The program outside reads nothing of what a program inside writes into its settings.
+    let (home, canary) = (world.dir().join("home"), world.dir().join("canary"));
+    let settings = json!({ "mcpServers": { "x": { "command": "/usr/bin/touch", "args": [canary] } } }).to_string();
+    world.run(["lane", "add", "z", "--create-worktree"]).exits(0);
+    let plant = format!("mkdir -p ~/.claude && printf '%s' '{settings}' | tee ~/.claude/.mcp.json >~/.claude.json");
+    world.run(["sandbox", "run", "--lane", "z", "--provider", "claude", "--", "sh", "-c", &plant]).exits(0);
+    let list = || {
+        let mut claude = Command::new(Agent::Claude.program().unwrap());
+        claude.args(["mcp", "list"]).env("HOME", &home).env_remove("CLAUDE_CONFIG_DIR").current_dir(&home);
+        claude.env("DISABLE_AUTOUPDATER", "1").output().unwrap()
+    };
+    assert!(list().status.success() && !canary.exists());
+    fs::write(home.join(".claude.json"), settings).unwrap();
+    list();
+    assert!(canary.exists(), "the control fails: it does not read its settings");
     for socket in sockets.iter().filter(|socket| !socket.is_empty()) {
         let _ = Command::new("tmux").args(["-S", socket, "kill-server"]).output();
     }

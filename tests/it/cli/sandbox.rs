@@ -55,7 +55,7 @@ fn transcript() {
 }
 
 /// The probes that only root can make.
-const OF_ROOT: [&str; 4] = ["device", "raw-socket", "remount", "type-into-terminal"];
+const OF_ROOT: [&str; 5] = ["device", "kernel-setting", "raw-socket", "remount", "type-into-terminal"];
 
 #[test]
 fn each_probe_is_done_outside_and_denied_inside() {
@@ -263,6 +263,89 @@ fn refused_commits_of_a_sandbox_are_kept_until_they_are_taken_back() {
     world.git(&root, &["fsck", "--strict"]);
     assert!(items("take_back").is_empty());
     assert_eq!(world.run(["sandbox", "take-back", "api"]).exits(0).stdout, "nothing of api waits to be taken back\n");
+}
+
+/// What the agents read in the home outside of a sandbox.
+const STATES: [&str; 8] = [
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".local/share/opencode",
+    ".cache/opencode",
+    ".config/opencode",
+];
+
+/// The files below a path with their texts.
+fn texts(path: &Path, all: &mut Vec<(std::path::PathBuf, String)>) {
+    if path.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| texts(&entry.unwrap().path(), all));
+        all.push((path.to_owned(), String::new()));
+    } else if let Ok(text) = fs::read_to_string(path) {
+        all.push((path.to_owned(), text));
+    }
+    all.sort();
+}
+
+#[test]
+fn state_of_an_agent_in_a_sandbox_is_the_lanes_own() {
+    let Some(mut world) = world() else { return };
+    let home = world.dir().join("home");
+    for (name, text) in [
+        (".claude/.credentials.json", "old"),
+        (".claude/settings.json", "{}\n"),
+        (".claude.json", "{\"own\":1}\n"),
+        (".codex/auth.json", "old"),
+        (".gemini/settings.json", "{}"),
+        (".gemini/trustedFolders.json", "{}"),
+        (".cache/opencode/node_modules/m", "own\n"),
+        (".config/opencode/opencode.json", "{}"),
+    ] {
+        fs::create_dir_all(home.join(name).parent().unwrap()).unwrap();
+        fs::write(home.join(name), text).unwrap();
+    }
+    let state = || {
+        let mut all = Vec::new();
+        STATES.iter().for_each(|name| texts(&home.join(name), &mut all));
+        all
+    };
+    let run = |lane: &str, provider: &str, script: &str| {
+        world.run(["sandbox", "run", "--lane", lane, "--provider", provider, "--", "sh", "-c", script]).exits(0).stdout
+    };
+    let planted = "cd; for f in .claude.json .claude/settings.json .claude/settings.local.json .claude/CLAUDE.md .claude/local/claude \
+                   .claude/shell-snapshots/s.sh .claude/skills/s/SKILL.md .codex/config.toml .codex/.env .codex/hooks.json \
+                   .gemini/settings.json .gemini/.env .gemini/trustedFolders.json .qwen/settings.json .qwen/extensions/e \
+                   .cache/opencode/node_modules/m .local/share/opencode/bin/rg .config/opencode/opencode.json; do \
+                   mkdir -p $(dirname $f); echo planted >$f; done 2>/dev/null; ln -sf /etc/planted .claude/agents; true";
+    let before = state();
+    for provider in ["claude", "codex", "gemini", "opencode", "qwen"] {
+        run("api", provider, planted);
+        assert_eq!(state(), before, "{provider}");
+    }
+    // The next sandbox of the lane goes on with it, beside the settings of the person. Another lane does not.
+    let look = "cd; cat .claude/CLAUDE.md .claude.json .claude/settings.json; echo new >.claude/.credentials.json";
+    assert_eq!(run("api", "claude", look), "planted\n{\"own\":1}\n{}\n");
+    assert_eq!(run("api", "opencode", "cat ~/.cache/opencode/node_modules/m"), "planted\n");
+    assert_eq!(fs::read_to_string(home.join(".claude/.credentials.json")).unwrap(), "new\n");
+    let elsewhere = world.dir().join("elsewhere");
+    world.git(&world.root(), &["worktree", "add", "--quiet", "-b", "lane/web", &elsewhere.display().to_string()]);
+    world.run(["lane", "add", "web", "--branch", "lane/web", "--worktree", &elsewhere.display().to_string()]).exits(0);
+    assert_eq!(run("web", "claude", "ls ~/.claude; test ! -e ~/.cache"), "settings.json\n");
+
+    // Closed are lanes wherever they are, and the sockets that variables name.
+    let (dir, socket) = (world.dir().join("sockets"), world.dir().join("docker.sock"));
+    fs::create_dir(&dir).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    world.set("TMUX_TMPDIR", &dir);
+    world.set("DOCKER_HOST", format!("unix://{}", socket.display()));
+    let shown = world.json(["sandbox", "explain", "api"]);
+    for path in [elsewhere, dir, socket] {
+        let path = path.canonicalize().unwrap().display().to_string();
+        let found = shown["paths"].as_array().unwrap().iter().find(|one| one["path"] == path.as_str());
+        assert_eq!(found.unwrap_or_else(|| panic!("{path}: {shown}"))["access"], "closed");
+    }
+    sh(&world, "test ! -e ../../../../sockets && git status").exits(0);
 }
 
 #[test]

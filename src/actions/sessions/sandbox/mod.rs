@@ -11,4 +11,5 @@ pub mod openings;
 pub mod proxy;
 pub mod proxy_forward;
 pub mod run;
+pub mod state;
 pub mod view;

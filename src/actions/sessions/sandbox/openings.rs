@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     config::{SandboxSettings, sandbox_defaults},
+    domain::id::Label,
     domain::rules::sandbox_command::{Mount, Shown},
     os::git::LaneClone,
 };
@@ -26,6 +27,7 @@ const TOOLCHAIN: &str = "programs and libraries";
 const OF_PATH: &str = "a directory of PATH";
 const OF_SYSTEM: &str = "programs of the system";
 const NAMES: &str = "names of the network";
+const SOCKETS: &str = "sockets of your programs";
 
 /// A path inside the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +42,9 @@ pub struct Opening {
 #[derive(Debug)]
 pub struct Surroundings<'a> {
     pub home: Option<PathBuf>,
-    /// The directory for sockets of this user's programs.
-    pub runtime_dir: Option<PathBuf>,
+    /// Directories with sockets of this user's programs, and sockets elsewhere.
+    pub socket_dirs: Vec<PathBuf>,
+    pub sockets: Vec<PathBuf>,
     /// The directories where programs are looked up.
     pub path: Vec<PathBuf>,
     /// The directories of the project and of Fairway, which are closed inside.
@@ -49,8 +52,8 @@ pub struct Surroundings<'a> {
     /// The files of a store that is outside of these directories.
     pub closed_files: Vec<PathBuf>,
     pub settings: &'a SandboxSettings,
-    /// The agent whose state is writable inside.
-    pub provider: Option<&'a str>,
+    /// The agent whose state is open inside, and the directory that has it instead of the home.
+    pub agent: Option<(&'a Label, PathBuf)>,
     /// This program's file, which is `fairway` inside, too.
     pub program: PathBuf,
     pub worktree: PathBuf,
@@ -74,8 +77,11 @@ impl Surroundings<'_> {
         for dir in SHARED_DIRS {
             add(dir.into(), empty, "files and sockets of other programs");
         }
-        for dir in self.runtime_dir.iter().cloned() {
-            add(dir, empty, "sockets of your programs");
+        for dir in self.socket_dirs.iter().filter(|dir| dir.parent().is_some()).cloned() {
+            add(dir, empty, SOCKETS);
+        }
+        for socket in self.sockets.iter().cloned() {
+            add(socket, |_| Shown::EmptyFile, SOCKETS);
         }
         if let Some(dir) = home {
             add(dir.to_path_buf(), empty, "your home");
@@ -101,23 +107,40 @@ impl Surroundings<'_> {
             for name in &defaults.toolchains {
                 add(home.join(name), Shown::ReadOnly, TOOLCHAIN);
             }
-            for dir in self.path.iter().filter(|dir| dir.starts_with(home) && *dir != home) {
-                add(dir.clone(), Shown::ReadOnly, OF_PATH);
-            }
+        }
+        let closed: Vec<&Path> = home.into_iter().chain(self.socket_dirs.iter().map(PathBuf::as_path)).collect();
+        for dir in self.path.iter().filter(|dir| closed.iter().any(|closed| dir.starts_with(closed) && dir != closed)) {
+            add(dir.clone(), Shown::ReadOnly, OF_PATH);
         }
         add(self.program.clone(), Shown::ReadOnly, "this program");
         for file in self.readable.iter().cloned() {
             add(file, Shown::ReadOnly, "the hooks of the session");
         }
-        let state = self.provider.and_then(|provider| defaults.state.get(provider));
-        if let Some((home, state)) = home.zip(state) {
-            for name in &state.writable {
-                add(home.join(name), Shown::Writable, "the state of the agent");
+        let agent = self.agent.as_ref().and_then(|(name, own)| Some((defaults.state.get(name.as_str())?, own)));
+        if let Some((home, (state, own))) = home.and_then(|home| home.canonicalize().ok()).zip(agent) {
+            for name in state.directories.iter().chain(&state.files) {
+                let shown = Shown::Writable(own.join(name));
+                all.push(Opening {
+                    path: home.join(name),
+                    shown,
+                    why: "the state of the agent, which is the lane's own",
+                });
             }
-            for name in &state.read_only {
-                add(home.join(name), Shown::ReadOnly, "settings of the agent, which name programs");
+            let shared = [
+                (&state.read_only, Shown::ReadOnly as fn(PathBuf) -> Shown, "settings of the agent"),
+                (&state.login, Shown::Writable, "the login of the agent"),
+            ];
+            for (names, shown, why) in shared {
+                for path in names.iter().map(|name| home.join(name)) {
+                    all.extend(path.canonicalize().ok().map(|real| Opening { path, shown: shown(real), why }));
+                }
             }
         }
+        let mut add = |path: PathBuf, shown: fn(PathBuf) -> Shown, why| {
+            if let Ok(real) = path.canonicalize() {
+                all.push(Opening { shown: shown(real.clone()), path: real, why });
+            }
+        };
         let expand = |text: &str| match (text.strip_prefix("~/"), home) {
             (Some(rest), Some(home)) => Some(home.join(rest)),
             (Some(_), None) => None,
@@ -243,12 +266,13 @@ mod tests {
         let settings = SandboxSettings { lane_writable: vec![".envrc".into()], ..SandboxSettings::default() };
         let around = Surroundings {
             home: None,
-            runtime_dir: None,
+            socket_dirs: Vec::new(),
+            sockets: Vec::new(),
             path: Vec::new(),
             closed: Vec::new(),
             closed_files: Vec::new(),
             settings: &settings,
-            provider: None,
+            agent: None,
             program: "/bin/sh".into(),
             worktree: lane.clone(),
             repository: None,

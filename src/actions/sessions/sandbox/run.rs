@@ -16,7 +16,7 @@ use super::{
     lane,
     mount_mark::MountMark,
     openings::{self, Opening, Surroundings},
-    proxy, proxy_forward,
+    proxy, proxy_forward, state,
 };
 use crate::{
     actions::{
@@ -27,7 +27,7 @@ use crate::{
             trust,
         },
     },
-    config::SandboxSettings,
+    config::{SandboxSettings, sandbox_defaults},
     domain::{
         LaneName,
         id::Label,
@@ -38,6 +38,7 @@ use crate::{
     os::{
         exec, executable, exit_reason::ExitReason, foreground, git::LaneClone, signals, syscall_filter::SyscallFilter,
     },
+    store::lanes,
 };
 
 /// The program to run, and its lane and sandbox.
@@ -88,7 +89,9 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     // A session is ended by signals, and its commits are taken over after that.
     signals::defer_ends().map_err(errors::internal)?;
     let before = openings::later_names(&place.worktree);
-    let mut opened = of_worktree(app, &place.worktree, request.provider.as_ref(), Some(&repository.clone))?;
+    let agent = request.provider.as_ref().map(|provider| (provider, state::dir(&place.dir, provider)));
+    prepare_state(app, agent.as_ref())?;
+    let mut opened = of_worktree(app, &place.worktree, agent, Some(&repository.clone))?;
     // Without a session the verbs would be those of the person.
     if app.actor.session.is_some() {
         let answering = Answering {
@@ -223,24 +226,29 @@ pub fn forward_words(own: &Path) -> Vec<OsString> {
 pub fn of_worktree(
     app: &App,
     worktree: &Path,
-    provider: Option<&Label>,
+    agent: Option<(&Label, PathBuf)>,
     repository: Option<&LaneClone>,
 ) -> Result<Vec<Opening>> {
     let settings: &SandboxSettings = &app.settings.sandbox;
     let path = app.env.var_os(vars::PATH).map(OsString::as_os_str).unwrap_or_default();
     let mut closed = vec![app.project.root.clone(), app.project.state.clone()];
     closed.extend(app.project.protected_dirs());
+    // Other lanes, wherever their worktrees are.
+    let lanes = app.read(|tx| Ok(lanes::all(tx)?))?.into_iter().filter_map(|lane| lane.worktree.map(PathBuf::from));
+    closed.extend(lanes.filter(|dir| !dir.canonicalize().is_ok_and(|dir| dir == worktree)));
+    let (socket_dirs, sockets) = named_sockets(app);
     let store = &app.project.store;
     let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", store.display()));
     let launch_hooks = app.env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from);
     let around = Surroundings {
         home: app.env.home.clone(),
-        runtime_dir: runtime_dir(app),
+        socket_dirs,
+        sockets,
         path: std::env::split_paths(path).collect(),
         closed,
         closed_files: vec![store.clone(), beside("-wal"), beside("-shm"), app.project.output_file()],
         settings,
-        provider: provider.map(Label::as_str),
+        agent,
         program: executable::current_executable().map_err(errors::internal)?,
         worktree: worktree.to_path_buf(),
         repository,
@@ -248,6 +256,30 @@ pub fn of_worktree(
         readable: launch_hooks.into_iter().chain(git_hooks::base(&app.env)).collect(),
     };
     Ok(around.openings())
+}
+
+fn prepare_state(app: &App, agent: Option<&(&Label, PathBuf)>) -> Result<()> {
+    let state = agent.and_then(|(name, dir)| Some((sandbox_defaults().state.remove(name.as_str())?, dir)));
+    if let (Some((state, dir)), Some(home)) = (state, &app.env.home) {
+        state::prepare(dir, home, &state).map_err(errors::internal)?;
+    }
+    Ok(())
+}
+
+/// The directories in which programs of the person have sockets, by the variables that name them, and the sockets that variables
+/// name.
+fn named_sockets(app: &App) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let value = |name: &&str| app.env.var_os(name).cloned();
+    let dirs =
+        [vars::XDG_RUNTIME_DIR, vars::TMPDIR, "TMUX_TMPDIR", "SCREENDIR"].iter().filter_map(value).map(PathBuf::from);
+    let named = ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", vars::TMUX].iter().filter_map(value);
+    let sockets = named.filter_map(|text| {
+        // An address such as unix:path=/run/bus,guid=1 or unix:///run/docker.sock, or the path before a comma.
+        let text = text.into_string().ok()?;
+        let path = text.get(text.find('/')?..)?.trim_start_matches('/').split([',', ';']).next()?.to_owned();
+        Some(PathBuf::from("/").join(path))
+    });
+    (dirs.collect(), sockets.collect())
 }
 
 fn runtime_dir(app: &App) -> Option<PathBuf> {

@@ -10,6 +10,7 @@ use crate::{
             lane,
             openings::{self, Opening},
             run::{self, SandboxRequest},
+            state,
         },
     },
     domain::{
@@ -22,7 +23,8 @@ use crate::{
 /// Describes the sandbox that a request would get, with its paths in order. Makes no sandbox.
 pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
     let place = lane::find(app, request.lane.as_ref())?;
-    let mut opened: Vec<Opening> = run::of_worktree(app, &place.worktree, request.provider.as_ref(), None)?;
+    let agent = request.provider.as_ref().map(|provider| (provider, state::dir(&place.dir, provider)));
+    let mut opened: Vec<Opening> = run::of_worktree(app, &place.worktree, agent, None)?;
     let in_force = openings::shown(&opened);
     opened.retain(|one| in_force.get(&one.path) == Some(&one.shown));
     opened.sort_by(|one, other| one.path.cmp(&other.path));

@@ -90,3 +90,11 @@ pub fn credential(_: &Targets) -> io::Result<String> {
 pub fn process_environment(to: &Targets) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(format!("/proc/{}/environ", to.victim))?).into_owned())
 }
+
+/// Writes the value that a setting of the kernel has already.
+pub fn write_kernel_setting(to: &Targets) -> io::Result<String> {
+    let setting = Path::new("/proc/sys/kernel/core_pattern");
+    let value = fs::read(setting)?;
+    OpenOptions::new().write(true).open(setting)?.write_all(&value)?;
+    Ok(to.mark.clone())
+}

@@ -278,6 +278,7 @@ pub const PROBES: &[Probe] = &[
     of_network("host-field", "name an open host in the field of a request for another", Proof::Received, |to| {
         hosts::field(to, "host-field")
     }),
+    probe("kernel-setting", "write a setting of the kernel", Proof::Said, files::write_kernel_setting),
     probe("raw-socket", "open a raw socket", Proof::Said, reach::raw_socket),
     probe("user-namespace", "become root in a user namespace", Proof::Said, reach::user_namespace),
     probe("device", "make a device file", Proof::Said, reach::device),

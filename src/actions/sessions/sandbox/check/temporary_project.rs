@@ -178,7 +178,8 @@ impl World {
         let path = self.env.get(OsStr::new(vars::PATH)).cloned().unwrap_or_default();
         Surroundings {
             home: Some(self.targets.path(targets::HOME)),
-            runtime_dir: Some(self.runtime_dir()),
+            socket_dirs: vec![self.runtime_dir()],
+            sockets: Vec::new(),
             path: std::env::split_paths(&path).collect(),
             closed: vec![
                 self.targets.path(targets::PROJECT),
@@ -188,7 +189,7 @@ impl World {
             ],
             closed_files: Vec::new(),
             settings,
-            provider: None,
+            agent: None,
             program,
             worktree: self.targets.lane.clone(),
             repository: Some(&self.clone),
