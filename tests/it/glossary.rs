@@ -70,6 +70,7 @@ const PROMISED: &[&str] = &[
     "\"folder\"",
     "\"gives no sign of life\"",
     "\"remarks\"",
+    "trustedFolders.json",
     "\"run_folder_left\"",
     "\"run_folder_missing\"",
     "\"seat\"",

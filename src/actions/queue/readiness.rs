@@ -7,7 +7,7 @@ use super::landing_unit::{self, Member, Unit};
 use crate::{
     actions::{
         App,
-        core::{lookup, other_host},
+        core::{lookup, other_host, work_sandbox},
         queue::{
             gates::{self, GitFacts},
             landed_here,
@@ -78,7 +78,7 @@ pub(in crate::actions) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
 pub(in crate::actions) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
-        let gates = gates_of(app, &member.task);
+        let gates = gates_of(app, &member.task)?;
         let id = &member.task.id;
         let (commit, base, words) = (Some(unit.judged_at(member)), Some(unit.base.as_str()), ["land", id.as_str()]);
         facts.push((gates.clone(), gates::collect_facts(app, id, &gates, commit, base, &words)?));
@@ -130,7 +130,8 @@ pub(in crate::actions) fn refuse_unready(unit: &Unit, mut reports: Vec<GateRepor
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReport> {
     let task = app.read(|tx| lookup::task(tx, id))?;
     if base.is_some() || worktree_top(&app.project.root).is_none() {
-        return gates_alone(app, id, app.settings.merge_gates(), base);
+        let gates = [app.settings.merge_gates(), gates_of_sandbox(app, &task)?].concat();
+        return gates_alone(app, id, &gates, base);
     }
     let lane = app.read(|tx| Ok(lookup::lane_of(tx, &task)?))?;
     if let (Some(lane), None) = (&lane, task.fixed_commit()) {
@@ -153,7 +154,7 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
         Ok(report) => Ok(report),
         Err(error) => {
             let of_work = blocker(Err(error))?;
-            Ok(gates_alone(app, id, &gates_of(app, &task), None)?.with_blockers(of_work, Vec::new()))
+            Ok(gates_alone(app, id, &gates_of(app, &task)?, None)?.with_blockers(of_work, Vec::new()))
         }
     }
 }
@@ -182,18 +183,24 @@ fn blocker(result: Result<()>) -> Result<Option<Blocker>> {
     }
 }
 
-/// The merge gates, and for an open task also those of `done`. The gate about the base is left out, because the candidate
-/// contains the base anyway.
-fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
+/// The gate of work that was done in a sandbox: a program that meant harm may have left files that run later.
+fn gates_of_sandbox(app: &App, task: &Task) -> Result<&'static [Gate]> {
+    let is_sandboxed = app.read(|tx| Ok(work_sandbox::of_task(tx, task)?))?.is_some();
+    Ok(if is_sandboxed { &[Gate::ReviewedExecutables] } else { &[] })
+}
+
+/// The merge gates with that of a sandbox, and for an open task also those of `done`. The gate about the base is left out, because the
+/// candidate contains the base anyway.
+fn gates_of(app: &App, task: &Task) -> Result<Vec<Gate>> {
     let is_done = matches!(task.state, TaskState::Done(_));
     let done: &[Gate] = if is_done { &[] } else { app.settings.done_gates() };
     let mut gates: Vec<Gate> = Vec::new();
-    for gate in app.settings.merge_gates().iter().chain(done) {
+    for gate in app.settings.merge_gates().iter().chain(done).chain(gates_of_sandbox(app, task)?) {
         if *gate != Gate::BasedOn && !gates.contains(gate) {
             gates.push(*gate);
         }
     }
-    gates
+    Ok(gates)
 }
 
 fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {

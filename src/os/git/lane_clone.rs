@@ -3,7 +3,6 @@
 //! afterwards its branch is read as a text and its objects as objects.
 
 use std::{
-    ffi::OsStr,
     fmt::Write as _,
     fs::{self, DirBuilder, File},
     io::{self, Read},
@@ -18,15 +17,14 @@ use std::{
 use nix::libc;
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT, output_text, succeeded},
-    merge_repository::MergeRepository,
+    command::{Git, GitError, QUERY_TIMEOUT, output_text},
     repository_facts::RepositoryFacts,
     scratch::{copy_with_time, git_path},
 };
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of copying the new objects.
-const COPY_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const COPY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest file of the repository that is read, in bytes.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
@@ -42,22 +40,22 @@ const UNBORN: &str = "none";
 const REFUSED: &str = "refused-";
 const WHY: &str = "why";
 /// The file with the commit at which it started, or which was taken last.
-const START: &str = "start";
+pub(super) const START: &str = "start";
 
 /// The repository of a lane's sandbox.
 #[derive(Debug, Clone)]
 pub struct LaneClone {
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     /// The directory of the lane's sandbox, which has `dir` inside when the commits were refused.
-    lane_dir: PathBuf,
+    pub(super) lane_dir: PathBuf,
     /// The lane's branch; empty for a clone without a branch.
-    branch: String,
+    pub(super) branch: String,
     /// The project's directories of objects, which it reads.
-    objects: Vec<PathBuf>,
+    pub(super) objects: Vec<PathBuf>,
     /// Its path inside the sandbox: that of the project's repository, so that programs find what they know of the project.
     pub place: PathBuf,
     /// The worktree, and the name of its directory in the repository.
-    worktree: PathBuf,
+    pub(super) worktree: PathBuf,
     name: PathBuf,
 }
 
@@ -67,17 +65,6 @@ pub struct RefusedClone {
     pub number: u32,
     pub dir: PathBuf,
     pub why: String,
-}
-
-/// The result of taking back a branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TakenBack {
-    /// The branch has not moved.
-    Unchanged,
-    /// The lane's branch is at this commit now.
-    Moved { commit: String, commits: usize },
-    /// The lane's branch was moved outside meanwhile. The commit is kept under this ref.
-    Kept { commit: String, kept_as: String },
 }
 
 impl LaneClone {
@@ -103,7 +90,7 @@ impl LaneClone {
 
     /// Whether a repository without a branch has another commit checked out than when it was created.
     pub fn has_new_commit(&self) -> bool {
-        let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
+        let start = self.start();
         let head = self.text(&self.own().join("HEAD").to_string_lossy());
         head.is_some_and(|head| head != self.head(&start))
     }
@@ -276,94 +263,12 @@ impl LaneClone {
         fs::write(self.dir.join(START), commit)
     }
 
-    fn alternates(&self) -> Vec<u8> {
+    pub(super) fn alternates(&self) -> Vec<u8> {
         self.shown_objects().iter().flat_map(|(inside, _)| line(inside)).collect()
     }
 
-    /// Brings the commits of the branch into the project's repository and moves the branch there. When the branch was moved there
-    /// meanwhile, the commits are kept under a ref of the lane instead. Commits with more new bytes than `limit` are refused. The sandbox's repository is not trusted: its commit is
-    /// read as text, and the objects that the project lacks are copied and checked. `git` is in the lane's worktree; the files of
-    /// that worktree are not touched.
-    ///
-    /// # Errors
-    /// When git fails, as for an object that is broken, and when the sandbox's repository names other directories of objects than
-    /// when it was created.
-    pub fn take_back(
-        &self,
-        git: &Git<'_>,
-        lane: &str,
-        scratch: &Path,
-        limit: Option<u64>,
-    ) -> Result<TakenBack, GitError> {
-        let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
-        let Some(commit) = self.commit().filter(|commit| *commit != start) else { return Ok(TakenBack::Unchanged) };
-        if self.text("objects/info/alternates").as_deref() != Some(&self.alternates()[..]) {
-            return Err(refused("the sandbox's repository names other objects than it was given".to_owned()));
-        }
-        if git.resolve_commit(&commit)?.is_none() {
-            self.copy_objects(git, &commit, &start, scratch, limit)?;
-        }
-        // Each object that it leads to must be there.
-        let args = ["rev-list", "--objects", "--quiet", commit.as_str(), "--not", "--all"];
-        git.run_checked("rev-list", &args, COPY_TIMEOUT)?;
-        let branch = format!("refs/heads/{}", self.branch);
-        let current = git.resolve_commit(&branch)?.unwrap_or_default();
-        if current != start {
-            let kept_as = unused_ref(git, lane, &commit)?;
-            git.run_checked("update-ref", &["update-ref", &kept_as, &commit], QUERY_TIMEOUT)?;
-            return Ok(TakenBack::Kept { commit, kept_as });
-        }
-        let range = if start.is_empty() { commit.clone() } else { format!("{start}..{commit}") };
-        let count = git.run_checked("rev-list", &["rev-list", "--count", &range], QUERY_TIMEOUT)?;
-        let reason = format!("fairway: from the sandbox of {lane}");
-        git.run_checked("update-ref", &["update-ref", "-m", &reason, &branch, &commit, &start], QUERY_TIMEOUT)?;
-        // The entries of unchanged files keep what is known of the files.
-        git.run_checked("read-tree", &["read-tree", "--reset", &commit], COPY_TIMEOUT)?;
-        let noted = fs::write(self.dir.join(START), &commit);
-        noted.map_err(|error| GitError::Scratch { dir: self.dir.clone(), error })?;
-        Ok(TakenBack::Moved { commit, commits: count.parse().unwrap_or_default() })
-    }
-
-    /// Packs the objects that the project lacks into a file, and puts it into the project's objects after every check of git.
-    fn copy_objects(
-        &self,
-        git: &Git<'_>,
-        commit: &str,
-        start: &str,
-        scratch: &Path,
-        limit: Option<u64>,
-    ) -> Result<(), GitError> {
-        // Git would wait at a pipe.
-        refuse_other_than_files(&self.repository().join("objects"))?;
-        let own = MergeRepository::open(git, scratch)?.reading(&[self.repository().join("objects")]);
-        let not = format!("^{start}");
-        let new = if start.is_empty() { vec![commit] } else { vec![commit, &not] };
-        let size = [&["rev-list", "--objects", "--disk-usage"], &new[..]].concat();
-        let size = own.git().run_checked("rev-list", &size, COPY_TIMEOUT)?.parse::<u64>().unwrap_or(u64::MAX);
-        if let Some(limit) = limit.filter(|limit| size > *limit) {
-            let raise = "raise it: fairway config edit, then fairway trust";
-            return Err(refused(format!(
-                "the commits have {size} bytes, and sandbox.take_back_limit is {limit}; {raise}"
-            )));
-        }
-        let pack = own.git().dir().join("new");
-        let args = ["pack-objects", "--revs", "--quiet", "--delta-base-offset"].map(OsStr::new);
-        let wanted = new.join("\n") + "\n";
-        let done =
-            own.git().run_with(&[&args[..], &[pack.as_os_str()]].concat(), &[], wanted.as_bytes(), COPY_TIMEOUT)?;
-        let name = output_text(&succeeded("pack-objects", done)?.stdout);
-        let (pack, index) = (own.git().dir().join(format!("new-{name}.pack")), own.git().dir().join("checked.idx"));
-        let args = ["index-pack", "--strict", "--no-rev-index", "-o"].map(OsStr::new);
-        git.run_checked("index-pack", &[&args[..], &[index.as_os_str(), pack.as_os_str()]].concat(), COPY_TIMEOUT)?;
-        let Some(objects) = self.objects.first() else { return Err(refused("the project has no objects".to_owned())) };
-        // The objects are there once their index is.
-        install(&pack, &objects.join("pack"), &format!("pack-{name}.pack"))
-            .and_then(|()| install(&index, &objects.join("pack"), &format!("pack-{name}.idx")))
-            .map_err(|error| GitError::Scratch { dir: objects.clone(), error })
-    }
-
     /// The commit of the branch in the repository.
-    fn commit(&self) -> Option<String> {
+    pub(super) fn commit(&self) -> Option<String> {
         let name = format!("refs/heads/{}", self.branch);
         let loose = self.text(&name).map(|text| String::from_utf8_lossy(&text).trim_end().to_owned());
         let packed = || {
@@ -377,7 +282,7 @@ impl LaneClone {
     }
 
     /// The content of a plain file. A pipe that was planted must not keep the reader waiting.
-    fn text(&self, name: &str) -> Option<Vec<u8>> {
+    pub(super) fn text(&self, name: &str) -> Option<Vec<u8>> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
         let file = File::options().read(true).custom_flags(flags).open(self.repository().join(name)).ok()?;
         if !file.metadata().ok()?.is_file() {
@@ -389,53 +294,12 @@ impl LaneClone {
     }
 }
 
-fn refused(why: String) -> GitError {
-    GitError::Failed { step: "take-back", why }
-}
-
-/// Refuses a directory with anything but directories and plain files below it.
-fn refuse_other_than_files(dir: &Path) -> Result<(), GitError> {
-    let failed = |error| GitError::Scratch { dir: dir.to_path_buf(), error };
-    for entry in fs::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let kind = entry.file_type().map_err(failed)?;
-        if kind.is_dir() {
-            refuse_other_than_files(&entry.path())?;
-        } else if !kind.is_file() {
-            return Err(refused(format!("{} is neither a file nor a directory", entry.path().display())));
-        }
-    }
-    Ok(())
-}
-
-/// Copies a file into a directory of the project's objects, so that it is there as a whole or not at all.
-fn install(file: &Path, dir: &Path, name: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    // Git removes old files with such a beginning.
-    let beside = dir.join(format!("tmp_{name}"));
-    fs::remove_file(&beside).or_else(ignore_missing)?;
-    fs::copy(file, &beside)?;
-    File::open(&beside)?.sync_all()?;
-    fs::rename(beside, dir.join(name))
-}
-
-/// The first ref of the lane that keeps no other commit.
-fn unused_ref(git: &Git<'_>, lane: &str, commit: &str) -> Result<String, GitError> {
-    let mut name = format!("refs/fairway/sandbox/{lane}");
-    let mut number = 2;
-    while git.resolve_commit(&name)?.is_some_and(|kept| kept != commit) {
-        name = format!("refs/fairway/sandbox/{lane}-{number}");
-        number += 1;
-    }
-    Ok(name)
-}
-
 /// A path and the end of its line.
 fn line(path: &Path) -> Vec<u8> {
     [path.as_os_str().as_bytes(), b"\n"].concat()
 }
 
-fn ignore_missing(error: io::Error) -> io::Result<()> {
+pub(super) fn ignore_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 

@@ -50,11 +50,15 @@ impl Git<'_> {
         Ok(self.submodule_paths()?.into_iter().filter(is_absent).collect())
     }
 
+    /// The paths and objects of this mode that `to` has and `from` has not.
+    pub(super) fn new_entries(&self, mode: &str, from: &str, to: &str) -> Result<Vec<(String, String)>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to];
+        Ok(entries(mode, &self.run_checked("diff-tree", &args, QUERY_TIMEOUT)?))
+    }
+
     /// The submodule commits to which `to` points and `from` does not.
     pub fn new_submodule_pointers(&self, from: &str, to: &str) -> Result<Vec<SubmodulePointer>, GitError> {
-        let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to];
-        let text = self.run_checked("diff-tree", &args, QUERY_TIMEOUT)?;
-        let found = pointers(&text);
+        let found = self.new_entries(SUBMODULE, from, to)?;
         if found.is_empty() {
             return Ok(Vec::new());
         }
@@ -99,15 +103,17 @@ impl Git<'_> {
     }
 }
 
-/// The paths and commits of pointers in the output of `diff-tree --raw -z`.
-fn pointers(text: &str) -> Vec<(String, String)> {
+/// The paths and objects of this mode in the output of `diff-tree --raw -z`.
+fn entries(mode: &str, text: &str) -> Vec<(String, String)> {
     let mut fields = text.split_terminator('\0');
     let mut found = Vec::new();
     while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
         // `:MODE MODE BLOB BLOB LETTER`
         let mut facts = facts.split(' ').skip(1);
-        if let (Some(SUBMODULE), _, Some(commit)) = (facts.next(), facts.next(), facts.next()) {
-            found.push((path.to_owned(), commit.to_owned()));
+        if let (Some(new), _, Some(object)) = (facts.next(), facts.next(), facts.next())
+            && new == mode
+        {
+            found.push((path.to_owned(), object.to_owned()));
         }
     }
     found
@@ -129,7 +135,7 @@ mod tests {
     #[test]
     fn pointers_are_found_and_names_stay_inside_of_the_git_directory() {
         let raw = ":000000 160000 00 aa A\0sub\0:100644 100644 bb cc M\0file\0:160000 000000 dd 00 D\0old\0";
-        assert_eq!(pointers(raw), [("sub".to_owned(), "aa".to_owned())]);
+        assert_eq!(entries(SUBMODULE, raw), [("sub".to_owned(), "aa".to_owned())]);
         assert_eq!(named("submodule.lib/a.path\nsub", "sub").as_deref(), Some("lib/a"));
         for entry in ["submodule.a.path\nother", "submodule.../../evil.path\nsub", "submodule./etc.path\nsub"] {
             assert_eq!(named(entry, "sub"), None, "{entry}");

@@ -265,6 +265,74 @@ fn refused_commits_of_a_sandbox_are_kept_until_they_are_taken_back() {
     assert_eq!(world.run(["sandbox", "take-back", "api"]).exits(0).stdout, "nothing of api waits to be taken back\n");
 }
 
+/// What comes out is listed from the commits, whatever the files are, and a repository of its own stays.
+#[test]
+fn what_comes_out_of_a_sandbox_is_named_and_no_repository_is_among_it() {
+    let Some(world) = world() else { return };
+    let (root, lane) = (world.root(), world.root().join(".fairway/worktrees/api"));
+    let canary = world.dir().join("canary");
+    let script = format!(
+        "printf '#!/bin/sh\\ntouch {}\\n' >evil.sh; chmod +x evil.sh; git init --quiet sub; cd sub; \
+         git -c user.name=a -c user.email=a@a.invalid commit --quiet --allow-empty --message=a; cd ..; git add --force sub evil.sh; git commit --quiet --message=gitlink; \
+         git -C sub config core.fsmonitor $PWD/evil.sh",
+        canary.display()
+    );
+    let done = sh(&world, &script).exits(7);
+    assert!(done.stderr.contains("sub is a repository that was made inside; remove sub/.git"), "{}", done.stderr);
+    world.git(&lane, &["status"]);
+    world.git(&lane, &["diff", "main"]);
+    assert!(!canary.exists());
+    fs::remove_dir_all(lane.join("sub")).unwrap();
+    world.run(["sandbox", "take-back", "api"]).exits(0);
+
+    let closed = ".claude/settings.local.json";
+    let done = sh(
+        &world,
+        &format!(
+            "blob=$(echo '{{}}' | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$blob,{closed}; \
+             mkdir -p web/.cargo; echo >web/.cargo/config.toml; ln -s /etc/passwd out; git add web out; \
+             git commit --quiet --message=closed; git init --quiet nested"
+        ),
+    )
+    .exits(0);
+    for note in [
+        &format!("would run on your machine: {closed}, in the commits of api"),
+        "would run on your machine: web/.cargo/config.toml, in the commits of api",
+        "leads out of the lane: out, a link in the commits of api",
+        "would run on your machine: nested/.git, when you run git there",
+    ] {
+        assert!(done.stderr.contains(note), "{note}: {}", done.stderr);
+    }
+    // Such work needs a review without a configuration.
+    world.run(["lane", "edit", "api", "--sandbox", "namespace"]).exits(0);
+    world.run(["task", "add", "--id", "T-1", "work", "--lane", "api"]).exits(0);
+    let commit = world.git(&root, &["rev-parse", "lane/api"]);
+    world.run(["claim", "T-1"]).exits(0);
+    world.run(["task", "submit", "T-1", "--commit", commit.trim()]).exits(0);
+    let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).stdout;
+    assert!(report.contains("executables_unreviewed"), "{report}");
+}
+
+/// Content without a filter that must not be left out, such as one that encrypts, is not taken.
+#[test]
+fn content_without_a_required_filter_is_not_taken_out_of_a_sandbox() {
+    let Some(world) = world() else { return };
+    let (root, lane) = (world.root(), world.root().join(".fairway/worktrees/api"));
+    for (key, value) in [("required", "true"), ("clean", "tr a-z A-Z"), ("smudge", "tr A-Z a-z")] {
+        world.git(&root, &["config", &format!("filter.crypt.{key}"), value]);
+    }
+    fs::write(lane.join(".gitattributes"), "*.key filter=crypt\n").unwrap();
+    fs::write(lane.join("a.key"), "secret\n").unwrap();
+    world.git(&lane, &["add", "--all"]);
+    world.git(&lane, &["commit", "--quiet", "--message=key"]);
+    sh(&world, "echo x >x; git add x; git commit --quiet --message=x").exits(0);
+    let plain = "blob=$(echo plain | git hash-object -w --stdin); git update-index --cacheinfo 100644,$blob,a.key; \
+                 git update-ref HEAD $(git commit-tree $(git write-tree) -p HEAD -m plain)";
+    let done = sh(&world, plain).exits(7);
+    assert!(done.stderr.contains("a.key needs the filter 'crypt'"), "{}", done.stderr);
+    assert_eq!(world.git(&root, &["show", "lane/api:a.key"]), "SECRET\n");
+}
+
 /// What the agents read in the home outside of a sandbox.
 const STATES: [&str; 8] = [
     ".claude",
@@ -345,7 +413,7 @@ fn state_of_an_agent_in_a_sandbox_is_the_lanes_own() {
         let found = shown["paths"].as_array().unwrap().iter().find(|one| one["path"] == path.as_str());
         assert_eq!(found.unwrap_or_else(|| panic!("{path}: {shown}"))["access"], "closed");
     }
-    sh(&world, "test ! -e ../../../../sockets && git status").exits(0);
+    sh(&world, "test -z \"$(ls ../../../../sockets)\" && git status").exits(0);
 }
 
 #[test]

@@ -4,12 +4,14 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Result;
 
+use super::openings;
 use crate::{
     actions::{
         App,
         core::{errors, lookup, trust},
         queue::lane::checkout,
     },
+    config::sandbox_defaults,
     domain::{LaneName, Refusal, lane::Lane},
     os::{
         files,
@@ -19,6 +21,9 @@ use crate::{
     store::lanes,
     wire::{SandboxRefusedView, SandboxTakeBackView},
 };
+
+/// The largest number of notes about what has come out of a sandbox.
+const MAX_NOTES: usize = 20;
 
 /// A lane with a worktree on this host.
 #[derive(Debug)]
@@ -112,6 +117,35 @@ impl SandboxLane {
                 Err(Refusal::TakeBackRefused { lane: self.lane.clone(), number, why }.into())
             }
         }
+    }
+
+    /// Notes about what has come out and what programs of the person would run or follow: in the commits since `began`, and in the
+    /// worktree, whose names at the top were `before`.
+    pub fn came_out(&self, app: &App, clone: &LaneClone, began: &str, before: &[String]) -> Result<Vec<String>> {
+        let git = Git::new(app.env.vars(), &self.worktree);
+        let lane = &self.lane;
+        let (defaults, mut notes) = (sandbox_defaults(), Vec::new());
+        let branch = format!("refs/heads/{}", self.branch);
+        if !began.is_empty() {
+            let changed = git.changed_between(began, &branch)?.into_iter().filter(|path| defaults.runs_later(path));
+            notes.extend(changed.map(|path| format!("would run on your machine: {path}, in the commits of {lane}")));
+            let links = git.new_links_out(began, &branch)?.into_iter();
+            notes.extend(links.map(|path| format!("leads out of the lane: {path}, a link in the commits of {lane}")));
+        }
+        let new = openings::later_names(&self.worktree).into_iter().filter(|name| !before.contains(name));
+        notes.extend(new.map(|name| format!("would run on your machine: {name} is new in the lane {lane}")));
+        let below = |dir: PathBuf| dir.strip_prefix(&self.worktree).map(|path| path.join(".git")).unwrap_or(dir);
+        let repositories = clone.foreign_repositories().into_iter().map(below);
+        notes.extend(repositories.map(|path| {
+            format!("would run on your machine: {}, when you run git there or add it to the lane", path.display())
+        }));
+        if let Some(more) = notes.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+            notes.truncate(MAX_NOTES);
+            notes.push(format!(
+                "{more} more would run on your machine or lead out of the lane: fairway lane diff {lane}"
+            ));
+        }
+        Ok(notes)
     }
 
     /// Moves the lane's branch to the commit of the sandbox. If the branch was moved outside meanwhile, it stays, and the commit is

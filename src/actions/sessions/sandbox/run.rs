@@ -88,7 +88,7 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     let repository = place.open(app, &mut notes)?;
     // A session is ended by signals, and its commits are taken over after that.
     signals::defer_ends().map_err(errors::internal)?;
-    let before = openings::later_names(&place.worktree);
+    let (began, before) = (repository.clone.start(), openings::later_names(&place.worktree));
     let agent = request.provider.as_ref().map(|provider| (provider, state::dir(&place.dir, provider)));
     prepare_state(app, agent.as_ref())?;
     let mut opened = of_worktree(app, &place.worktree, agent, Some(&repository.clone))?;
@@ -122,9 +122,9 @@ pub fn run(app: &App, request: &SandboxRequest) -> Result<Finished> {
     let ended = inside(app, &maker, opened, &program)?;
     notes.extend(ended.notes);
     mark.release(&place.worktree).map_err(errors::internal)?;
-    let new = openings::later_names(&place.worktree).into_iter().filter(|name| !before.contains(name));
-    notes.extend(new.map(|name| format!("would run on your machine: {name} is new in the lane {}", place.lane)));
-    notes.extend(place.settle(app, &repository.clone)?);
+    let settled = place.settle(app, &repository.clone)?;
+    notes.extend(place.came_out(app, &repository.clone, &began, &before)?);
+    notes.extend(settled);
     Ok(Finished { exit: ended.exit, notes })
 }
 
