@@ -3,15 +3,18 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io,
     os::{fd::AsFd, unix::process::CommandExt},
     process::Command,
+    thread,
 };
 
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, FdFlag, fcntl},
     libc,
+    unistd::dup2_stdin,
 };
 
 use super::command::command_of_argv;
@@ -45,6 +48,18 @@ fn exec(mut command: Command) -> io::Error {
 pub fn keep_on_exec(descriptor: &impl AsFd) -> io::Result<()> {
     fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
     Ok(())
+}
+
+/// Puts a pipe in the place of a file that is stdin: a program that inherits the file could open it again, for writing. A thread
+/// copies the file into the pipe.
+pub fn pipe_stdin() -> io::Result<()> {
+    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    if !file.metadata()?.is_file() {
+        return Ok(());
+    }
+    let (read, mut write) = io::pipe()?;
+    dup2_stdin(&read)?;
+    thread::Builder::new().name("stdin".into()).spawn(move || io::copy(&mut file, &mut write)).map(drop)
 }
 
 /// Sets close-on-exec on every descriptor above the three standard streams, so that programs that this process starts do not

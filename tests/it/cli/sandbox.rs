@@ -414,6 +414,15 @@ fn state_of_an_agent_in_a_sandbox_is_the_lanes_own() {
         assert_eq!(found.unwrap_or_else(|| panic!("{path}: {shown}"))["access"], "closed");
     }
     sh(&world, "test -z \"$(ls ../../../../sockets)\" && git status").exits(0);
+
+    // A file that is stdin can be read, and not opened again for writing.
+    let input = world.dir().join("input");
+    fs::write(&input, "given\n").unwrap();
+    let mut command =
+        world.fairway(["sandbox", "run", "--lane", "api", "--", "sh", "-c", "cat; echo x >>/proc/self/fd/0"]);
+    let output = command.stdin(fs::File::open(&input).unwrap()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "given\n");
+    assert_eq!(fs::read_to_string(&input).unwrap(), "given\n");
 }
 
 #[test]

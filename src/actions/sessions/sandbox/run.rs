@@ -155,7 +155,7 @@ pub(super) fn inside(
     let named = [&settings.env[..], program.env].concat();
     let mut env = environment::inside(app.env.vars(), &named, runtime_dir(app).as_deref(), program.class);
     // A descriptor of this process would be a way out.
-    exec::close_on_exec().map_err(errors::internal)?;
+    exec::close_on_exec().and_then(|()| exec::pipe_stdin()).map_err(errors::internal)?;
     let bubblewrap = match maker {
         SandboxMaker::Bubblewrap(bubblewrap) => bubblewrap,
         SandboxMaker::Prefix(found) => {
