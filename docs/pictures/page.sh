@@ -129,6 +129,6 @@ picture() {
   printf '%s\n' "${out}/${name}"
 }
 origin=$(printf '%s' "${url}" | cut -d/ -f1-3)
-picture "${url}" 1280 1090 live page.png
+picture "${url}" 1280 910 live page.png
 picture "${origin}/review" 1280 620 total_counts review.png
 picture "${origin}/tasks" 1280 800 "Gift wrap" tasks.png
