@@ -223,7 +223,9 @@ fn session_row(one: &SessionOverviewView, lane: Option<(&BoardLaneView, bool)>) 
             if let Some(mark) = one.guard_mark() {
                 labelled(html, "notice", mark);
             }
-            first.into_iter().for_each(|lane| lane_facts(html, lane));
+            if let Some(lane) = first {
+                lane_facts(html, lane);
+            }
             if let Some(doing) = doing.as_ref().filter(|_| !tasks.is_empty()) {
                 labelled(html, "doing", doing);
             }

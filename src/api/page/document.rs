@@ -15,7 +15,9 @@ use crate::{actions::Answer, env::Timestamp, wire::Failure};
 
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
     let part = |html: &mut Html, name: &str| {
-        frame.parts.iter().filter(|one| one.part.name == name).for_each(|one| section(html, &one.part, access));
+        for one in frame.parts.iter().filter(|one| one.part.name == name) {
+            section(html, &one.part, access);
+        }
     };
     let mut html = begin(project, Some("/page.js"));
     header(&mut html, project, PageName::Board, "", |html| part(html, "counts"));
