@@ -1,6 +1,6 @@
 //! The settings of lanes: how a new worktree becomes a place in which one can work.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     landing::{LandCommand, TimeLimit, is_repository_path},
@@ -28,7 +28,72 @@ section! {
         /// Files of the lane: the lane is not set up any more when one of them has changed since.
         #[sample(["package-lock.json"])]
         pub setup_when_changed: Vec<String> as Vec<LanePath>,
+        /// The ports that lanes get, ten each and the first in FAIRWAY_PORT; none: no ports.
+        pub ports: Option<PortRange> as Ports = "20000-29990",
+        /// Variables of a lane's sessions, setup, evidence and checks; {lane}, {port} and {project} stand for its own.
+        #[sample({ DATABASE_URL = "postgres://localhost:{port}/app" })]
+        pub env: BTreeMap<String, String> as LaneVariables,
     }
+}
+
+/// TCP ports, in blocks of ten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortRange {
+    first: u16,
+    last: u16,
+}
+
+impl PortRange {
+    /// How many ports a lane has.
+    pub const BLOCK: u16 = 10;
+
+    /// The first port of each block.
+    pub fn blocks(self) -> impl Iterator<Item = u16> {
+        (self.first..=self.last - (Self::BLOCK - 1)).step_by(usize::from(Self::BLOCK))
+    }
+
+    fn parse(text: &str) -> Result<Option<Self>, String> {
+        if text == "none" {
+            return Ok(None);
+        }
+        let ends = text.split_once('-').map(|(first, last)| (first.trim().parse::<u16>(), last.trim().parse::<u16>()));
+        let Some((Ok(first), Ok(last))) = ends else {
+            return Err(format!("'{}' is not a range of ports such as 20000-29990", text.escape_debug()));
+        };
+        // A block may be written by its first port alone.
+        let last = last.saturating_add(Self::BLOCK - 1);
+        if first < 1024 || first % Self::BLOCK != 0 || last < first.saturating_add(Self::BLOCK - 1) {
+            return Err(format!("'{text}' must begin at a multiple of ten from 1030 on and end at a later one"));
+        }
+        Ok(Some(Self { first, last }))
+    }
+}
+
+impl std::fmt::Display for PortRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.first, self.last - (Self::BLOCK - 1))
+    }
+}
+
+reader!(Ports(String) -> Option<PortRange>; |text: &String| PortRange::parse(text));
+reader! {
+    LaneVariables(BTreeMap<String, String>) -> BTreeMap<String, String>;
+    |variables: &BTreeMap<String, String>| {
+        match variables.iter().find(|(name, value)| !is_variable_name(name) || value.contains('\0')) {
+            Some((name, _)) => Err(format!("'{}' cannot be a variable of a lane", name.escape_debug())),
+            None => Ok(variables.clone()),
+        }
+    };
+    BTreeMap::new()
+}
+
+/// Whether a variable may have this name. Those of Fairway are its own.
+fn is_variable_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    !name.is_empty()
+        && name.bytes().all(fits)
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+        && !name.starts_with("FAIRWAY_")
 }
 
 reader! {
@@ -47,8 +112,8 @@ reader! {
     }
 }
 
-/// The keys that need trust: they name programs, or let them out of the sandbox.
-const TRUSTED_KEYS: [&str; 3] = ["setup", "teardown", "setup_outside"];
+/// The keys that need trust: they name programs, set what programs obey, or let them out of the sandbox.
+const TRUSTED_KEYS: [&str; 4] = ["setup", "teardown", "setup_outside", "env"];
 
 pub(super) fn needs_trust(section: &toml::Value) -> bool {
     TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
@@ -61,6 +126,9 @@ mod tests {
     #[test]
     fn settings_have_defaults_and_wrong_values_are_named() {
         let usual = Settings::default().lanes;
+        let ports: Vec<u16> = usual.ports.unwrap().blocks().collect();
+        assert_eq!((ports.len(), ports.first(), ports.last()), (1000, Some(&20_000), Some(&29_990)));
+        assert_eq!(Settings::parse("lanes.ports = 'none'").unwrap().lanes.ports, None);
         assert_eq!((usual.setup.len(), usual.setup_timeout.as_secs(), usual.setup_outside), (0, 900, false));
         for (text, key) in [
             ("lanes.include = ['']", "lanes.include"),
@@ -71,6 +139,12 @@ mod tests {
             ("lanes.setup_timeout = '0s'", "lanes.setup_timeout"),
             ("lanes.setup_when_changed = ['../a']", "lanes.setup_when_changed"),
             ("lanes.setup_when_changed = ['/a']", "lanes.setup_when_changed"),
+            ("lanes.ports = '20000'", "lanes.ports"),
+            ("lanes.ports = '20005-20100'", "lanes.ports"),
+            ("lanes.ports = '80-100'", "lanes.ports"),
+            ("lanes.ports = '30000-20000'", "lanes.ports"),
+            ("lanes.env = { 'A B' = 'x' }", "lanes.env"),
+            ("lanes.env = { FAIRWAY_ROLE = 'x' }", "lanes.env"),
         ] {
             assert_eq!(Settings::parse(text).unwrap_err().0, key, "{text}");
         }

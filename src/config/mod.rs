@@ -34,7 +34,7 @@ pub use forge::ForgeSettings;
 pub use in_force::{check_text, load_in_force};
 pub use keys::{KEYS, example};
 pub use landing::LandSettings;
-pub use lanes::LaneSettings;
+pub use lanes::{LaneSettings, PortRange};
 pub use launch::{Backend, ProgramSettings, ProviderSettings, RoleSettings, SessionMode, Setup, SetupSettings};
 pub use layers::{Layers, SourcedValue, local_file};
 pub use notify::{NotifySettings, OneSink, SinkSettings};

@@ -87,6 +87,10 @@ pub const FAIRWAY_WORKTREE: &str = "FAIRWAY_WORKTREE";
 pub const FAIRWAY_BRANCH: &str = "FAIRWAY_BRANCH";
 /// The session's transcript file.
 pub const FAIRWAY_TRANSCRIPT: &str = "FAIRWAY_TRANSCRIPT";
+/// The first of the ten TCP ports of the lane that a program works in.
+pub const FAIRWAY_PORT: &str = "FAIRWAY_PORT";
+/// The name of the project that `docker compose` works on.
+pub const COMPOSE_PROJECT_NAME: &str = "COMPOSE_PROJECT_NAME";
 /// The worker API's socket, wherever it lies.
 pub const FAIRWAY_SOCKET: &str = "FAIRWAY_SOCKET";
 /// The file with the port of the worker API on 127.0.0.1, while a server offers one.
@@ -155,6 +159,7 @@ pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_WORKTREE,
     FAIRWAY_BRANCH,
     FAIRWAY_TRANSCRIPT,
+    FAIRWAY_PORT,
     FAIRWAY_SOCKET,
     FAIRWAY_PORT_FILE,
     FAIRWAY_TOKEN_FILE,

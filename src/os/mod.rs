@@ -20,6 +20,7 @@ pub mod head_tail_buffer;
 pub mod held_process;
 pub mod host;
 pub mod line_query;
+pub mod listening;
 pub mod lock;
 pub mod lock_queue;
 pub mod named_listener;

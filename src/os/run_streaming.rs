@@ -40,11 +40,12 @@ pub enum Stream {
     Err,
 }
 
-/// A program to run, with this process's environment.
+/// A program to run, with this process's environment and more variables.
 #[derive(Debug, Clone)]
 pub struct StreamedProgram<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
+    pub env: &'a [(String, String)],
     pub dir: &'a Path,
     /// The time after which the program is ended.
     pub timeout: Option<Duration>,
@@ -192,6 +193,7 @@ fn spawn(program: &StreamedProgram<'_>) -> Result<(Child, Option<PipeReader>), S
         command_of_argv(program.argv).map_err(|source| StreamError::Start { program: name.clone(), source })?;
     signals::with_empty_mask(&mut command)
         .current_dir(program.dir)
+        .envs(program.env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

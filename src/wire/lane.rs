@@ -50,6 +50,9 @@ pub struct LaneView {
     /// that is on another host. Only in `lane show`, `lane list` and `lane setup`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<Option<LaneSetupView>>,
+    /// The first of the ten TCP ports of its worktree; null before a program there needed them. Only in `lane show` and `lane list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<Option<u16>>,
 }
 
 /// The setup of a lane's worktree.
@@ -127,6 +130,7 @@ impl LaneView {
             created_at: lane.created_at.to_string(),
             git: None,
             setup: None,
+            port: None,
         }
     }
 }

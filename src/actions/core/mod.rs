@@ -10,6 +10,7 @@ pub(crate) mod idempotency;
 pub(crate) mod inside_session;
 pub mod keepalive;
 pub(crate) mod landed_commits;
+pub(crate) mod lane_env;
 pub(crate) mod last_heard;
 pub(crate) mod launch_event;
 pub mod lookup;

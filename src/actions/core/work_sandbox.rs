@@ -73,9 +73,9 @@ pub(crate) fn prefix(app: &App, class: SandboxClass, at: Apart<'_>, env: &[Strin
     Ok(words)
 }
 
-/// Like [`prefix`], with all arguments as UTF-8 and with an empty `env`.
-pub(crate) fn prefix_texts(app: &App, class: SandboxClass, at: Apart<'_>) -> Result<Vec<String>> {
+/// Like [`prefix`], with all arguments as UTF-8.
+pub(crate) fn prefix_texts(app: &App, class: SandboxClass, at: Apart<'_>, env: &[String]) -> Result<Vec<String>> {
     let text =
         |word: OsString| word.into_string().map_err(|_| Refusal::invalid("the project's root", "is not valid UTF-8"));
-    Ok(prefix(app, class, at, &[])?.into_iter().map(text).collect::<Result<_, _>>()?)
+    Ok(prefix(app, class, at, env)?.into_iter().map(text).collect::<Result<_, _>>()?)
 }

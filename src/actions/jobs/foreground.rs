@@ -50,8 +50,14 @@ pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
     let shared = Arc::clone(&buffer);
     let dir = request.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
     let argv = sandboxed::argv(app, &dir, &[], request.argv.clone())?;
-    let program =
-        StreamedProgram { argv: &argv, dir: &dir, timeout: Some(request.timeout), merge_output: true, is_alone: true };
+    let program = StreamedProgram {
+        argv: &argv,
+        env: &[],
+        dir: &dir,
+        timeout: Some(request.timeout),
+        merge_output: true,
+        is_alone: true,
+    };
     let ran = run_streaming::run(&program, move |_, bytes| {
         shared.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });

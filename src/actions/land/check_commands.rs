@@ -40,6 +40,8 @@ pub(super) struct CheckPlace<'a> {
     pub(super) dir: &'a Path,
     /// The words to put before each command, which run it in a sandbox; empty without one.
     pub(super) sandbox: &'a [String],
+    /// Variables beside those of this process.
+    pub(super) env: &'a [(String, String)],
 }
 
 /// The limits of each command.
@@ -137,8 +139,14 @@ fn run_once(
     let seen = Arc::clone(&kept);
     let argv: Vec<OsString> =
         place.sandbox.iter().map(String::as_str).chain(["/bin/sh", "-c", &step.command]).map(OsString::from).collect();
-    let program =
-        StreamedProgram { argv: &argv, dir: place.dir, timeout: Some(timeout), merge_output: true, is_alone: true };
+    let program = StreamedProgram {
+        argv: &argv,
+        env: place.env,
+        dir: place.dir,
+        timeout: Some(timeout),
+        merge_output: true,
+        is_alone: true,
+    };
     let ran = run_streaming::run(&program, move |_, bytes| {
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.0.push(bytes);

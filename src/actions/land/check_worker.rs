@@ -24,6 +24,7 @@ pub(super) struct CheckJob {
     pub(super) dir: PathBuf,
     /// The words to put before each command, which run it in a sandbox; empty without one.
     pub(super) sandbox: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
     pub(super) steps: Vec<CheckStep>,
     pub(super) limits: CheckLimits,
 }
@@ -60,7 +61,8 @@ pub fn run_checks(input: impl Read, mut output: impl Write) -> io::Result<()> {
         return Ok(());
     }
     let mut tell = |progress: Progress| write_progress(&mut output, progress).map_err(StreamError::Watch);
-    match run_until_failure(&CheckPlace { dir: &job.dir, sandbox: &job.sandbox }, &job.steps, job.limits, &mut tell) {
+    let place = CheckPlace { dir: &job.dir, sandbox: &job.sandbox, env: &job.env };
+    match run_until_failure(&place, &job.steps, job.limits, &mut tell) {
         Ok(()) => Ok(()),
         Err(error) => write_line(&mut output, &Line::Failed(error.to_string())),
     }
@@ -112,7 +114,15 @@ mod tests {
             |command: &&str| CheckStep { announcement: format!("checking {command}"), command: (*command).into() };
         let limits = CheckLimits { timeout: Duration::from_secs(60), retries: 0 };
         let (parent, steps) = (getppid().as_raw(), commands.iter().map(step).collect());
-        serde_json::to_vec(&CheckJob { parent, dir: PathBuf::from("/"), sandbox: Vec::new(), steps, limits }).unwrap()
+        serde_json::to_vec(&CheckJob {
+            parent,
+            dir: PathBuf::from("/"),
+            sandbox: Vec::new(),
+            env: Vec::new(),
+            steps,
+            limits,
+        })
+        .unwrap()
     }
 
     #[test]

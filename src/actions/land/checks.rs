@@ -18,7 +18,7 @@ use crate::{
     actions::{
         App,
         core::{
-            lookup,
+            lane_env, lookup,
             work_sandbox::{self, Apart},
         },
         queue::evidence::{self, run::store_output},
@@ -94,6 +94,13 @@ pub(super) struct Checked {
     pub(super) green: Option<(usize, CheckRun)>,
     /// The lowest failing stack above that one.
     pub(super) red: Option<(usize, CheckRun)>,
+}
+
+/// What commands have around them in a worktree.
+struct Surroundings {
+    /// The words to put before a command, which run it in a sandbox; empty when no checked work needs one.
+    sandbox: Vec<String>,
+    env: Vec<(String, String)>,
 }
 
 /// The conclusion from the checks of a stack.
@@ -264,7 +271,7 @@ impl<'a> Checks<'a> {
             return Ok(Vec::new());
         }
         let dir = check_out(self.app, &tree.candidate, 0)?;
-        self.run_steps(&dir, &self.sandbox(&dir)?, &steps(tree, commands))
+        self.run_steps(&dir, &self.surroundings(&dir)?, &steps(tree, commands))
     }
 
     /// The first worktree for checks, at this commit of a unit's work.
@@ -277,7 +284,7 @@ impl<'a> Checks<'a> {
     /// with `interrupted`.
     pub(super) fn run_in(&self, dir: &Path, command: &str, why: &str) -> Result<Option<(String, String)>> {
         let step = CheckStep { announcement: format!("{why}: {command}"), command: command.to_owned() };
-        let failed = self.run_steps(dir, &self.sandbox(dir)?, &[step])?.pop().filter(|run| !run.passed());
+        let failed = self.run_steps(dir, &self.surroundings(dir)?, &[step])?.pop().filter(|run| !run.passed());
         failed.map(|run| Ok((run.how.clone(), Ran::from(run).artifact(self.app)?))).transpose()
     }
 
@@ -296,17 +303,20 @@ impl<'a> Checks<'a> {
         let mut jobs = Vec::new();
         for (slot, (tree, commands)) in trees.iter().zip(all).enumerate() {
             let (dir, steps) = (check_out(self.app, &tree.candidate, slot)?, steps(tree, commands));
-            jobs.push(CheckJob { parent, sandbox: self.sandbox(&dir)?, dir, steps, limits: self.limits() });
+            let Surroundings { sandbox, env } = self.surroundings(&dir)?;
+            jobs.push(CheckJob { parent, sandbox, env, dir, steps, limits: self.limits() });
         }
         parallel_checks::check_all(self.app, &jobs, self.say)
     }
 
-    /// The words to put before a command, which run it in a sandbox; empty when no checked work needs one.
-    fn sandbox(&self, dir: &Path) -> Result<Vec<String>> {
-        match self.sandbox.get() {
-            SandboxClass::Off => Ok(Vec::new()),
-            class => work_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir)),
-        }
+    /// The checks in a worktree have ports of their own, as a lane has.
+    fn surroundings(&self, dir: &Path) -> Result<Surroundings> {
+        let env = lane_env::of_worktree(self.app, "landing", dir)?;
+        let sandbox = match self.sandbox.get() {
+            SandboxClass::Off => Vec::new(),
+            class => work_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir), &lane_env::names(&env))?,
+        };
+        Ok(Surroundings { sandbox, env })
     }
 
     fn limits(&self) -> CheckLimits {
@@ -314,7 +324,7 @@ impl<'a> Checks<'a> {
         CheckLimits { timeout: settings.timeout, retries: settings.retries }
     }
 
-    fn run_steps(&self, dir: &Path, sandbox: &[String], steps: &[CheckStep]) -> Result<Vec<CommandRun>> {
+    fn run_steps(&self, dir: &Path, around: &Surroundings, steps: &[CheckStep]) -> Result<Vec<CommandRun>> {
         let mut runs = Vec::new();
         let mut tell = |progress: Progress| -> Result<(), StreamError> {
             match progress {
@@ -323,7 +333,8 @@ impl<'a> Checks<'a> {
             }
             Ok(())
         };
-        run_until_failure(&CheckPlace { dir, sandbox }, steps, self.limits(), &mut tell)?;
+        let place = CheckPlace { dir, sandbox: &around.sandbox, env: &around.env };
+        run_until_failure(&place, steps, self.limits(), &mut tell)?;
         Ok(runs)
     }
 
@@ -383,7 +394,7 @@ impl<'a> Checks<'a> {
             let step =
                 |command: &String| CheckStep { announcement: format!("{why}: {command}"), command: command.clone() };
             let steps: Vec<CheckStep> = self.app.settings.land.prepare.iter().chain([&one.command]).map(step).collect();
-            let mut runs = self.run_steps(&dir, &self.sandbox(&dir)?, &steps)?;
+            let mut runs = self.run_steps(&dir, &self.surroundings(&dir)?, &steps)?;
             let run = if runs.len() == steps.len() { runs.pop().filter(|run| !run.passed()) } else { None };
             if let Some(run) = run {
                 judged.ran.push((CheckCommand { scripts, ..one.clone() }, Ran::from(run)));
@@ -469,10 +480,10 @@ impl<'a> Checks<'a> {
         let dir = check_out(self.app, commit, 0)?;
         let prepare: Vec<CheckCommand> = self.app.settings.land.prepare.iter().map(of_config(true)).collect();
         let before = prepare.iter().take_while(|one| !wanted.is_prepare || one.command != wanted.command);
-        let (sandbox, mut failure) = (self.sandbox(&dir)?, None);
+        let (around, mut failure) = (self.surroundings(&dir)?, None);
         for one in before.chain([wanted]) {
             let step = CheckStep { announcement: format!("{why}: {}", one.command), command: one.command.clone() };
-            let failed = self.run_steps(&dir, &sandbox, &[step])?.pop().filter(|run| !run.passed());
+            let failed = self.run_steps(&dir, &around, &[step])?.pop().filter(|run| !run.passed());
             if let Some(run) = failed {
                 failure = Some(failure_of(self.app, one, &Ran::from(run))?);
                 break;

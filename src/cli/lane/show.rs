@@ -12,6 +12,7 @@ use crate::{
         exit::Exit,
         session, task, values,
     },
+    config::PortRange,
     domain::{LaneName, Role, SessionId, plural, sandbox::SandboxClass},
     env::Timestamp,
     render::{Table, escape_line},
@@ -71,6 +72,8 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         field("problem", git.problem.as_deref());
     }
     field("setup", setup(lane).map(LaneSetupView::words).as_deref());
+    let ports = lane.port.flatten().map(|first| format!("{first} to {}", first.saturating_add(PortRange::BLOCK - 1)));
+    field("ports", ports.as_deref());
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
     field("sandbox", Some(lane.sandbox).filter(|class| *class != SandboxClass::Off.as_str()));

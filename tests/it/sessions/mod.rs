@@ -12,6 +12,7 @@ mod external_caller;
 mod failed_launch;
 mod interrupted_start;
 mod lane_moves_on;
+mod lane_ports;
 mod lane_ready;
 mod launch;
 mod launch_bridges;

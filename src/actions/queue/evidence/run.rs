@@ -15,7 +15,7 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{
-            errors, lookup,
+            errors, lane_env, lookup,
             work_sandbox::{self, Apart, WorkSandbox},
         },
         queue::task_worktree,
@@ -99,8 +99,10 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     if request.timeout == Some(Duration::ZERO) {
         return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
-    let sandbox = app.read(|tx| sandbox(app, tx, &request.task))?;
-    let prefix = sandbox.map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &[])).transpose()?;
+    let (sandbox, env) = app.read(|tx| Ok((sandbox(app, tx, &request.task)?, env_of_lane(app, tx, &request.task)?)))?;
+    let prefix = sandbox
+        .map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &lane_env::names(&env)))
+        .transpose()?;
     let context = match start(app, request)? {
         Started::AlreadyAnswered(answer) => return Ok(answer),
         Started::Ready(context) => context,
@@ -112,6 +114,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let seen = Arc::clone(&kept);
     let program = StreamedProgram {
         argv: &argv,
+        env: &env,
         dir: &context.dir,
         timeout: request.timeout,
         merge_output: false,
@@ -177,6 +180,18 @@ fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox
     }
     let wants = task.fields.lane.unwrap_or_else(|| own.lane.clone());
     Err(Refusal::LaneMismatch { task: task.id, wants, have: own.lane }.into())
+}
+
+/// The variables of the lane in whose worktree the work is done.
+fn env_of_lane(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(String, String)>> {
+    let task = lookup::task(tx, id)?;
+    let dir = task_worktree::of_work(app, tx, &task)?;
+    match (lookup::lane_of(tx, &task)?, dir.here()) {
+        (Some(lane), Some(dir)) if lane.worktree.as_ref().map(OsStr::new) == Some(dir.as_os_str()) => {
+            lane_env::of_worktree(app, lane.name.as_str(), dir)
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 enum Started {

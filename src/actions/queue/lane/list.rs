@@ -1,6 +1,9 @@
 //! Lists and shows lanes.
 
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 
@@ -12,7 +15,7 @@ use crate::{
     actions::{
         App,
         core::{
-            lookup, other_host,
+            lane_env, lookup, other_host,
             session_overview::{self, SessionScope},
         },
         queue::claimants::Claimants,
@@ -33,11 +36,16 @@ pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
         let view = |lane: Lane| with_counts(app, tx, &lane).map(|view| (lane, view));
         all.into_iter().map(view).collect::<Result<_>>()
     })?;
+    let ports = lane_env::ports(app);
     let state = |(lane, view): (Lane, LaneView)| {
         let git = with_git.then(|| git_view(app, &lane));
-        LaneView { git, setup: Some(setup::view(app, &lane)), ..view }
+        LaneView { git, setup: Some(setup::view(app, &lane)), port: Some(port(&ports, &lane)), ..view }
     };
     Ok(lanes.into_iter().map(state).collect())
+}
+
+fn port(ports: &BTreeMap<PathBuf, u16>, lane: &Lane) -> Option<u16> {
+    lane.worktree.as_ref().and_then(|worktree| ports.get(Path::new(worktree)).copied())
 }
 
 fn with_counts(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
@@ -78,6 +86,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
     // Git is asked outside of the snapshot, which would keep the store's log from being truncated.
     view.lane.git = Some(git_view(app, &lane));
     view.lane.setup = Some(setup::view(app, &lane));
+    view.lane.port = Some(port(&lane_env::ports(app), &lane));
     Ok(view)
 }
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, trust, work_sandbox},
+        core::{errors, lane_env, lookup, trust, work_sandbox},
         queue::evidence::run::{Relay, how},
     },
     config::project::git_dir,
@@ -203,8 +203,14 @@ fn run_apart(app: &App, lane: &Lane, more: &[&str]) -> Result<String> {
     let root = app.project.root.clone().into_os_string();
     let mut argv = vec![own.into_os_string(), "--root".into(), root];
     argv.extend(["lane", "setup", lane.name.as_str()].iter().chain(more).map(OsString::from));
-    let program =
-        StreamedProgram { argv: &argv, dir: &app.project.root, timeout: None, merge_output: true, is_alone: false };
+    let program = StreamedProgram {
+        argv: &argv,
+        env: &[],
+        dir: &app.project.root,
+        timeout: None,
+        merge_output: true,
+        is_alone: false,
+    };
     let last = Arc::new(Mutex::new(String::new()));
     let (seen, name, progress) = (Arc::clone(&last), lane.name.clone(), app.progress.clone());
     let ran = run_streaming::run(&program, move |_, bytes| {
@@ -282,14 +288,17 @@ pub fn run(app: &App, name: &LaneName, which: LaneCommands, again: bool, relay: 
 fn run_commands(app: &App, lane: &Lane, place: &Place, commands: &[String], relay: &Relay) -> Result<Option<Failure>> {
     let settings = &app.settings.lanes;
     let sandbox = work_sandbox::of_lane(lane).filter(|_| !settings.setup_outside);
-    let prefix = sandbox.map(|own| work_sandbox::prefix(app, own.class, work_sandbox::Apart::Lane(&own.lane), &[]));
+    let env = lane_env::of_worktree(app, lane.name.as_str(), &place.dir)?;
+    let names = lane_env::names(&env);
+    let prefix = sandbox.map(|own| work_sandbox::prefix(app, own.class, work_sandbox::Apart::Lane(&own.lane), &names));
     let prefix = prefix.transpose()?.unwrap_or_default();
     let (mut log, mut failure) = (Vec::new(), None);
     for command in commands {
-        let shell = ["/bin/sh", "-c", command].map(OsString::from);
+        let shell = ["/bin/sh", "-c", &lane_env::with_port(command, &env)].map(OsString::from);
         let argv: Vec<OsString> = prefix.iter().cloned().chain(shell).collect();
         let program = StreamedProgram {
             argv: &argv,
+            env: &env,
             dir: &place.dir,
             timeout: Some(settings.setup_timeout),
             merge_output: true,

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::{launch_event::OwnParts, trust},
+        core::{lane_env, launch_event::OwnParts, trust},
     },
     adapters::{self, ResolvedBackend, StartConfig, Terminal},
     config::{ProgramSettings, Setup, project::normalize},
@@ -161,6 +161,10 @@ impl<'a> Launch<'a> {
         let structured = choice.structured.take();
         choice.structured =
             structured.map(|structured| structured.with_proof(app, &choice.provider, &env, &place.worktree));
+        // The proof of an agent is the same in every lane. What is asked for goes before what the lane has.
+        let of_lane =
+            choice.work.lane.as_ref().map(|lane| lane_env::of_worktree(app, lane.name.as_str(), &place.worktree));
+        let env = of_lane.transpose()?.into_iter().flatten().chain(env).collect();
         Ok(Self { app, request, choice, place, session, env })
     }
 
