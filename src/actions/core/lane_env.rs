@@ -42,7 +42,7 @@ type Blocks = BTreeMap<u16, Block>;
 ///
 /// # Errors
 /// `untrusted`; `invalid_value` when every block of `[lanes] ports` is taken.
-pub(in crate::actions) fn of_worktree(app: &App, lane: &str, worktree: &Path) -> Result<Vec<(String, String)>> {
+pub(crate) fn of_worktree(app: &App, lane: &str, worktree: &Path) -> Result<Vec<(String, String)>> {
     let settings = &app.settings.lanes;
     if !settings.env.is_empty() {
         trust::require(app)?;

@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
+    path::Path,
     time::Duration,
 };
 
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use crate::{
-    actions::{App, agents::runtime::session_of_run},
+    actions::{App, agents::runtime::session_of_run, core::lane_env},
     api::{
         body::{RequestBody, query},
         error::ApiError,
@@ -63,6 +64,10 @@ fn call_exec(app: &App, run_id: Option<&RunId>, request: Option<&str>, document:
         env.insert(vars::FAIRWAY_SESSION_ID.into(), session.id.to_string().into());
         env.insert(vars::FAIRWAY_RUN_ID.into(), session.run_id.to_string().into());
         env.insert(vars::FAIRWAY_ROLE.into(), session.role.to_string().into());
+        if let (Some(lane), Some(worktree)) = (&session.lane, &session.worktree) {
+            let of_lane = lane_env::of_worktree(app, lane.as_str(), Path::new(worktree))?;
+            env.extend(of_lane.into_iter().map(|(name, value)| (name.into(), value.into())));
+        }
         env.extend(session.lane.map(|lane| (vars::FAIRWAY_LANE.into(), lane.to_string().into())));
         env.extend(session.task.map(|task| (vars::FAIRWAY_TASK_ID.into(), task.to_string().into())));
     }

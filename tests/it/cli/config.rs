@@ -48,6 +48,7 @@ fn every_value_names_its_source() {
     gates.merge.require                          ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]                            default
     lanes.setup_timeout                          "15m"                                                                                                                                default
     lanes.setup_outside                          false                                                                                                                                default
+    lanes.ports                                  "20000-29990"                                                                                                                        default
     land.style                                   "merge"                                                                                                                              default
     land.through                                 "base"                                                                                                                               default
     land.timeout                                 "30m"                                                                                                                                default

@@ -70,6 +70,7 @@ fn setup_runs_once_and_shows_its_state() {
     commit      [commit], 0 ahead of main, 0 behind
     changes     none
     setup       setup failed: 'test -e ok' (exit 1)
+    ports       20000 to 20009
     created     2026-01-01 00:00:05
     $ fairway lane setup nowhere
     error: there is no lane 'nowhere'
