@@ -35,7 +35,7 @@ CREATE TABLE agent_sessions (
     exit_code            INTEGER,
     reason               TEXT,
     context_usage        REAL    CHECK (context_usage BETWEEN 0 AND 1),
-    version              INTEGER NOT NULL DEFAULT 1, server_pid INTEGER, server_started INTEGER, host_id TEXT, last_output_at INTEGER, relaunch_of TEXT REFERENCES agent_sessions (id), first_prompt INTEGER, questions INTEGER NOT NULL DEFAULT 0, sandbox TEXT,
+    version              INTEGER NOT NULL DEFAULT 1, server_pid INTEGER, server_started INTEGER, host_id TEXT, last_output_at INTEGER, relaunch_of TEXT REFERENCES agent_sessions (id), first_prompt INTEGER, questions INTEGER NOT NULL DEFAULT 0, sandbox TEXT, parked_until INTEGER, parked_why TEXT,
     CHECK ((status IN ('ended', 'failed')) = (ended_at IS NOT NULL))
 ) STRICT;
 
@@ -573,5 +573,5 @@ CREATE INDEX usage_turns_at ON usage_turns (at);
 CREATE INDEX usage_turns_session ON usage_turns (session_id, at);
 
 PRAGMA application_id = 1178683730;
-PRAGMA user_version = 22;
+PRAGMA user_version = 23;
 COMMIT;

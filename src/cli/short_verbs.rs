@@ -27,6 +27,8 @@ pub const ALL: &[ShortVerb] = &[
     verb("approve", "Approve submitted work", &["review", "record", "--verdict", "approve"]),
     verb("changes", "Send submitted work back, with a note", &["review", "record", "--verdict", "changes"]),
     verb("stop", "Stop an agent and all its processes", &["session", "stop"]),
+    verb("park", "Park an agent until a time", &["session", "park"]),
+    verb("unpark", "End the parking of an agent", &["session", "unpark"]),
     verb("relaunch", "Launch an agent again that is over", &["session", "relaunch"]),
     verb("agents", "List the sessions of agents", &["session", "list"]),
     verb("jobs", "List the background jobs", &["exec", "list"]),

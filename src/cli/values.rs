@@ -21,6 +21,7 @@ use crate::{
         id::{DeviceName, Label, SinkName},
         job_output::{WatchScope, Watcher},
         message::Priority,
+        notification::minute_of_day,
         provider_event::ProviderState,
         question::QuestionId,
         review::Verdict,
@@ -98,6 +99,14 @@ pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
             Err(Refusal::invalid("since", format!("'{text}' is no date (2026-01-31), time or span (7d)")))
         }
     }
+}
+
+/// Parses a time that is to come: RFC 3339, or the next moment at which the local clock shows a time such as `17:00`.
+pub fn until(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
+    let by_clock = || minute_of_day(text).map(|minute| now.next_local_minute(minute));
+    Timestamp::parse(text).or_else(by_clock).ok_or_else(|| {
+        Refusal::invalid("until", format!("'{}' is no time such as 17:00 or 2026-01-31T12:00:00Z", text.escape_debug()))
+    })
 }
 
 /// Parses a kind of event, or a pattern such as `task.*` for several. The error names the most similar kind.

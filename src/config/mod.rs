@@ -41,7 +41,7 @@ pub use notify::{NotifySettings, OneSink, SinkSettings};
 pub use problems::all as all_problems;
 pub use project::{CONFIG_FILE, Project};
 pub use provider_profile::{
-    AcpProfile, DialogProfile, ProviderProfile, built_in as built_in_profiles, session_variables,
+    AcpProfile, DialogProfile, LimitProfile, ProviderProfile, built_in as built_in_profiles, session_variables,
 };
 pub use review::{ConsequenceRule, ReviewSettings, built_in_consequences};
 pub use sandbox::{ProviderState, SandboxSettings, sandbox_defaults};

@@ -68,6 +68,8 @@ layered_section! {
     parts {
         /// How it runs without a terminal.
         pub acp: Option<AcpProfile>,
+        /// How its transcript tells of a usage limit.
+        pub limit: Option<LimitProfile>,
         /// The dialog in which it asks for a permission.
         pub permission_dialog: Option<DialogProfile>,
         /// The dialog in which the agent asks a question of its own with choices.
@@ -95,6 +97,23 @@ layered_section! {
         /// The version that was seen to ask in this mode.
         #[sample("0.61.0")]
         pub proven_with: Option<String>,
+    }
+}
+
+layered_section! {
+    /// How a provider's transcript tells of a usage limit: a section `[providers.NAME.limit]`. Without all three keys, no session of
+    /// it is parked by itself.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct LimitProfile {
+        /// The member of a line that tells of the limit; a dot leads into an object.
+        #[sample("apiError")]
+        pub field: Option<String>,
+        /// Its value at a usage limit, and at no other refusal.
+        #[sample("usage_limit_reached")]
+        pub value: Option<String>,
+        /// The member with the time at which the limit passes, in seconds since 1970.
+        #[sample("quotaLimits.resetsAt")]
+        pub time: Option<String>,
     }
 }
 
@@ -159,7 +178,7 @@ pub(super) fn built_in_values() -> Vec<(String, Value)> {
     let all: toml::Table = toml::from_str(BUILT_IN).unwrap_or_default();
     let of_one = |(name, keys): (String, Value)| {
         let mut keys = keys.try_into::<toml::Table>().unwrap_or_default();
-        let parts = ["acp", "permission_dialog", "choice_dialog"].map(|part| {
+        let parts = ["acp", "limit", "permission_dialog", "choice_dialog"].map(|part| {
             let own = keys.remove(part).and_then(|own| own.try_into::<toml::Table>().ok()).unwrap_or_default();
             own.into_iter().map(move |(key, value)| (format!("{part}.{key}"), value))
         });

@@ -43,6 +43,8 @@ string_enum! {
         SessionInterrupted => "session.interrupted",
         SessionTurnEnded => "session.turn_ended",
         SessionReminded => "session.reminded",
+        SessionParked => "session.parked",
+        SessionUnparked => "session.unparked",
         SessionStale => "session.stale",
         SessionEnded => "session.ended",
         SessionFailed => "session.failed",

@@ -46,6 +46,11 @@ string_enum! {
 }
 
 impl Channel {
+    /// Whether the agent is in a turn of its own or asks by itself, so that the message begins no turn.
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::Tool | Self::Inbox | Self::Checkpoint)
+    }
+
     /// Whether a reader fetches its messages by this channel: then its next request acknowledges the messages before. By any
     /// other channel a message is pushed, and the channel reports the delivery.
     pub const fn is_pull(self) -> bool {
@@ -193,6 +198,8 @@ string_enum! {
         /// The session waits for an answer.
         SessionAsks => "session_asks",
         SessionStopping => "session_stopping",
+        /// The session is parked.
+        SessionParked => "session_parked",
         /// The session is starting.
         SessionStarting => "session_starting",
         /// The session is stale.

@@ -77,7 +77,7 @@ impl QuietWindow {
     pub fn parse(text: &str) -> Result<Self, String> {
         let expected = || format!("'{}' is not two times of day such as 22:00-07:00", text.escape_debug());
         let (start, end) = text.split_once('-').ok_or_else(expected)?;
-        let (start, end) = minute(start).zip(minute(end)).ok_or_else(expected)?;
+        let (start, end) = minute_of_day(start).zip(minute_of_day(end)).ok_or_else(expected)?;
         if start == end {
             return Err(format!("'{}' begins and ends at the same time", text.escape_debug()));
         }
@@ -103,7 +103,7 @@ impl std::fmt::Display for QuietWindow {
 }
 
 /// The minute of the day for a time as `HH:MM`.
-fn minute(text: &str) -> Option<u32> {
+pub fn minute_of_day(text: &str) -> Option<u32> {
     let (hours, minutes) = text.trim().split_once(':')?;
     let number = |text: &str, limit: u32| {
         let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -121,11 +121,11 @@ mod tests {
         let night = QuietWindow::parse("22:00-07:00").unwrap();
         assert_eq!(night.to_string(), "22:00-07:00");
         for (time, inside) in [("21:59", false), ("22:00", true), ("00:00", true), ("06:59", true), ("07:00", false)] {
-            assert_eq!(night.contains(minute(time).unwrap()), inside, "{time}");
+            assert_eq!(night.contains(minute_of_day(time).unwrap()), inside, "{time}");
         }
         let noon = QuietWindow::parse(" 12:00 - 13:30 ").unwrap();
         for (time, inside) in [("11:59", false), ("12:00", true), ("13:29", true), ("13:30", false), ("00:00", false)] {
-            assert_eq!(noon.contains(minute(time).unwrap()), inside, "{time}");
+            assert_eq!(noon.contains(minute_of_day(time).unwrap()), inside, "{time}");
         }
         for bad in ["", "22-7", "22:00", "22:00-24:00", "22:60-07:00", "7:00-8:00", "+2:00-03:00", "08:00-08:00"] {
             assert!(QuietWindow::parse(bad).is_err(), "{bad}");

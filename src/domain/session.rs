@@ -103,6 +103,10 @@ pub struct Session {
     pub questions: i64,
     /// The sandbox around its program; `None` for one that Fairway did not launch.
     pub sandbox: Option<SandboxClass>,
+    /// Until when it is parked.
+    pub parked_until: Option<Timestamp>,
+    /// Why it is parked: `usage limit of NAME`.
+    pub parked_why: Option<String>,
     /// The version of the row, which grows with every change. An update from an older version fails.
     pub version: i64,
 }
@@ -150,6 +154,8 @@ impl Session {
             first_prompt: None,
             questions: 0,
             sandbox: None,
+            parked_until: None,
+            parked_why: None,
             version: 1,
         }
     }
@@ -282,6 +288,19 @@ impl Session {
         })
     }
 
+    /// Whether the session waits for a time: nothing is typed into it, and prompts stay in its queue.
+    pub fn is_parked(&self, now: Timestamp) -> bool {
+        self.parked_until.is_some_and(|until| now < until)
+    }
+
+    /// Until when and why it is parked, such as `parked until 17:00 (usage limit of NAME)`; `None` for one that never was. The
+    /// time is that of this machine.
+    pub fn parking(&self) -> Option<String> {
+        let until: String = self.parked_until?.local_time().chars().take("17:00".len()).collect();
+        let why = self.parked_why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        Some(format!("parked until {until}{why}"))
+    }
+
     /// Whether a stop of the session has begun.
     pub fn is_being_stopped(&self) -> bool {
         self.activity == Activity::Stopping && self.activity_source.as_deref() == Some(STOP_SOURCE)
@@ -318,6 +337,9 @@ impl Session {
             activity_source: Some(source.to_owned()),
             activity_at: self.activity_at.filter(|_| is_same).or(Some(now)),
             questions: self.questions + i64::from(is_asked_anew),
+            // A turn that begins ends the parking.
+            parked_until: self.parked_until.filter(|_| activity != Activity::Busy),
+            parked_why: self.parked_why.clone().filter(|_| activity != Activity::Busy),
             ..self.clone()
         }
     }
@@ -417,6 +439,19 @@ pub(in crate::domain) mod tests {
         assert_eq!(session.check_run_id(None), Ok(()));
         assert_eq!(session.check_run_id(Some(&RunId::parse("run-1"))), Ok(()));
         assert_eq!(session.check_run_id(Some(&RunId::parse("run-0"))).unwrap_err().code(), "session_mismatch");
+    }
+
+    #[test]
+    fn parking_ends_with_its_time_or_the_next_turn() {
+        let at = Timestamp::from_millis;
+        let (until, why) = (Some(at(20)), Some("usage limit of NAME".to_owned()));
+        let parked = Session { parked_until: until, parked_why: why, ..session(SessionStatus::Running) };
+        assert!(parked.is_parked(at(19)) && !parked.is_parked(at(20)));
+        assert!(parked.parking().unwrap().ends_with("(usage limit of NAME)"));
+        let idle = parked.with_activity(Activity::Idle, None, "test", at(5));
+        assert!(idle.is_parked(at(6)));
+        let busy = idle.with_activity(Activity::Busy, None, "test", at(7));
+        assert_eq!((busy.is_parked(at(8)), busy.parking()), (false, None));
     }
 
     #[test]

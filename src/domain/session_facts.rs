@@ -135,6 +135,8 @@ pub struct SessionOverview {
     pub noticed_at: Option<Timestamp>,
     /// What the end of its turn means; `None` when no turn has ended, when it has no task in progress, or when it was not judged.
     pub ended_turn: Option<EndedTurn>,
+    /// Until when and why it is parked; `None` when it is not, or was not judged.
+    pub parking: Option<String>,
 }
 
 impl SessionOverview {
@@ -240,6 +242,7 @@ mod tests {
             is_stopped_by_reader: false,
             noticed_at: None,
             ended_turn: None,
+            parking: None,
         }
     }
 

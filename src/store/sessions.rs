@@ -19,7 +19,7 @@ columns! {
         run_id, role, lane, task = "task_id", provider, backend, session_name, external_session_id, status, activity,
         waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, transcript, worktree, branch,
         adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, exit_code, reason, context_usage, server_pid,
-        server_started, host_id, relaunch_of, first_prompt, questions, sandbox,
+        server_started, host_id, relaunch_of, first_prompt, questions, sandbox, parked_until, parked_why,
     }
 }
 
@@ -60,14 +60,14 @@ const BY_ENDPOINT: &str = text!(
      ORDER BY started_at, id"
 );
 const INSERT: &str =
-    text!("INSERT INTO agent_sessions (", WRITTEN, ", id, version) VALUES (", PLACEHOLDERS, ", $38, 1)");
+    text!("INSERT INTO agent_sessions (", WRITTEN, ", id, version) VALUES (", PLACEHOLDERS, ", $40, 1)");
 const UPDATE: &str = text!(
     "UPDATE agent_sessions SET (",
     WRITTEN,
     ") = (",
     PLACEHOLDERS,
     "), last_output_at = CASE WHEN run_id = $1 THEN last_output_at END, version = version + 1 \
-     WHERE id = $38 AND version = $39"
+     WHERE id = $40 AND version = $41"
 );
 
 pub fn find(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<Session>, StoreError> {

@@ -44,6 +44,8 @@ pub struct SessionOverviewView {
     pub activity_at: Option<String>,
     /// What the end of its turn means, while it is idle and has a task in progress; null otherwise.
     pub turn_end: Option<TurnEndView>,
+    /// Until when it is parked, and why; null when it is not.
+    pub parked: Option<ParkedView>,
     /// Why it counts as stale by its silence, before that is recorded as its status; null otherwise.
     pub silence: Option<String>,
     /// Why its agent may run a tool without asking; null for one that asks, and for a session in a terminal.
@@ -58,6 +60,9 @@ pub struct SessionOverviewView {
     /// `stopped by you`, of a session that was stopped on purpose.
     #[serde(skip)]
     pub shown_stop: Option<String>,
+    /// `parked until 17:00 (usage limit of NAME)`, of a parked session.
+    #[serde(skip)]
+    pub parking: Option<String>,
     /// When a running board saw its process end, before that is recorded.
     #[serde(skip)]
     pub noticed_at: Option<String>,
@@ -110,6 +115,9 @@ impl SessionOverviewView {
         if let Some(word) = &self.shown_stop {
             let since = self.session.ended_at.as_deref().or(self.activity_at.as_deref());
             return ShownState { shape: '○', word, since, source: "end" };
+        }
+        if let Some(word) = &self.parking {
+            return ShownState { shape: '○', word, since: self.activity_at.as_deref(), source: "session" };
         }
         match (self.shown_status, self.shown_activity) {
             (word @ ("dead" | "failed" | "ended"), _) => match (&self.session.ended_at, &self.noticed_at) {
@@ -174,6 +182,17 @@ pub struct AliveView {
     pub alive_source: &'static str,
     /// The observation.
     pub alive_reason: String,
+}
+
+/// The parking of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ParkedView {
+    /// When it ends.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub until: String,
+    /// The reason.
+    pub why: Option<String>,
 }
 
 /// The end of a session's turn.
@@ -355,16 +374,26 @@ impl From<&SessionOverview> for SessionOverviewView {
             }),
             _ => None,
         });
+        let parking = overview.parking.as_ref().map(|text| DoingView {
+            text: text.clone(),
+            source: "activity".to_owned(),
+            at: time(overview.session.activity_at),
+        });
         Self {
             session: SessionView::from(&overview.session),
             alive: AliveView::from(&overview.alive),
             holds: overview.holds.iter().map(HeldTaskView::from).collect(),
-            doing: waits_for.or_else(|| overview.doing.as_ref().map(DoingView::from)),
+            doing: parking.or(waits_for).or_else(|| overview.doing.as_ref().map(DoingView::from)),
             seen_at: overview.seen.at.to_string(),
             seen_by: overview.seen.by.as_str(),
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
             turn_end: ended.map(TurnEndView::from),
+            parked: overview
+                .parking
+                .as_ref()
+                .and(overview.session.parked_until)
+                .map(|until| ParkedView { until: until.to_string(), why: overview.session.parked_why.clone() }),
             silence: overview.silence.clone(),
             unguarded: overview.unguarded.clone(),
             other_host: other_host(&overview.session),
@@ -374,6 +403,7 @@ impl From<&SessionOverview> for SessionOverviewView {
                 let by = if overview.is_stopped_by_reader { "you" } else { by };
                 format!("stopped by {by}")
             }),
+            parking: overview.parking.clone(),
             noticed_at: time(overview.noticed_at),
             shown_status: overview.shown_status(),
             shown_activity: overview

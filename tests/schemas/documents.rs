@@ -253,6 +253,8 @@ pub(super) const DOCUMENTS: &[Document] = &[
             "session nudge",
             "answer",
             "session interrupt",
+            "session park",
+            "session unpark",
             "session stop",
             "session meta set",
             "session meta rm",

@@ -418,6 +418,17 @@ event_data! {
         work: Option<String>,
     }
 
+    /// A session is parked.
+    SessionParked {
+        /// When the parking ends.
+        parked_until: String,
+        /// Why.
+        why: String,
+    }
+
+    /// The parking of a session was ended.
+    SessionUnparked {}
+
     /// A turn of a structured session has ended.
     SessionTurnEnded {
         /// The agent's reason: `end_turn`, `cancelled`, `max_tokens`, `refusal` and others.
@@ -952,6 +963,8 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::SessionActivity => generator.subschema_for::<SessionActivity>(),
         Kind::SessionNudged => generator.subschema_for::<SessionNudged>(),
         Kind::SessionInterrupted => generator.subschema_for::<SessionInterrupted>(),
+        Kind::SessionParked => generator.subschema_for::<SessionParked>(),
+        Kind::SessionUnparked => generator.subschema_for::<SessionUnparked>(),
         Kind::SessionReminded => generator.subschema_for::<SessionReminded>(),
         Kind::SessionTurnEnded => generator.subschema_for::<SessionTurnEnded>(),
         Kind::SessionEnded | Kind::SessionFailed => generator.subschema_for::<SessionOver>(),

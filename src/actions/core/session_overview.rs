@@ -78,6 +78,7 @@ pub fn with_facts(
             is_stopped_by_reader: false,
             noticed_at: None,
             ended_turn: None,
+            parking: None,
             session,
         };
         overview.can_relaunch = overview.is_over() && launch_event::can_relaunch(tx, &overview.session)?;

@@ -14,6 +14,7 @@ pub mod launch;
 pub mod list;
 pub mod liveness;
 mod new_id;
+pub mod parking;
 pub mod prompt;
 pub mod release;
 pub mod reminder;

@@ -17,7 +17,7 @@ use crate::{
         core::store_safety,
         sessions::{
             control::{forget, stop, stop_selection},
-            list as sessions, reminder,
+            list as sessions, parking, reminder,
             report::{
                 end::{self, EndRequest},
                 heartbeat::{self, Heartbeat},
@@ -75,6 +75,12 @@ pub enum Verb {
     /// delivered as a prompt. `[agents] continue` has Fairway do so by itself.
     #[command(after_help = "fairway session continue s1")]
     Continue(ContinueArgs),
+    Park(ParkArgs),
+    /// End the parking of a session
+    ///
+    /// What waits in its queue is delivered. A parking also ends with its time, and with the next turn of the session.
+    #[command(after_help = "fairway session unpark s1")]
+    Unpark(UnparkArgs),
     Stop(StopArgs),
     #[command(subcommand)]
     Meta(meta::Verb),
@@ -105,11 +111,51 @@ impl Verb {
             Self::Peek(args) => args.run(ctx),
             Self::Nudge(args) => args.run(ctx),
             Self::Interrupt(args) => args.run(ctx),
+            Self::Park(args) => {
+                let until = match (args.until, args.span) {
+                    (Some(until), _) => values::until(&until, ctx.env.now())?,
+                    (None, span) => ctx.env.now().plus(span.unwrap_or_default()),
+                };
+                ctx.answer(&parking::park(&ctx.app()?, &args.id, until, args.reason.as_deref())?)
+            }
+            Self::Unpark(args) => ctx.answer(&parking::unpark(&ctx.app()?, &args.id)?),
             Self::Continue(args) => ctx.answer(&reminder::continue_session(&ctx.app()?, &args.id)?),
             Self::Stop(args) => args.run(ctx),
             Self::Meta(verb) => verb.run(ctx),
         }
     }
+}
+
+/// Park a session until a time
+///
+/// Prompts wait in its queue, nothing is typed into it, and the board has no item about it. A session whose provider reports a
+/// usage limit with its end is parked by itself. The parking ends with its time, with the next turn, or by unpark.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway session park s1 --until 17:00
+fairway session park s1 --for 2h --reason 'the build machine is down'")]
+#[command(group(clap::ArgGroup::new("end").required(true)))]
+pub struct ParkArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
+    /// Time of day such as 17:00, or RFC 3339
+    #[arg(long, value_name = "TIME", group = "end")]
+    until: Option<String>,
+    /// Time from now, such as 2h
+    #[arg(long = "for", value_name = "DURATION", value_parser = values::duration, group = "end")]
+    span: Option<std::time::Duration>,
+    /// Reason that is shown
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// The session whose parking ends.
+#[derive(Debug, clap::Args)]
+pub struct UnparkArgs {
+    /// Session id
+    #[arg(value_parser = values::session)]
+    id: SessionId,
 }
 
 /// The session to remind.

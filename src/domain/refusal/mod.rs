@@ -800,6 +800,12 @@ refusals! {
     })]
     #[details("session_id": session, "question": question)]
     SessionAsks { session: SessionId, question: String, typing: bool, is_structured: bool },
+    /// Nothing is typed into a parked session: at a usage limit, some programs would take it for a choice.
+    #[error("the session {session} is {parking}")]
+    #[code(Conflict, "session_parked")]
+    #[hint("end its parking: fairway session unpark {session}")]
+    #[details("session_id": session)]
+    SessionParked { session: SessionId, parking: String },
     /// A reminder is for a session that ended its turn with an unfinished task.
     #[error("the session {session} has not stopped: {why}")]
     #[code(Conflict, "session_not_stopped")]

@@ -15,6 +15,8 @@ pub struct TurnFacts<'a> {
     pub message: Option<i64>,
     /// The end of its last message.
     pub said: Option<&'a str>,
+    /// Until when and why it is parked.
+    pub parking: Option<String>,
     /// A running job that the session has started.
     pub job: Option<&'a JobId>,
     /// An open handoff of its task.
@@ -26,6 +28,9 @@ pub struct TurnFacts<'a> {
 pub fn judge(facts: &TurnFacts<'_>) -> TurnEnd {
     if facts.has_asked {
         return TurnEnd::Asks;
+    }
+    if let Some(parking) = &facts.parking {
+        return TurnEnd::Waits(parking.replacen("parked until ", "", 1));
     }
     if let Some(id) = facts.message {
         return TurnEnd::Waits(format!("message {id}"));

@@ -28,6 +28,7 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
         SessionStatus::Ended | SessionStatus::Failed => return None,
         SessionStatus::Starting => WaitReason::SessionStarting,
         SessionStatus::Stale => WaitReason::SessionStale,
+        SessionStatus::Running if session.is_parked(now) => WaitReason::SessionParked,
         SessionStatus::Running => delivery::wait_reason(Urgency::of(message), session.activity)?,
     };
     let id = &session.id;
@@ -40,6 +41,7 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
             format!("{id} has been waiting for a person{}{}", for_so_long(), question.unwrap_or_default())
         }
         WaitReason::SessionStopping => format!("{id} is being stopped"),
+        WaitReason::SessionParked => format!("{id} is {}", session.parking().unwrap_or_default()),
         WaitReason::StateUnknown => format!("{id} has not reported its state"),
         WaitReason::SessionStarting => format!("{id} is starting"),
         WaitReason::SessionStale => format!("{id} is stale"),
@@ -60,6 +62,7 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
         }
         WaitReason::SessionAsks if has_backend => Some(format!("answer in its terminal: fairway session attach {id}")),
         WaitReason::Typed if has_backend => Some(format!("look at it: fairway session attach {id}")),
+        WaitReason::SessionParked => Some(format!("end its parking: fairway session unpark {id}")),
         WaitReason::SessionStale => Some("settle it: fairway session reconcile".to_owned()),
         _ => None,
     };

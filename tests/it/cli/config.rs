@@ -132,6 +132,9 @@ fn every_value_names_its_source() {
     providers.gemini.acp.proven_with             "0.61.0"                                                                                                                             built in
     providers.opencode.acp.proven_with           "1.18.33"                                                                                                                            built in
     providers.qwen.acp.proven_with               "0.24.4"                                                                                                                             built in
+    providers.claude.limit.field                 "apiError"                                                                                                                           built in
+    providers.claude.limit.value                 "usage_limit_reached"                                                                                                                built in
+    providers.claude.limit.time                  "quotaLimits.resetsAt"                                                                                                               built in
     providers.claude.permission_dialog.question  "Do you want to proceed?"                                                                                                            built in
     providers.codex.permission_dialog.question   "Would you like to run the following command?"                                                                                       built in
     providers.gemini.permission_dialog.question  "Allow execution of"                                                                                                                 built in

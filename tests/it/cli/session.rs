@@ -226,6 +226,7 @@ fn session_is_one_document_wherever_it_appears() {
         "activity_source",
         "activity_at",
         "turn_end",
+        "parked",
         "silence",
         "unguarded",
         "other_host",
@@ -263,4 +264,27 @@ fn session_without_a_task_is_not_reminded() {
     let text = world.transcript(&["fairway session continue s"]);
     assert!(text.contains("the session s has not stopped: it has claimed no task"), "{text}");
     assert!(text.contains("fairway prompt s TEXT"), "{text}");
+}
+
+#[test]
+fn parking_by_hand_has_a_time_to_come_and_an_end() {
+    let world = TestProject::new();
+    world.run(["session", "upsert", "--id", "s", "--role", "r"]).exits(0);
+    let text = world.transcript(&[
+        "fairway session park s --for 1h --reason later",
+        "fairway session unpark s",
+        "fairway session unpark s",
+        "fairway session park s --until 2020-01-01T00:00:00Z",
+        "fairway session park s --until noon",
+    ]);
+    for part in [
+        "s is parked until ",
+        " (later)\n",
+        "s is parked no more\n",
+        "unchanged: s is not parked\n",
+        "2020-01-01T00:00:00.000Z is over",
+        "'noon' is no time such as 17:00",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }

@@ -523,6 +523,17 @@ pub const COMMANDS: &[CommandRow] = &[
         "session nudge s4 hi",
         &["session nudge {} hi", "session nudge s4 {}", "session nudge s4 --text-file {}"],
     ),
+    row(
+        "session park",
+        "session park s4 --for 1h",
+        &[
+            "session park {} --for 1h",
+            "session park s4 --until {}",
+            "session park s4 --for {}",
+            "session park s4 --for 1h --reason {}",
+        ],
+    ),
+    row("session unpark", "session unpark s4", &["session unpark {}"]),
     row("session continue", "session continue --help", &["session continue {}"]),
     row("session interrupt", "session interrupt s4", &["session interrupt {}"]),
     row("session stop", "session stop s2", &["session stop {}"]),

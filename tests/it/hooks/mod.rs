@@ -6,6 +6,7 @@ mod interrupt;
 mod nested_project;
 mod own_program;
 mod own_verbs;
+mod parked;
 mod permission;
 mod prompt_delivery;
 mod recorded_payloads;

@@ -14,7 +14,7 @@ const VENDORS: [(&str, &str, &str); 3] = [
 ];
 
 /// A project in which `done` requires evidence, and a stop becomes an item after this time.
-fn configure(world: &TestProject, after: &str) {
+pub(super) fn configure(world: &TestProject, after: &str) {
     let text = format!("[agents]\nunfinished_after = \"{after}\"\n[gates.done]\nrequire = [\"evidence\"]\n");
     fs::write(world.root().join(".fairway/local.toml"), text).unwrap();
 }
@@ -28,7 +28,7 @@ fn remind(world: &TestProject, times: u8) {
 }
 
 /// A session of this vendor that has claimed T-1; its id.
-fn working(world: &TestProject, vendor: &str) -> String {
+pub(super) fn working(world: &TestProject, vendor: &str) -> String {
     world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
     world.hook(vendor, &event("SessionStart", "a", json!({ "source": "startup" }))).exits(0);
     let id = world.session()["id"].as_str().unwrap().to_owned();
@@ -36,7 +36,7 @@ fn working(world: &TestProject, vendor: &str) -> String {
     id
 }
 
-fn needs(world: &TestProject) -> Vec<Value> {
+pub(super) fn needs(world: &TestProject) -> Vec<Value> {
     world.json(["status"])["needs_you"].as_array().unwrap().clone()
 }
 

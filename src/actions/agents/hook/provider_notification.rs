@@ -11,6 +11,7 @@ use crate::{
         App,
         agents::{approval, guard::ToolCall, runtime},
         queue::checkpoint,
+        sessions::parking,
     },
     domain::{
         checkpoint::{CheckpointOrigin, CheckpointState},
@@ -67,17 +68,27 @@ pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     Ok(HookOutcome::of(Reply::Nothing))
 }
 
-/// Sets the session to idle and records a checkpoint with the reason of the failed turn on its task. Does neither for a
+/// Sets the session to idle. Parks it when its provider's usage limit is the reason, else records a checkpoint with the reason on
+/// its task. Does nothing for a
 /// subagent.
 pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOutcome> {
     let text = sanitize(&format!("the turn failed: {why}"));
+    // The transcript is read outside of a transaction.
+    let transcript = caller.transcript.as_deref().filter(|_| !caller.is_subagent);
+    let limit = parking::limit_passes_at(app, &caller.provider, transcript);
     resolve_session::touch(app, caller, |tx, session| {
         if caller.is_subagent {
             return Ok(());
         }
         approval::expire_pending(tx, session, None)?;
-        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
-        add_checkpoint(tx, session, &text)
+        let idle = runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        match limit {
+            Some(until) => {
+                parking::record(tx, &idle, until, format!("usage limit of {}", caller.provider))?;
+                Ok(())
+            }
+            None => add_checkpoint(tx, session, &text),
+        }
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
 }

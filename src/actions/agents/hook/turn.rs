@@ -29,15 +29,20 @@ use crate::{
 /// Sets the session to busy and delivers waiting prompts together with the prompt that starts the turn. A subagent gets no
 /// prompts.
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
+    let mut was_parked = false;
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
+            was_parked = session.is_parked(tx.now());
             approval_state::expire_unanswerable(app, tx, session)?;
             runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())
     })?;
-    let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    // At a usage limit the provider drops a turn with what came in it.
+    let Some(session) = session.filter(|_| !caller.is_subagent && !was_parked) else {
+        return Ok(HookOutcome::of(Reply::Nothing));
+    };
     deliver(app, caller, session, Channel::TurnStart, Reply::Context)
 }
 

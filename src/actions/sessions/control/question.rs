@@ -44,11 +44,15 @@ pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], 
     }
 }
 
-/// Fails with `session_asks` when the session's last report or its screen shows that it asks a question. Otherwise returns the
+/// Fails with `session_parked`, and with `session_asks` when the session's last report or its screen shows that it asks a question. Otherwise returns the
 /// texts by which questions of its provider's program are recognized.
 pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     // The activity of now, not of the time when the session was found.
     let now = app.read(|tx| Ok(sessions::find(tx, &live.session.id)?))?;
+    if let Some(now) = now.as_ref().filter(|now| now.is_parked(app.env.now())) {
+        let parking = now.parking().unwrap_or_default();
+        return Err(Refusal::SessionParked { session: now.id.clone(), parking }.into());
+    }
     if let Some(now) = now.filter(|now| now.activity == Activity::RequiresAction) {
         let question = now.waiting_for.as_deref().unwrap_or("it requires action");
         return Err(asks(live, question, true));

@@ -37,7 +37,8 @@ pub fn next_batch(
     since_connected: Option<&[i64]>,
 ) -> Result<Vec<MessageView>> {
     let due = |tx: &ReadTx<'_>, now: Timestamp| -> Result<Vec<Message>> {
-        let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
+        let takes = |one: &Session| !one.status.is_final() && !one.is_parked(now);
+        let Some(now_as) = sessions::find(tx, &session.id)?.filter(takes) else {
             return Ok(Vec::new());
         };
         let all = for_session(tx, &now_as)?;

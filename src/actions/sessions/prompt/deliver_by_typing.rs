@@ -262,7 +262,10 @@ fn typable(
     now: Timestamp,
     scope: TypingScope,
 ) -> Result<Vec<(Message, TypingPolicy)>> {
-    let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
+    let is_parked = |session: &Session| session.is_parked(now) && scope != TypingScope::AllByForce;
+    let Some(session) = sessions::find(tx, id)?.filter(|one| accepts_typing(one) && !is_parked(one)) else {
+        return Ok(Vec::new());
+    };
     let mut open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
     without_first_prompt(&mut open, &session, now);
     // A person may be writing there.

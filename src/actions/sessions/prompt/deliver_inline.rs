@@ -36,7 +36,8 @@ pub struct DeliveryBatch {
 pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: usize) -> Result<Option<DeliveryBatch>> {
     let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<BatchBuilder> {
         // The activity of now, not of the time when the session was read.
-        let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
+        let takes = |one: &Session| !one.status.is_final() && (channel.is_own() || !one.is_parked(now));
+        let Some(now_as) = sessions::find(tx, &session.id)?.filter(takes) else {
             return Ok(BatchBuilder::default());
         };
         let mut open = for_session(tx, &now_as)?;

@@ -22,11 +22,12 @@ use crate::{
     },
 };
 
-/// Says of each idle session with a task in progress what the end of its turn means. Of the others it says nothing.
+/// Says of each session whether it is parked, and of each idle one with a task in progress what the end of its turn means.
 pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [SessionOverview]) -> Result<()> {
-    let mut active = None;
+    let (mut active, now) = (None, app.env.now());
     for one in sessions {
         one.ended_turn = None;
+        one.parking = one.session.parking().filter(|_| !one.is_over() && one.session.is_parked(now));
         let is_idle = one.current_activity() == Some(Activity::Idle);
         let in_progress = |held: &&HeldTask| held.status == TaskStatus::InProgress;
         let held: Vec<&HeldTask> = one.holds.iter().filter(in_progress).filter(|_| is_idle).collect();
@@ -47,6 +48,7 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
             has_asked: any(&held, |task| has_asked(tx, task))?,
             message: on_its_way(app, tx, one)?,
             said: reports.last_message.as_deref(),
+            parking: one.parking.clone(),
             job,
             handoff: open_handoff(tx, &first.task)?,
             blockers: &blockers,
@@ -76,9 +78,12 @@ pub(in crate::actions::sessions) fn last_reminder(
 
 /// When the end of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
 pub(in crate::actions) fn next_change(app: &App, one: &SessionOverview, now: Timestamp) -> Option<Timestamp> {
-    let ended = one.ended_turn.as_ref()?;
-    let from = if ended.meaning.is_stop() { ended.since } else { now };
-    Some(from.plus(app.settings.agents.unfinished_after))
+    let parked = one.session.parked_until.filter(|until| *until > now);
+    let ended = one.ended_turn.as_ref().map(|ended| {
+        let from = if ended.meaning.is_stop() { ended.since } else { now };
+        from.plus(app.settings.agents.unfinished_after)
+    });
+    parked.into_iter().chain(ended).min()
 }
 
 fn any(held: &[&HeldTask], is: impl Fn(&TaskId) -> Result<bool, StoreError>) -> Result<bool, StoreError> {

@@ -1,0 +1,134 @@
+//! Parking: a session that waits for a time, because of a usage limit or because a person wants it.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::prompt;
+use crate::{
+    actions::{
+        Answer, App,
+        core::{keepalive, lookup},
+    },
+    adapters::plumbing::transcript,
+    config::LimitProfile,
+    domain::{Event, EventKind, Refusal, SessionId, id::Label, session::Session, text_limits},
+    env::Timestamp,
+    os::poll_until::poll_until,
+    store::WriteTx,
+    wire::SessionView,
+};
+
+/// How many bytes of a provider's transcript are read from its end, and how many lines.
+const MAX_BYTES: u64 = 256 << 10;
+const MAX_LINES: usize = 20;
+/// How long the provider may take to write the line about its limit after its hook has begun.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Parks a session until a time: prompts wait in its queue, and nothing is typed into it.
+///
+/// # Errors
+/// `not_found`, `session_final`, `invalid_value`.
+pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>) -> Result<Answer> {
+    let why = why.map(|why| text_limits::check_line("reason", why)).transpose()?;
+    app.mutate(|tx| {
+        let session = lookup::session(tx, id)?;
+        session.check_open()?;
+        if until <= tx.now() {
+            return Err(Refusal::invalid("until", format!("{until} is over")).into());
+        }
+        let parked = record(tx, &session, until, why.clone().unwrap_or_else(|| format!("by {}", app.actor.name)))?;
+        Answer::new(&SessionView::from(&parked), id, format!("{id} is {}", parked.parking().unwrap_or_default()))
+    })
+}
+
+/// Ends the parking of a session, and delivers what waits for it.
+///
+/// # Errors
+/// `not_found`.
+pub fn unpark(app: &App, id: &SessionId) -> Result<Answer> {
+    let answer = app.mutate(|tx| {
+        let session = lookup::session(tx, id)?;
+        if !session.is_parked(tx.now()) {
+            return Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is not parked"));
+        }
+        let after = Session { parked_until: None, parked_why: None, ..session.clone() };
+        keepalive::update_session(tx, &after)?;
+        tx.record(&event(EventKind::SessionUnparked, &session))?;
+        Answer::new(&SessionView::from(&after), id, format!("{id} is parked no more"))
+    })?;
+    Ok(match prompt::try_deliver(app, id) {
+        Some(note) => answer.note(note),
+        None => answer,
+    })
+}
+
+/// Records that a session is parked. The session must be as it is stored.
+pub(in crate::actions) fn record(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    until: Timestamp,
+    why: String,
+) -> Result<Session> {
+    let after = Session { parked_until: Some(until), parked_why: Some(why.clone()), ..session.clone() };
+    keepalive::update_session(tx, &after)?;
+    tx.record(&event(EventKind::SessionParked, session).with("parked_until", until.to_string()).with("why", why))?;
+    Ok(after)
+}
+
+fn event(kind: EventKind, session: &Session) -> Event {
+    Event::new(kind).session(&session.id, &session.run_id).lane(session.lane.as_ref())
+}
+
+/// When the usage limit of this provider passes, by the newest lines of its transcript; `None` when they tell of no such limit.
+/// An ordinary refusal and an overload are none.
+pub(in crate::actions) fn limit_passes_at(app: &App, provider: &Label, transcript: Option<&str>) -> Option<Timestamp> {
+    let limit = app.settings.provider(provider.as_str()).profile.limit?;
+    let path = Path::new(transcript?);
+    poll_until(WRITE_TIMEOUT, PAUSE, || in_transcript(&limit, path, app.env.now()))
+}
+
+fn in_transcript(limit: &LimitProfile, path: &Path, now: Timestamp) -> Option<Timestamp> {
+    let (field, value, time) = (limit.field.as_ref()?, limit.value.as_ref()?, limit.time.as_ref()?);
+    let (bytes, _) = transcript::end(path, MAX_BYTES).ok()?;
+    let lines = bytes.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(MAX_LINES);
+    let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let at = |entry: &Value, path: &str| entry.pointer(&format!("/{}", path.replace('.', "/"))).cloned();
+    let is_limit = |entry: &Value| at(entry, field).is_some_and(|found| found.as_str() == Some(value));
+    let seconds = entries.filter(is_limit).find_map(|entry| at(&entry, time)?.as_i64())?;
+    Some(Timestamp::from_millis(seconds.checked_mul(1_000)?)).filter(|until| *until > now)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_a_usage_limit_with_a_time_to_come_parks() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record.jsonl");
+        let text = |text: &str| Some(text.to_owned());
+        let limit = LimitProfile {
+            field: text("apiError"),
+            value: text("usage_limit_reached"),
+            time: text("quotaLimits.resetsAt"),
+        };
+        let now = Timestamp::from_millis(1_795_828_000_000);
+        let found = |line: &str| {
+            fs::write(&path, format!("{{\"type\":\"user\"}}\n{line}\n")).unwrap();
+            in_transcript(&limit, &path, now).map(Timestamp::millis)
+        };
+        let quota = "\"error\":\"rate_limit\",\"apiErrorStatus\":429,\"quotaLimits\":{\"status\":\"rejected\"";
+        let plan = format!("{{\"apiError\":\"usage_limit_reached\",{quota},\"resetsAt\":1795828365}}}}");
+        assert_eq!(found(&plan), Some(1_795_828_365_000));
+        // The reset of an earlier limit, an ordinary 429, an overload, and half a line.
+        assert_eq!(found(&plan.replace("1795828365", "1795827999")), None);
+        assert_eq!(found("{\"error\":\"rate_limit\",\"apiErrorStatus\":429}"), None);
+        assert_eq!(found("{\"apiError\":\"overloaded\",\"quotaLimits\":{\"resetsAt\":1795828365}}"), None);
+        assert_eq!(found(&plan[..plan.len() - 2]), None);
+    }
+}
