@@ -348,7 +348,9 @@ const STATES: [&str; 8] = [
 /// The files below a path with their texts.
 fn texts(path: &Path, all: &mut Vec<(std::path::PathBuf, String)>) {
     if path.is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| texts(&entry.unwrap().path(), all));
+        for entry in fs::read_dir(path).unwrap() {
+            texts(&entry.unwrap().path(), all);
+        }
         all.push((path.to_owned(), String::new()));
     } else if let Ok(text) = fs::read_to_string(path) {
         all.push((path.to_owned(), text));
@@ -375,7 +377,9 @@ fn state_of_an_agent_in_a_sandbox_is_the_lanes_own() {
     }
     let state = || {
         let mut all = Vec::new();
-        STATES.iter().for_each(|name| texts(&home.join(name), &mut all));
+        for name in STATES {
+            texts(&home.join(name), &mut all);
+        }
         all
     };
     let run = |lane: &str, provider: &str, script: &str| {

@@ -51,7 +51,7 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
     let (worktree, name) = (lane(&world, "T-1"), format!("{PROJECT}-t-1"));
     eventually("the agent", || worktree.join("seen-agent").exists().then_some(()));
     let port = port(&world, "T-1").as_u64().unwrap();
-    assert!(port >= first && port % 10 == 0, "{port}");
+    assert!(port >= first && port.is_multiple_of(10), "{port}");
     let seen = format!("{port} db:{port}/T-1/{PROJECT} {name}\n");
     let read = |file: &str| fs::read_to_string(worktree.join(file)).unwrap();
     assert_eq!((read("seen-setup"), read("seen-port")), (seen.clone(), format!("{port}\n")));
