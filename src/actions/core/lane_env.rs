@@ -31,8 +31,19 @@ const COMPOSE_FILES: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Block {
     worktree: PathBuf,
-    /// When it was given, in milliseconds of the epoch.
-    since: i64,
+    /// When it was given to a worktree that was not there yet, in milliseconds of the epoch.
+    planned: Option<i64>,
+}
+
+impl Block {
+    /// Whether the worktree is there, or may still be made.
+    fn is_used(&mut self, now: i64) -> bool {
+        if self.worktree.exists() {
+            self.planned = None;
+            return true;
+        }
+        self.planned.is_some_and(|since| now - since < PLANNED_MILLIS)
+    }
 }
 
 /// The blocks of all worktrees, by their first port.
@@ -107,7 +118,7 @@ fn allocate(app: &App, range: PortRange, worktree: &Path) -> Result<Option<u16>>
     };
     let now = Clock::System.now().millis();
     let mut blocks = read(&file).map_err(|error| errors::internal(format!("{}: {error}", file.display())))?;
-    blocks.retain(|_, block| block.worktree.exists() || now - block.since < PLANNED_MILLIS);
+    blocks.retain(|_, block| block.is_used(now));
     if let Some((port, _)) = blocks.iter().find(|(_, block)| block.worktree == worktree) {
         return Ok(Some(*port));
     }
@@ -119,7 +130,8 @@ fn allocate(app: &App, range: PortRange, worktree: &Path) -> Result<Option<u16>>
         let why = format!("{range} has no free block of ten ports for {}", worktree.display());
         return Err(Refusal::invalid("lanes.ports", why).into());
     };
-    blocks.insert(port, Block { worktree: worktree.to_owned(), since: now });
+    let planned = (!worktree.exists()).then_some(now);
+    blocks.insert(port, Block { worktree: worktree.to_owned(), planned });
     files::write_atomic(&file, &serde_json::to_vec_pretty(&blocks).map_err(errors::internal)?, 0o600)?;
     Ok(Some(port))
 }

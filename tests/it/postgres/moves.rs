@@ -276,9 +276,10 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         "DROP TABLE hosts, seen_work, review_comments, pull_request_facts, pull_requests; \
          ALTER TABLE lanes DROP host, DROP host_id, DROP sandbox; \
          ALTER TABLE landings DROP host, DROP host_id, DROP push_to; \
-         ALTER TABLE agent_sessions DROP questions, DROP sandbox; ALTER TABLE lane_snapshots DROP runs_later, DROP work; \
+         ALTER TABLE agent_sessions DROP questions, DROP sandbox, DROP parked_until, DROP parked_why; ALTER TABLE lane_snapshots DROP runs_later, DROP work; \
          ALTER TABLE messages DROP answered_at, DROP stop_reason; \
-         ALTER TABLE session_reports DROP program_missing_at, DROP agent, DROP agent_mode, DROP unguarded, DROP can_steer; \
+         ALTER TABLE session_reports DROP program_missing_at, DROP agent, DROP agent_mode, DROP unguarded, DROP can_steer, \
+         DROP last_message; \
          UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version > 10",
     );
     let migrating: Vec<_> = (0..6).map(|_| world.fairway(["store", "migrate", "--quiet"]).spawn().unwrap()).collect();
@@ -286,7 +287,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         assert!(child.wait().unwrap().success());
     }
     let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
-    assert_eq!(server.query(schema, applied), ["12|21"]);
+    assert_eq!(server.query(schema, applied), ["14|23"]);
     assert_eq!(world.json(["task", "list"])[0]["title"], "one");
     world.run(["lane", "add", "api"]).exits(0);
     assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);

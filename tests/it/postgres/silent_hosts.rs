@@ -129,8 +129,8 @@ fn number_of_exchanges_of_a_look_does_not_grow_with_the_held_tasks() {
     const LOOKS: [&[&str]; 4] = [&["status"], &["session", "list"], &["explain", "T-1"], &["explain", "s1"]];
     /// Begin and end of a transaction are exchanges of their own.
     const AROUND: usize = 2;
-    /// A long list comes in blocks of up to 256 rows.
-    const BLOCKS: usize = 3;
+    /// A long list comes in blocks of up to 256 rows, again for statements that depend on what it says.
+    const BLOCKS: [usize; 4] = [3, 3, 3, 6];
     let Some(world) = TestProject::on_postgres() else { return };
     let exchanges = |line: &[&str]| {
         let output = world.fairway(line).env("FAIRWAY_LOG", "trace").output().unwrap();
@@ -172,7 +172,8 @@ fn number_of_exchanges_of_a_look_does_not_grow_with_the_held_tasks() {
     copy("checkpoints", "task_id = 'T-11' AND origin IS NULL", "'id', 100000 + n, 'task_id', 'M-' || n");
     let blocks = LOOKS.map(exchanges);
     println!("exchanges with 400 held tasks: {blocks:?}");
-    assert!(blocks.iter().zip(many).all(|(now, before)| *now <= before + BLOCKS), "{blocks:?} after {many:?}");
+    let most = |place: usize| many[place] + BLOCKS[place];
+    assert!((0..4).all(|place| blocks[place] <= most(place)), "{blocks:?} after {many:?}");
     let start = Instant::now();
     let board = world.json(["status"]);
     println!("status with 400 held tasks: {} ms", start.elapsed().as_millis());

@@ -38,6 +38,9 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
     fs::write(world.root().join(".git/info/exclude"), ".fairway/\nseen-*\n").unwrap();
     fs::write(world.root().join(".fairway/local.toml"), settings).unwrap();
     fs::write(world.root().join("compose.yaml"), "services: {}\n").unwrap();
+    for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
+        world.git(&world.root(), &["config", key, value]);
+    }
     world.git(&world.root(), &["add", "compose.yaml"]);
     world.git(&world.root(), &["commit", "-qm", "compose"]);
     world.run(["task", "add", "work", "--path", "src/**"]).exits(0);
@@ -58,14 +61,14 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
     assert_eq!(read("seen-agent"), seen);
     let shown = world.run(["lane", "show", "T-1"]).exits(0).stdout;
     assert!(shown.contains(&format!("ports       {port} to {}\n", port + 9)), "{shown}");
+    fs::write(worktree.join("new"), "x\n").unwrap();
+    world.git(&worktree, &["add", "new"]);
+    world.git(&worktree, &["commit", "-qm", "work"]);
     world.run(["evidence", "run", "T-1", "--", "sh", "-c", &format!("{SEEN} seen-evidence")]).exits(0);
     assert_eq!(read("seen-evidence"), seen);
 
     // The tree of a landing is another place.
-    fs::write(worktree.join("new"), "x\n").unwrap();
-    world.git(&worktree, &["add", "new"]);
-    world.git(&worktree, &["commit", "-qm", "work"]);
-    world.run(["land", "T-1"]);
+    world.run(["land", "T-1"]).exits(0);
     let landing = fs::read_to_string(&checked).unwrap();
     let (landing, rest) = landing.split_once(' ').unwrap();
     assert!(landing != port.to_string() && rest.starts_with(&format!("db:{landing}/landing/")), "{landing} {rest}");
@@ -103,7 +106,8 @@ fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
             .map(|name| run(root, &["lane", "show", name, "--json"])["lane"]["port"].as_u64().unwrap())
             .collect()
     };
-    let given: BTreeSet<u64> = [ports(&world.root()), ports(&other)].concat().into_iter().collect();
+    let (here, there) = (ports(&world.root()), ports(&other));
+    let given: BTreeSet<u64> = here.iter().chain(&there).copied().collect();
     assert_eq!(given, (0..8).map(|block| 21_000 + 10 * block).collect(), "each block once");
 
     world.run(["lane", "add", "e", "--create-worktree"]).exits(0);
@@ -111,6 +115,6 @@ fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
     assert!(full.error()["message"].as_str().unwrap().contains("no free block of ten ports"), "{full:?}");
     run(&other, &["lane", "rm", "b", "--json"]);
     world.run(["lane", "setup", "e"]).exits(0);
-    assert!(given.contains(&port(&world, "e").as_u64().unwrap()));
-    assert_eq!(run(&other, &["lane", "show", "a", "--json"])["lane"]["port"], json!(ports(&other)[0]));
+    assert_eq!(port(&world, "e"), json!(there[1]), "that of the removed lane");
+    assert_eq!(run(&other, &["lane", "show", "a", "--json"])["lane"]["port"], json!(there[0]));
 }
