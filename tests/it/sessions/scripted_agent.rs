@@ -285,6 +285,8 @@ fn text_that_no_hook_confirms_gets_another_enter_and_a_command_none() {
         |id: u32| world.rows(&format!("SELECT status FROM messages WHERE id = {id}")).remove(0)["status"].clone();
     eventually("it is acknowledged", || (status(1) == "acknowledged").then_some(()));
     assert_eq!(typed(), "the first word\n\n");
+    // The end of the turn would deliver what comes before it.
+    eventually("its turn has ended", || (world.session("s")["activity"] == "idle").then_some(()));
     // Its dialog would take the Enter for an answer.
     world.run(["prompt", "s", "/model"]).exits(0);
     eventually("it is typed", || (typed() == "the first word\n\n/model\n").then_some(()));
