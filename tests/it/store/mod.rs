@@ -1,5 +1,6 @@
 //! The store's file under bad conditions: made by many at once, damaged, foreign, not writable, on a full disk.
 
+mod claim_without_tasks;
 mod damaged;
 mod file_modes;
 mod first_open;
