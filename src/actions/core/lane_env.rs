@@ -117,7 +117,11 @@ fn allocate(app: &App, range: PortRange, worktree: &Path) -> Result<Option<u16>>
         return Err(Refusal::InUse { noun: "file", id: file.display().to_string(), by }.into());
     };
     let now = Clock::System.now().millis();
-    let mut blocks = read(&file).map_err(|error| errors::internal(format!("{}: {error}", file.display())))?;
+    let mut blocks = read(&file).map_err(|error| {
+        let file = file.display();
+        let why = format!("{file} is no list of ports ({error}); remove it, and each lane gets other ports");
+        Refusal::invalid("the file of ports", why)
+    })?;
     blocks.retain(|_, block| block.is_used(now));
     if let Some((port, _)) = blocks.iter().find(|(_, block)| block.worktree == worktree) {
         return Ok(Some(*port));
@@ -127,7 +131,10 @@ fn allocate(app: &App, range: PortRange, worktree: &Path) -> Result<Option<u16>>
         !blocks.contains_key(first) && listening.range(*first..first.saturating_add(PortRange::BLOCK)).next().is_none()
     };
     let Some(port) = range.blocks().find(is_free) else {
-        let why = format!("{range} has no free block of ten ports for {}", worktree.display());
+        let why = format!(
+            "{range} has no free block of ten ports for {}; widen the range, or remove lanes that have landed",
+            worktree.display()
+        );
         return Err(Refusal::invalid("lanes.ports", why).into());
     };
     let planned = (!worktree.exists()).then_some(now);

@@ -114,6 +114,13 @@ fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
     let full = world.run(["lane", "setup", "e", "--json"]).refuses(2, "invalid_value");
     assert!(full.error()["message"].as_str().unwrap().contains("no free block of ten ports"), "{full:?}");
     run(&other, &["lane", "rm", "b", "--json"]);
+    // What cannot be read is not written over: other worktrees may have these ports.
+    let file = world.dir().join("home/.local/state/fairway/ports.json");
+    let kept = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &kept[..kept.len() / 2]).unwrap();
+    let unread = world.run(["lane", "setup", "e", "--json"]).refuses(2, "invalid_value");
+    assert!(unread.error()["message"].as_str().unwrap().contains("remove it"), "{unread:?}");
+    fs::write(&file, kept).unwrap();
     world.run(["lane", "setup", "e"]).exits(0);
     assert_eq!(port(&world, "e"), json!(there[1]), "that of the removed lane");
     assert_eq!(run(&other, &["lane", "show", "a", "--json"])["lane"]["port"], json!(there[0]));
