@@ -76,8 +76,12 @@ pub fn own() -> Option<PostgresServer> {
     Some(PostgresServer { dir, port, programs })
 }
 
+/// A port that nobody listens on, and that the system gives to nobody: a server that starts again must find it free.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    const PORTS: std::ops::Range<u16> = 10_000..20_000;
+    let first = u16::try_from(std::process::id() * 7 % u32::try_from(PORTS.len()).unwrap()).unwrap();
+    let mut ports = PORTS.cycle().skip(first.into()).take(PORTS.len());
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
 }
 
 /// Makes an authority, and a certificate of it for [`CERTIFICATE_NAMES`]; and another authority.
