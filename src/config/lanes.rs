@@ -7,6 +7,7 @@ use super::{
     section::section,
     values::reader,
 };
+use crate::env::vars::is_variable_name;
 
 section! {
     /// The settings of lanes.
@@ -79,21 +80,14 @@ reader!(Ports(String) -> Option<PortRange>; |text: &String| PortRange::parse(tex
 reader! {
     LaneVariables(BTreeMap<String, String>) -> BTreeMap<String, String>;
     |variables: &BTreeMap<String, String>| {
-        match variables.iter().find(|(name, value)| !is_variable_name(name) || value.contains('\0')) {
+        // Those of Fairway are its own.
+        let fits = |name: &str| is_variable_name(name) && !name.starts_with("FAIRWAY_");
+        match variables.iter().find(|(name, value)| !fits(name) || value.contains('\0')) {
             Some((name, _)) => Err(format!("'{}' cannot be a variable of a lane", name.escape_debug())),
             None => Ok(variables.clone()),
         }
     };
     BTreeMap::new()
-}
-
-/// Whether a variable may have this name. Those of Fairway are its own.
-fn is_variable_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    !name.is_empty()
-        && name.bytes().all(fits)
-        && !name.starts_with(|first: char| first.is_ascii_digit())
-        && !name.starts_with("FAIRWAY_")
 }
 
 reader! {

@@ -12,9 +12,12 @@ use super::{
     sections::BytesOrOff,
     values::{impl_word, reader},
 };
-use crate::domain::{
-    rules::proxy_hosts::OpenHost,
-    sandbox::{SandboxClass, SandboxNetwork},
+use crate::{
+    domain::{
+        rules::proxy_hosts::OpenHost,
+        sandbox::{SandboxClass, SandboxNetwork},
+    },
+    env::vars::is_variable_name,
 };
 
 impl_word!(SandboxClass, SandboxNetwork);
@@ -129,12 +132,8 @@ reader! {
 reader! {
     pub(super) VariableName(String) -> String;
     |name: &String| {
-        let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
-        let is_rest = |character: char| character.is_ascii_alphanumeric() || character == '_';
-        if name.starts_with(is_first) && name.chars().all(is_rest) {
-            return Ok(name.clone());
-        }
-        Err(format!("'{}' is not a valid variable name", name.escape_debug()))
+        let wrong = || format!("'{}' is not a valid variable name", name.escape_debug());
+        if is_variable_name(name) { Ok(name.clone()) } else { Err(wrong()) }
     }
 }
 reader! {

@@ -224,7 +224,7 @@ macro_rules! section {
                 use $crate::config::section;
                 Ok(Self {
                     $($key: section::take::<$crate::config::section::section!(@reader $type $(, $reader)?)>(
-                        table, section::name_of(stringify!($key)), $crate::config::section::section!(@value $($default)?),
+                        table, const { section::name_of(stringify!($key)) }, $crate::config::section::section!(@value $($default)?),
                     )?,)*
                     $($($part: section::take::<$crate::config::section::section!(@reader $part_type $(, $part_reader)?)>(
                         table, $crate::config::section::section!(@name $part $($part_key)?), None,

@@ -138,6 +138,7 @@ impl Settings {
         let built_in = super::built_in_profiles().remove(name).unwrap_or_default();
         ProviderSettings { profile: entry.profile.clone().with_fallback(built_in), ..entry }
     }
+
     /// The settings of a sandbox around the program of this provider, with the hosts and variables of its profile.
     pub fn sandbox_of(&self, provider: Option<&Label>) -> SandboxSettings {
         let mut settings = self.sandbox.clone();

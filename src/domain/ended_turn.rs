@@ -50,7 +50,7 @@ impl EndedTurn {
     }
 }
 
-/// What the end of a turn means.
+/// The meaning of the end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     /// The session asks by a checkpoint.

@@ -296,9 +296,14 @@ impl Session {
     /// Until when and why it is parked, such as `parked until 17:00 (usage limit of NAME)`; `None` for one that never was. The
     /// time is that of this machine.
     pub fn parking(&self) -> Option<String> {
+        self.parking_end().map(|end| format!("parked until {end}"))
+    }
+
+    /// Until when and why it is parked, such as `17:00 (usage limit of NAME)`.
+    pub fn parking_end(&self) -> Option<String> {
         let until: String = self.parked_until?.local_time().chars().take("17:00".len()).collect();
         let why = self.parked_why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-        Some(format!("parked until {until}{why}"))
+        Some(format!("{until}{why}"))
     }
 
     /// Whether a stop of the session has begun.

@@ -147,6 +147,13 @@ pub const FAIRWAY_AGENTS_CONTINUE: &str = "FAIRWAY_AGENTS_CONTINUE";
 /// Overrides `sessions.launch_timeout`.
 pub const FAIRWAY_SESSIONS_LAUNCH_TIMEOUT: &str = "FAIRWAY_SESSIONS_LAUNCH_TIMEOUT";
 
+/// Whether a shell can set a variable of this name.
+pub fn is_variable_name(name: &str) -> bool {
+    let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
+    let is_rest = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    name.starts_with(is_first) && name.chars().all(is_rest)
+}
+
 /// The variables that identify a session: its environment has them, and other processes must not.
 pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_SESSION_ID,

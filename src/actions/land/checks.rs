@@ -96,7 +96,7 @@ pub(super) struct Checked {
     pub(super) red: Option<(usize, CheckRun)>,
 }
 
-/// What commands have around them in a worktree.
+/// The sandbox and the variables of commands in a worktree.
 struct Surroundings {
     /// The words to put before a command, which run it in a sandbox; empty when no checked work needs one.
     sandbox: Vec<String>,

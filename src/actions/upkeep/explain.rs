@@ -54,7 +54,7 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
     Ok(located(app, read, now))
 }
 
-/// What is read of a task, and where it is worked on; `None` for a place on another host.
+/// The facts that are read of a task, and where it is worked on; `None` for a place on another host.
 type TaskRead = (ExplainView, Option<WorkPlace>);
 
 /// Adds where the work of a task is, when that is not the branch of its lane. Git is asked outside of a transaction.

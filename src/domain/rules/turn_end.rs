@@ -1,4 +1,4 @@
-//! What the end of a turn means, for a session that has claimed a task in progress.
+//! The meaning of the end of a turn, for a session that has claimed a task in progress.
 
 use crate::domain::{
     blocker::Blocker,
@@ -6,7 +6,7 @@ use crate::domain::{
     job::JobId,
 };
 
-/// What is known when the turn has ended.
+/// The facts about a session when its turn has ended.
 #[derive(Debug, Clone, Default)]
 pub struct TurnFacts<'a> {
     /// Whether the newest checkpoint of one of its tasks awaits input.
@@ -16,7 +16,7 @@ pub struct TurnFacts<'a> {
     /// The end of its last message.
     pub said: Option<&'a str>,
     /// Until when and why it is parked.
-    pub parking: Option<String>,
+    pub parking_end: Option<String>,
     /// A running job that the session has started.
     pub job: Option<&'a JobId>,
     /// An open handoff of its task.
@@ -25,12 +25,13 @@ pub struct TurnFacts<'a> {
     pub blockers: &'a [Blocker],
 }
 
+/// The meaning of the end of a turn. A question comes first, then whatever the session waits for, then its unmet gates.
 pub fn judge(facts: &TurnFacts<'_>) -> TurnEnd {
     if facts.has_asked {
         return TurnEnd::Asks;
     }
-    if let Some(parking) = &facts.parking {
-        return TurnEnd::Waits(parking.replacen("parked until ", "", 1));
+    if let Some(end) = &facts.parking_end {
+        return TurnEnd::Waits(end.clone());
     }
     if let Some(id) = facts.message {
         return TurnEnd::Waits(format!("message {id}"));

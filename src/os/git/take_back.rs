@@ -28,9 +28,9 @@ pub enum TakenBack {
 
 impl LaneClone {
     /// Brings the commits of the branch into the project's repository and moves the branch there. When the branch was moved there
-    /// meanwhile, the commits are kept under a ref of the lane instead. Commits with more new bytes than `limit` are refused. The sandbox's repository is not trusted: its commit is
-    /// read as text, and the objects that the project lacks are copied and checked. `git` is in the lane's worktree; the files of
-    /// that worktree are not touched.
+    /// meanwhile, the commits are kept under a ref of the lane instead. Commits with more new bytes than `limit` are refused. The
+    /// sandbox's repository is not trusted: its commit is read as text, and the objects that the project lacks are copied and
+    /// checked. `git` is in the lane's worktree; the files of that worktree are not touched.
     ///
     /// # Errors
     /// When git fails, as for an object that is broken, and when the sandbox's repository names other directories of objects than

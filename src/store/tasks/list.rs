@@ -154,7 +154,16 @@ pub enum ReadyScope<'a> {
     Everywhere,
 }
 
-impl ReadyScope<'_> {
+impl<'a> ReadyScope<'a> {
+    /// The lane that the statements compare with.
+    fn lane(self) -> Option<&'a str> {
+        match self {
+            Self::In(lane) | Self::Elsewhere(lane) => Some(lane.as_str()),
+            Self::WithoutLane | Self::Everywhere => None,
+        }
+    }
+
+    /// Whether tasks of this lane, or of none, are in the scope.
     pub fn contains(&self, lane: Option<&LaneName>) -> bool {
         match self {
             Self::In(own) => lane == Some(*own),
@@ -193,25 +202,23 @@ pub fn for_each_ready_in(
     role: ReadyRole<'_>,
     mut see: impl FnMut(Task) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    let (query, lane) = match scope {
-        ReadyScope::In(lane) => (READY_IN_LANE, Some(lane.as_str())),
-        ReadyScope::WithoutLane => (READY_IN_LANE, None),
-        ReadyScope::Elsewhere(lane) => (READY_ELSEWHERE, Some(lane.as_str())),
-        ReadyScope::Everywhere => (READY_EVERYWHERE, None),
+    let query = match scope {
+        ReadyScope::In(_) | ReadyScope::WithoutLane => READY_IN_LANE,
+        ReadyScope::Elsewhere(_) => READY_ELSEWHERE,
+        ReadyScope::Everywhere => READY_EVERYWHERE,
     };
-    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane, &role.value()];
+    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &scope.lane(), &role.value()];
     sql::for_each_expecting(tx.conn(), query, &values, CANDIDATES, |row| see(row::read(row)?))
 }
 
 /// Whether [`for_each_ready_in`] would pass any task.
 pub fn has_ready_in(tx: &ReadTx<'_>, scope: ReadyScope<'_>, role: ReadyRole<'_>) -> Result<bool, StoreError> {
-    let (query, lane) = match scope {
-        ReadyScope::In(lane) => (FIRST_IN_LANE, Some(lane.as_str())),
-        ReadyScope::WithoutLane => (FIRST_IN_LANE, None),
-        ReadyScope::Elsewhere(lane) => (FIRST_ELSEWHERE, Some(lane.as_str())),
-        ReadyScope::Everywhere => (FIRST_EVERYWHERE, None),
+    let query = match scope {
+        ReadyScope::In(_) | ReadyScope::WithoutLane => FIRST_IN_LANE,
+        ReadyScope::Elsewhere(_) => FIRST_ELSEWHERE,
+        ReadyScope::Everywhere => FIRST_EVERYWHERE,
     };
-    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane, &role.value()];
+    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &scope.lane(), &role.value()];
     Ok(sql::first(tx.conn(), query, &values, |row| row.get::<TaskId>(0))?.is_some())
 }
 

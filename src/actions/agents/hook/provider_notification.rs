@@ -69,8 +69,7 @@ pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
 }
 
 /// Sets the session to idle. Parks it when its provider's usage limit is the reason, else records a checkpoint with the reason on
-/// its task. Does nothing for a
-/// subagent.
+/// its task. Does nothing for a subagent.
 pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOutcome> {
     let text = sanitize(&format!("the turn failed: {why}"));
     // The transcript is read outside of a transaction.

@@ -21,7 +21,7 @@ use crate::{
         queue::task_worktree,
     },
     domain::{
-        Actor, Event, EventKind, Refusal, TaskId, commit_id,
+        Actor, Event, EventKind, LaneName, Refusal, TaskId, commit_id,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
         id::Label,
         rules::fencing::TaskWrite,
@@ -99,7 +99,10 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     if request.timeout == Some(Duration::ZERO) {
         return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
-    let (sandbox, env) = app.read(|tx| Ok((sandbox(app, tx, &request.task)?, env_of_lane(app, tx, &request.task)?)))?;
+    let (sandbox, lane) =
+        app.read(|tx| Ok((sandbox(app, tx, &request.task)?, lane_of_work(app, tx, &request.task)?)))?;
+    // The lane may get its ports now, which takes a lock.
+    let env = lane.map(|(name, dir)| lane_env::of_worktree(app, name.as_str(), &dir)).transpose()?.unwrap_or_default();
     let prefix = sandbox
         .map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &lane_env::names(&env)))
         .transpose()?;
@@ -182,16 +185,13 @@ fn sandbox(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<WorkSandbox
     Err(Refusal::LaneMismatch { task: task.id, wants, have: own.lane }.into())
 }
 
-/// The variables of the lane in whose worktree the work is done.
-fn env_of_lane(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(String, String)>> {
+/// The task's lane and its worktree; `None` when the work is done elsewhere.
+fn lane_of_work(app: &App, tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<(LaneName, PathBuf)>> {
     let task = lookup::task(tx, id)?;
     let dir = task_worktree::of_work(app, tx, &task)?;
-    match (lookup::lane_of(tx, &task)?, dir.here()) {
-        (Some(lane), Some(dir)) if lane.worktree.as_ref().map(OsStr::new) == Some(dir.as_os_str()) => {
-            lane_env::of_worktree(app, lane.name.as_str(), dir)
-        }
-        _ => Ok(Vec::new()),
-    }
+    let (Some(lane), Some(dir)) = (lookup::lane_of(tx, &task)?, dir.here()) else { return Ok(None) };
+    let is_there = lane.worktree.as_ref().map(OsStr::new) == Some(dir.as_os_str());
+    Ok(is_there.then(|| (lane.name, dir.to_owned())))
 }
 
 enum Started {

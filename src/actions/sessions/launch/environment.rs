@@ -28,11 +28,8 @@ pub(super) fn check(env: &BTreeMap<String, String>) -> Result<(), Refusal> {
 }
 
 fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
-    let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
-    let is_name = name.starts_with(is_first)
-        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-    if !is_name {
+    if !vars::is_variable_name(name) {
         return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
     }
     if is_session_var(name) {

@@ -27,7 +27,8 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
     let (mut active, now) = (None, app.env.now());
     for one in sessions {
         one.ended_turn = None;
-        one.parking = one.session.parking().filter(|_| !one.is_over() && one.session.is_parked(now));
+        let is_parked = !one.is_over() && one.session.is_parked(now);
+        one.parking = one.session.parking().filter(|_| is_parked);
         let is_idle = one.current_activity() == Some(Activity::Idle);
         let in_progress = |held: &&HeldTask| held.status == TaskStatus::InProgress;
         let held: Vec<&HeldTask> = one.holds.iter().filter(in_progress).filter(|_| is_idle).collect();
@@ -48,7 +49,7 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
             has_asked: any(&held, |task| has_asked(tx, task))?,
             message: on_its_way(app, tx, one)?,
             said: reports.last_message.as_deref(),
-            parking: one.parking.clone(),
+            parking_end: one.session.parking_end().filter(|_| is_parked),
             job,
             handoff: open_handoff(tx, &first.task)?,
             blockers: &blockers,
