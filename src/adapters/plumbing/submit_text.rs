@@ -1,7 +1,10 @@
 //! Types a text into a program's terminal and submits it. Enter is pressed separately, and again when it has no effect, because
 //! programs drop it while they are busy.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use super::sanitize_paste as texts;
 use crate::{
@@ -28,6 +31,8 @@ pub struct Timeouts {
     pub echo: Duration,
     /// For the screen to stop changing after that.
     pub redraw: Duration,
+    /// How long the screen must have stopped changing.
+    pub quiet: Duration,
     /// For the Enter to change the screen.
     pub effect: Duration,
     /// The longest pause between two snapshots.
@@ -42,6 +47,8 @@ impl Timeouts {
         Self {
             echo: if questions.is_empty() { Duration::from_millis(600) } else { Duration::from_secs(5) },
             redraw: Duration::from_secs(2),
+            // Gemini CLI takes an Enter for a line break until 40 ms after a paste.
+            quiet: if questions.is_empty() { Duration::ZERO } else { Duration::from_millis(100) },
             effect: Duration::from_secs(1),
             poll_interval: Duration::from_millis(60),
         }
@@ -65,8 +72,8 @@ pub enum Submission {
 }
 
 /// Types a text and presses Enter. Nothing is typed when the screen shows one of the `questions`, and Enter is not pressed when
-/// it shows one after the text was typed. Enter is pressed again only when the text visibly arrived and the screen has not
-/// changed since Enter. So a program that shows nothing gets exactly one Enter.
+/// it shows one after the text was typed. Enter is pressed again only when the text visibly arrived, and the screen has not
+/// changed since Enter or shows that an agent took it for a line break. So a program that shows nothing gets exactly one Enter.
 ///
 /// # Errors
 /// When the terminal fails; text that was typed before that is not removed.
@@ -101,11 +108,11 @@ pub fn submit_text(
     let mut shown = echoed.unwrap_or(before);
     if has_echoed {
         // A long text is drawn in steps.
-        let mut failed = None;
+        let (mut failed, mut changed) = (None, Instant::now());
         poll_until::poll_until(timeouts.redraw, timeouts.poll_interval, || match terminal.snapshot() {
-            Ok(now) if now == shown => Some(()),
+            Ok(now) if now == shown => (changed.elapsed() >= timeouts.quiet).then_some(()),
             Ok(now) => {
-                shown = now;
+                (shown, changed) = (now, Instant::now());
                 None
             }
             Err(error) => {
@@ -131,8 +138,17 @@ pub fn submit_text(
     while pressed < MAX_ENTER_PRESSES {
         terminal.press_enter()?;
         pressed += 1;
-        if !has_echoed || wait_for_change(terminal, &shown, None, timeouts.effect, timeouts.poll_interval)?.is_some() {
+        if !has_echoed {
             break;
+        }
+        if let Some(now) = wait_for_change(terminal, &shown, None, timeouts.effect, timeouts.poll_interval)? {
+            if !sign.as_ref().is_some_and(|sign| sign.has_one_line_more(&shown, &now)) {
+                break;
+            }
+            if let Some(asks) = question(&now, &others) {
+                return Ok(asks);
+            }
+            shown = now;
         }
     }
     Ok(Submission::Submitted(pressed))
@@ -163,6 +179,24 @@ impl PasteSign {
 
     fn is_on(&self, shown: &[u8]) -> bool {
         self.count(shown) > self.earlier
+    }
+
+    /// Whether the text still stands above the same row of its input line's frame, with one empty row more in between.
+    fn has_one_line_more(&self, before: &[u8], after: &[u8]) -> bool {
+        match (self.row_below(before), self.row_below(after)) {
+            (Some((empty, row)), Some((more, same))) => more == empty + 1 && row == same,
+            _ => false,
+        }
+    }
+
+    /// The first row below the text that is not empty, and how many empty rows stand before it.
+    fn row_below(&self, shown: &[u8]) -> Option<(usize, String)> {
+        let shown = ansi::strip_escapes(&String::from_utf8_lossy(shown));
+        let rows: Vec<&str> = shown.lines().map(str::trim).collect();
+        let is_text = |row: &&str| row.contains(&self.beginning) || row.contains(PASTE_PLACEHOLDER);
+        let below = &rows[rows.iter().rposition(|row| is_text(&row))? + 1..];
+        let empty = below.iter().position(|row| !row.is_empty())?;
+        Some((empty, below[empty].to_owned()))
     }
 }
 
@@ -198,6 +232,9 @@ mod tests {
         /// The question that the program asks as soon as something was pasted.
         asks: &'static str,
         swallows: u32,
+        /// A swallowed Enter becomes a line break in the input line, as soon after the paste as this.
+        breaks_lines: Option<Duration>,
+        pasted_at: Instant,
         screen: Vec<u8>,
         /// The screen that it shows after this number of snapshots.
         later: Option<(u32, &'static str)>,
@@ -224,14 +261,22 @@ mod tests {
                 self.screen.extend_from_slice(text);
             }
             self.screen.extend_from_slice(self.asks.as_bytes());
+            if self.breaks_lines.is_some() {
+                self.screen.extend_from_slice(b"\n-----");
+            }
+            self.pasted_at = Instant::now();
             Ok(())
         }
 
         fn press_enter(&mut self) -> io::Result<()> {
             self.presses += 1;
             self.screen_at_enter = self.screen.clone();
-            if self.echoes && self.presses > self.swallows {
+            let is_early = self.breaks_lines.is_some_and(|span| self.pasted_at.elapsed() < span);
+            if self.echoes && self.presses > self.swallows && !is_early {
                 self.screen.clear();
+            } else if self.breaks_lines.is_some() {
+                let frame = self.screen.len() - b"\n-----".len();
+                self.screen.insert(frame, b'\n');
             }
             Ok(())
         }
@@ -239,12 +284,25 @@ mod tests {
 
     fn fake(echoes: bool, swallows: u32) -> Fake {
         let (screen, pasted, screen_at_enter) = (Vec::new(), Vec::new(), Vec::new());
-        Fake { echoes, asks: "", swallows, screen, later: None, pasted, presses: 0, screen_at_enter }
+        let (breaks_lines, pasted_at) = (None, Instant::now());
+        Fake {
+            echoes,
+            asks: "",
+            swallows,
+            breaks_lines,
+            pasted_at,
+            screen,
+            later: None,
+            pasted,
+            presses: 0,
+            screen_at_enter,
+        }
     }
 
     fn submit(fake: &mut Fake, text: &[u8]) -> Submission {
         let short = Duration::from_millis(10);
-        let timeouts = Timeouts { echo: short, redraw: short, effect: short, poll_interval: short };
+        let timeouts =
+            Timeouts { echo: short, redraw: short, quiet: Duration::ZERO, effect: short, poll_interval: short };
         submit_text(fake, text, &["Allow this?".to_owned()], &timeouts).unwrap()
     }
 
@@ -295,5 +353,21 @@ mod tests {
         assert_eq!(presses(true, 99, b"x").0, 3);
         assert_eq!(presses(false, 99, b"x").0, 1);
         assert_eq!(presses(true, 99, b""), (1, Vec::new()));
+    }
+
+    #[test]
+    fn enter_that_an_agent_took_for_a_line_break_is_pressed_again() {
+        let mut breaking = Fake { breaks_lines: Some(Duration::ZERO), ..fake(true, 1) };
+        assert_eq!(submit(&mut breaking, b"the first word"), Submission::Submitted(2));
+        assert!(breaking.screen.is_empty());
+    }
+
+    /// For a while after a paste an agent takes each Enter for a line break.
+    #[test]
+    fn enter_follows_a_paste_by_more_than_the_time_of_a_paste() {
+        let mut early = Fake { breaks_lines: Some(Duration::from_millis(40)), ..fake(true, 0) };
+        let questions = ["Allow this?".to_owned()];
+        let done = submit_text(&mut early, b"one", &questions, &Timeouts::for_questions(&questions)).unwrap();
+        assert_eq!(done, Submission::Submitted(1));
     }
 }
