@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fairway's main job from beginning to end, on a small real backlog: import, launch, claim, work, prove, hand over, review,
-# close, land what collides, and find a dead session. Everything happens in a temporary folder. Exits non-zero if a step does not hold.
+# The day of docs/getting-started.md, on a small real backlog: set up, import, start two agents, answer them, review, send back,
+# land, mend a conflict; then an agent that dies, and a background job. Everything happens in a temporary directory. Exits non-zero if a step
+# does not hold.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_root=$(cd "${here}/../.." && pwd)
@@ -23,7 +24,11 @@ unset "${!FAIRWAY_@}"
 demo=$(mktemp -d)
 export HOME="${demo}/home" XDG_STATE_HOME="${demo}/state" GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.invalid GIT_COMMITTER_NAME=demo GIT_COMMITTER_EMAIL=demo@example.invalid
-mkdir -p "${HOME}" "${demo}/shop"
+export FAIRWAY_SESSIONS_DEFAULT_BACKEND=shell
+mkdir -p "${HOME}" "${demo}/shop" "${demo}/bin"
+# The agents call fairway by its name.
+ln -s "$(realpath "${FAIRWAY}")" "${demo}/bin/fairway"
+export PATH="${demo}/bin:${PATH}"
 
 finish() {
   # Whatever happened, nothing that was started stays.
@@ -57,9 +62,9 @@ refused() {
   "${FAIRWAY}" "$@" || got=$?
   [[ "${got}" = "${want}" ]] || fail "'fairway $*' exits with ${got}, not ${want}"
 }
-# Waits until a command's output holds a text.
+# Waits until a command's output has a text.
 wait_for() {
-  local text=$1 deadline=$((SECONDS + 15))
+  local text=$1 deadline=$((SECONDS + 30))
   shift
   until "${FAIRWAY}" "$@" 2>/dev/null | grep -q -- "${text}"; do
     [[ "${SECONDS}" -lt "${deadline}" ]] || fail "'fairway $*' never shows '${text}'"
@@ -72,22 +77,13 @@ holds() {
   "${FAIRWAY}" "$@" | grep -q -- "${text}" || fail "'fairway $*' does not show '${text}'"
 }
 
-step "A repository with a bug, and a Fairway project in it"
+step "A repository with a bug. setup connects it and the agents: hooks, two rules, and lines that tell agents how to work"
 cd "${demo}/shop"
 git init -q -b main
-cat >cart.awk <<'AWK'
-# Reads "name price count" lines, prints the total.
-{ price[NR] = $2; count[NR] = $3 }
-END { for (i = 1; i <= NR; i++) sum += price[i]; print sum + 0 }
-AWK
-cat >check.sh <<'SH'
-total=$(printf 'pen 2 3\nink 5 1\n' | awk -f cart.awk)
-[ "${total}" = 11 ] || { echo "the total is ${total}, not 11"; exit 1; }
-echo "the total is 11"
-SH
-try init
-git add .fairway.toml cart.awk check.sh
-git -c user.name=demo -c user.email=demo@example.invalid commit -q -m "a shop"
+"${here}/shop.sh" "${demo}/bin"
+try setup --yes
+git add .
+git commit -q -m "work with Fairway"
 
 step "The backlog comes in, with its parents, dependencies and times"
 try task import "${here}/backlog.jsonl"
@@ -95,141 +91,82 @@ try ready
 printf '(shop-2 is not ready; why?)\n'
 try ready --why
 holds shop-1 ready
+printf '(a check is a command that the work must pass)\n'
+try task edit shop-1 --check "total=sh check.sh"
 
-step "A lane: the durable place for a kind of work, with a branch and a worktree of its own"
-try lane add cart --role backend --create-worktree --wip 2
+step "Two agents start, each on a branch and in a directory of its own. Here they are scripts that play claude and codex"
+try start shop-1 --provider claude
+wait_for "git commit" approvals list
+try start shop-6 --provider codex
+wait_for "question:shop-6-codex" status --json
 
-step "What would a launch do? A dry run checks everything and writes nothing"
-try session launch --role backend --lane cart --task-id shop-1 --dry-run -- sh "${here}/agent.sh"
+step "What waits for you is one list, with the commands that settle it"
+try status
+try approvals answer 1 allow
+question=$("${FAIRWAY}" status --json | sed 's/.*"\(question:shop-6-codex:[^"]*\)".*/\1/')
+try answer "${question}" EUR
+wait_for '"status":"review"' task show shop-1 --json
+wait_for '"status":"review"' task show shop-6 --json
 
-step "Launch an agent for shop-1. Launching never claims: the agent does"
-try session launch --role backend --lane cart --task-id shop-1 --name cart-agent -- sh "${here}/agent.sh"
-wait_for '"status":"ended"' session show cart-agent --json
-printf '(what the agent printed, from its transcript)\n'
-try session peek cart-agent
+step "A rule has denied Claude's forced push; no person was asked"
+try guard log --denied
+holds no-force-push guard log --denied
+
+step "Claude has submitted its work. You look at it, and send it back"
+try review
 holds '"result":"pass"' evidence list shop-1 --json
-printf '(what it wrote last is what the next one is told, whatever the launch noted meanwhile)\n'
-holds "fixed, the check passes" prime --task-id shop-1
-holds "fixed, the check passes" explain task shop-1
+try changes shop-1 "an empty cart must have the total 0"
+wait_for '"status":"review"' task show shop-1 --json
+printf '(it has worked again: the card shows only what is new)\n'
+try review --task shop-1
+holds "which you have seen" review --task shop-1
 
-step "The agent has handed its work over: somebody who never held the task reviews it"
-lane=$("${FAIRWAY}" lane show cart --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')
-commit=$(git -C "${lane}" rev-parse HEAD)
-try handoff list --open
-try session upsert --id rosa --role reviewer
-try --session rosa review record shop-1 --domain code --verdict approve --commit "${commit}" --notes "small and right"
-
-step "The coordinator takes the task over, checks it and closes it"
-try --as reviewer handoff accept 1
-printf '(evidence from before this claim does not count: done refuses, and says what to do)\n'
-refused 5 "done" shop-1
-(cd "${lane}" && try evidence run shop-1 -- sh check.sh)
-try "done" shop-1 --commit "${commit}"
-printf '(and shop-2, which waited for it, is ready now)\n'
-try ready
+step "What you approve lands: merged, checked on the merged files, and finished. The agent whose lines now conflict is told"
+try approve shop-1 "small and right"
+try land shop-1
+holds '"status":"done"' task show shop-1 --json
+printf '(shop-2, which waited for it, is ready now)\n'
 holds shop-2 ready
 
-step "Meanwhile another lane has changed the same line. The first one lands, the second one is told and sent back"
-try lane add rounding --create-worktree
-try task add shop-10 "Cart: round the total" --lane rounding
-rounding=$("${FAIRWAY}" lane show rounding --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')
-# Commits a line of the cart in the lane, proves it and submits it.
-work() {
-  (
-    cd "${rounding}"
-    sed -i "s/^END.*/$1/" cart.awk
-    git commit -q -am "cart: round the total"
-    try evidence run shop-10 -- awk -f cart.awk check.sh
-    rounded=$(git rev-parse HEAD)
-    try task submit shop-10 --commit "${rounded}"
-  )
-}
-try claim shop-10
-work 'END { for (i = 1; i <= NR; i++) sum += price[i]; printf "%d\\n", sum }'
-try land shop-1
-refused 5 land shop-10
-holds '"status":"in_progress"' task show shop-10 --json
-printf '(its agent takes the base as it is now, does the work again and submits it)\n'
-git -C "${rounding}" reset -q --hard main
-work 'END { for (i = 1; i <= NR; i++) sum += price[i] * count[i]; printf "%d\\n", sum }'
-try land --queue
-holds '"status":"done"' task show shop-10 --json
+step "Codex has brought main into its branch and submitted again"
+until git merge-base --is-ancestor main lane/shop-6; do sleep 0.1; done
+wait_for '"activity":"idle"' session show shop-6-codex --json
+try review --task shop-6
+try approve shop-6
+try land shop-6
 sh check.sh
+holds '"status":"done"' task show shop-6 --json
 
-step "Another agent claims shop-4, and is killed"
-try session launch --role backend --task-id shop-4 --name calendar-agent -- sh "${here}/idle.sh"
-wait_for '"status":"in_progress"' task show shop-4 --json
-pid=$("${FAIRWAY}" session show calendar-agent --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
-# The supervisor and its program: the program alone would work on.
-program=$(ps -o pid= --ppid "${pid}")
-killed=("${pid}" "${program//[[:space:]]/}")
-printf '$ kill -9 %s\n' "${killed[*]}"
-kill -9 "${killed[@]}"
-# A killed process takes a moment to be gone, or a corpse that waits for its parent.
-for pid in "${killed[@]}"; do
-  while [[ -e "/proc/${pid}" ]] && ! grep -q ') Z ' "/proc/${pid}/stat" 2>/dev/null; do sleep 0.05; done
+step "Another agent is killed in the middle of its work. Nothing is lost: it goes on with one command"
+try start shop-4 --provider claude --quiet
+wait_for "git commit" approvals list
+run=$("${FAIRWAY}" session show shop-4-claude --json | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
+printf '$ kill -9 (its processes)\n'
+for _ in {1..100}; do
+  mapfile -t left < <(grep -lsz "FAIRWAY_RUN_ID=${run}" /proc/[0-9]*/environ | cut -d/ -f3)
+  [[ "${#left[@]}" -gt 0 ]] || break
+  kill -9 "${left[@]}" 2>/dev/null || true
+  sleep 0.05
 done
-printf '(cron runs this; it marks what died, and never takes a task away)\n'
-try session reconcile
-holds '"status":"stale"' session show calendar-agent --json
-holds '"status":"in_progress"' task show shop-4 --json
-try release shop-4 --force --reason "its session died"
-try session stop calendar-agent
+try status
+holds '"kind":"dead"' status --json
+try relaunch shop-4-claude
+try stop --all
 
-step "What takes long runs in the background; what a watcher sees in it comes with the next checkpoint"
-try session upsert --id night-agent --role backend
-try --session night-agent claim shop-4
-words=(--session night-agent exec spawn --watch FAILED=broken -- sh -c 'echo testing; echo "FAILED: saturday is a working day"; exit 1')
+step "What takes long runs in the background; a line that a watcher finds comes as a message"
+words=(exec spawn --watch FAILED=broken -- sh -c 'echo testing; echo "FAILED: saturday is a working day"; exit 1')
 printf '$ fairway %s\n' "${words[*]}"
-run=$("${FAIRWAY}" --quiet "${words[@]}")
-refused 7 exec wait "${run}"
-try exec log "${run}"
-said=$(try --session night-agent checkpoint record shop-4 --state active --summary "a test fails")
+job=$("${FAIRWAY}" --quiet "${words[@]}")
+refused 7 exec wait "${job}"
+said=$(try inbox)
 printf '%s\n' "${said}"
-grep -q 'FAILED: saturday' <<<"${said}" || fail "the checkpoint brings no message of the background run"
-
-step "What an agent may do is said by rules; an agent's command line asks before each tool call, through its hook"
-cat >>.fairway.toml <<'TOML'
-
-[guard]
-[[guard.rules]]
-name = "no-force-push"
-tools = ["Bash"]
-command = ["git", "push"]
-flags = ["--force", "-f", "--force-with-lease"]
-action = "deny"
-reason = "force push is for people"
-TOML
-try trust
-export FAIRWAY_SESSION_ID=night-agent
-# A hook is called as the agent's command line would call it: its JSON on stdin.
-hook() {
-  printf '$ fairway hook claude %s\n' "$1"
-  "${FAIRWAY}" hook claude "$1" <<<"{\"session_id\":\"s\",\"cwd\":\"${PWD}\",\"hook_event_name\":\"$1\",$2}"
-  printf '\n'
-}
-said=$(hook PreToolUse '"tool_name":"Bash","tool_use_id":"1","tool_input":{"command":"sh -c '"'git push -fu origin main'"'"}')
-printf '%s\n' "${said}"
-grep -q '"permissionDecision":"deny".*no-force-push' <<<"${said}" || fail "the hook does not deny a force push"
-
-step "A prompt has a receipt: the agent's next turn brings it, and then it is acknowledged"
-unset FAIRWAY_SESSION_ID
-try prompt night-agent "saturdays are no working days; fix the calendar" --source mail
-export FAIRWAY_SESSION_ID=night-agent
-said=$(hook UserPromptSubmit '"prompt":"go on"')
-printf '%s\n' "${said}"
-grep -q 'saturdays are no working days' <<<"${said}" || fail "the turn does not bring the prompt"
-unset FAIRWAY_SESSION_ID
-try outbox --all
-holds '"status":"acknowledged"' outbox --all --json
+grep -q 'FAILED: saturday' <<<"${said}" || fail "the inbox has no message of the job"
 
 step "At the end of the day"
 try status
-try lane list
-try task list --status todo --status in_progress --status "done"
-try events --since 6
-holds '"status":"done"' task show shop-1 --json
+try task list --all
+try explain shop-1
 
 elapsed=$((SECONDS - began))
-[[ "${elapsed}" -lt 20 ]] || fail "it took ${elapsed} seconds after the build; 20 are allowed"
+[[ "${elapsed}" -lt 60 ]] || fail "it took ${elapsed} seconds after the build; 60 are allowed"
 printf '\nEvery step held, in %s seconds after the build.\n' "${elapsed}"

@@ -11,7 +11,6 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
-use serde_json::Value;
 
 use super::demo_steps;
 use crate::{
@@ -23,9 +22,7 @@ use crate::{
         capture::{self, Call, Captured},
         executable,
         exit_reason::ExitReason,
-        files, foreground, poll_until,
-        process::{ProcessKey, ProcessStatus},
-        process_tree, random,
+        files, foreground, poll_until, random,
         signals::SignalPipe,
     },
     render::OutError,
@@ -35,8 +32,6 @@ use crate::{
 const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a scripted agent may take.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(40);
-/// The variable with the demo's process, for an agent that ends with it.
-const DEMO_PID: &str = "DEMO_PID";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A demo's directory. Its sessions are stopped when it is dropped, and the directory is removed unless it is kept.
@@ -82,14 +77,11 @@ impl Scene {
             files::private_dir(&self.dir.join(name))?;
         }
         symlink(&self.program, self.dir.join("bin/fairway"))?;
-        for (name, text) in [
-            ("bin/agent", demo_steps::AGENT),
-            ("bin/agent-that-dies", demo_steps::DYING_AGENT),
-            ("shop/cart.awk", demo_steps::CART),
-            ("shop/check.sh", demo_steps::CHECK),
-        ] {
-            let mode = if name.starts_with("bin/") { 0o755 } else { 0o644 };
-            files::write_atomic_nosync(&self.dir.join(name), text.as_bytes(), mode)?;
+        for (name, text) in [("cart.awk", demo_steps::CART), ("check.sh", demo_steps::CHECK)] {
+            files::write_atomic_nosync(&self.shop().join(name), text.as_bytes(), 0o644)?;
+        }
+        for (name, script) in demo_steps::AGENTS {
+            files::write_atomic_nosync(&self.dir.join("bin").join(name), with_end(script).as_bytes(), 0o755)?;
         }
         let init = self.capture(&["git", "init", "--quiet", "--template=", "--initial-branch=main"])?;
         if init.exit != ExitReason::Code(0) {
@@ -123,7 +115,7 @@ impl Scene {
     }
 
     /// Repeats a command until its output contains `text`. Fails when that takes longer than `AGENT_TIMEOUT`.
-    pub fn wait_for(&self, words: &[&str], text: &str) -> Result<()> {
+    pub fn wait_for(&self, words: &[String], text: &str) -> Result<()> {
         let found = poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || {
             if let Err(error) = self.check_interrupt() {
                 return Some(Err(error));
@@ -131,27 +123,7 @@ impl Scene {
             let said = self.capture(words).ok()?;
             String::from_utf8_lossy(&said.stdout).contains(text).then_some(Ok(()))
         });
-        found.unwrap_or_else(|| Err(Refusal::DemoFailed { command: words.join(" ") }.into()))
-    }
-
-    /// Kills all processes of a session, with SIGKILL. Returns the pid that `fairway session show` had named.
-    pub fn kill(&self, session: &str) -> Result<i32> {
-        let words = ["fairway", "session", "show", session, "--json"];
-        let said = self.capture(&words)?;
-        let document: Value = serde_json::from_slice(&said.stdout).map_err(errors::internal)?;
-        let pid = document["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
-        let key = pid.and_then(ProcessKey::of).ok_or_else(|| errors::internal("the session has no process"))?;
-        let tag = format!("{}={}", vars::FAIRWAY_RUN_ID, document["run_id"].as_str().unwrap_or_default());
-        // First the supervisor, which would record the end of its program.
-        key.signal(Signal::SIGKILL)?;
-        poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || {
-            let left = process_tree::with_env_entry(&tag).unwrap_or_default();
-            for one in &left {
-                let _ = one.signal(Signal::SIGKILL);
-            }
-            (left.is_empty() && key.status() != ProcessStatus::Alive).then_some(())
-        });
-        Ok(key.pid)
+        found.unwrap_or_else(|| Err(Refusal::DemoFailed { command: shell_words::join(words) }.into()))
     }
 
     fn capture<T: AsRef<str>>(&self, words: &[T]) -> Result<Captured> {
@@ -184,6 +156,13 @@ impl Scene {
             None => Ok(()),
         }
     }
+}
+
+/// An agent's script that ends with this process, also when it is killed: nothing else would end a session then.
+fn with_end(script: &str) -> String {
+    let (interpreter, rest) = script.split_once('\n').unwrap_or_default();
+    let watch = format!("while kill -0 {} && kill -0 $$; do sleep 1; done; kill $$", std::process::id());
+    format!("{interpreter}\n[ -z \"$FAIRWAY_TASK_ID\" ] || ({watch}) >/dev/null 2>&1 &\n{rest}")
 }
 
 fn interrupted() -> anyhow::Error {
@@ -221,7 +200,7 @@ fn environment(env: &Env, dir: &Path) -> BTreeMap<OsString, OsString> {
         (vars::XDG_STATE_HOME, home.join(".local/state").into()),
         (vars::XDG_RUNTIME_DIR, dir.join("run").into()),
         ("XDG_CONFIG_HOME", home.join(".config").into()),
-        (DEMO_PID, std::process::id().to_string().into()),
+        (vars::FAIRWAY_SESSIONS_DEFAULT_BACKEND, "shell".into()),
         ("GIT_CONFIG_NOSYSTEM", "1".into()),
         ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
         ("GIT_AUTHOR_NAME", "demo".into()),

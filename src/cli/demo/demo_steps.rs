@@ -1,16 +1,18 @@
-//! The steps of the demo.
+//! The steps of the demo: the day of `docs/getting-started.md`, in the same order.
 
 /// A bug: the total ignores the quantity.
 pub(super) const CART: &str = "{ sum += $2 } END { print sum }\n";
-/// The check of the task.
+/// The check of the first task.
 pub(super) const CHECK: &str = "\
 total=$(printf 'pen 2 3\\nink 5 1\\n' | awk -f cart.awk)
-test \"$total\" = 11 || { echo \"the total is $total, not 11\"; exit 1; }
-echo \"the total is 11\"
+test \"${total%% *}\" = 11 || { echo \"the total is $total, not 11\"; exit 1; }
+echo \"the total is $total\"
 ";
-/// The scripted agents.
-pub(super) const AGENT: &str = include_str!("agent.sh");
-pub(super) const DYING_AGENT: &str = include_str!("dying.sh");
+/// The scripted agents, by the names of the programs that they play.
+pub(super) const AGENTS: [(&str, &str); 2] = [
+    ("claude", include_str!("../../../examples/quickstart/claude.sh")),
+    ("codex", include_str!("../../../examples/quickstart/codex.sh")),
+];
 
 /// A step.
 #[derive(Debug, Clone, Copy)]
@@ -19,43 +21,36 @@ pub(super) enum Step {
     Say(&'static str),
     /// A command in the repository, shown as it is typed.
     Run(&'static str),
-    /// Waits until a session's document holds this text.
+    /// Repeats a command, unseen, until its output has this text.
     Until(&'static str, &'static str),
-    /// Waits until a task's document holds this text.
-    UntilTask(&'static str, &'static str),
-    /// Kills the root process of a session.
-    Kill(&'static str),
 }
 
-use Step::{Kill, Run, Say, Until, UntilTask};
+use Step::{Run, Say, Until};
+
+const SUBMITTED: &str = "\"status\":\"review\"";
 
 pub(super) const STORY: &[Step] = &[
-    Say("A repository with a bug: the total of a cart ignores the quantity. Fairway keeps its queue of tasks."),
-    Run("fairway init"),
-    Run("git add cart.awk check.sh .fairway.toml"),
+    Say("A shop with a bug. Its two agents are scripts that play claude and codex."),
+    Run("fairway setup --yes --quiet"),
+    Run("git add ."),
     Run("git commit --quiet --message 'a shop'"),
-    Say("Two tasks. The first has a check that it must pass; the second waits for the first."),
-    Run("fairway task add 'Cart: the total ignores the quantity' --check 'total=sh check.sh'"),
-    Run("fairway task add 'Cart: discount codes' --depends-on T-1"),
-    Run("fairway ready"),
-    Run("fairway ready --why"),
-    Say("A lane: a branch and a worktree of its own for one stream of work."),
-    Run("fairway lane add cart --role dev --create-worktree"),
-    Say("An agent in the lane. Here it is a shell script; your agents run in tmux or another terminal."),
-    Run("fairway session launch --lane cart --task T-1 --name ada --backend shell -- agent"),
-    Until("ada", "\"status\":\"ended\""),
-    Run("fairway session peek ada"),
-    Say(
-        "It has claimed the task, fixed the bug, committed and proved it. You look at the work, merge it and close the task.",
-    ),
-    Run("git --no-pager diff main lane/cart"),
-    Run("fairway merge-ready T-1"),
-    Run("git merge --quiet lane/cart"),
-    Run("fairway done T-1 --force --reason 'reviewed and merged'"),
-    Say("The second task is ready now. Its agent dies in the middle of the work."),
-    Run("fairway session launch --lane cart --task T-2 --name bob --backend shell -- agent-that-dies"),
-    UntilTask("T-2", "expiry dates"),
-    Kill("bob"),
-    Say("Nothing is lost: the task, its last checkpoint and the way on stand in the status."),
+    Run("fairway add 'Cart: the total ignores the quantity' --check 'total=sh check.sh'"),
+    Run("fairway start T-1 --provider claude --quiet"),
+    Until("fairway approvals list", "git commit"),
+    Run("fairway start 'Cart: name the currency' --provider codex --quiet"),
+    Until("fairway status --json", "question:T-2-codex:"),
+    Say("Each agent works on a branch of its own. What waits for you is one list."),
     Run("fairway status"),
+    Run("fairway approvals answer 1 allow"),
+    Run("fairway answer question:T-2-codex:c3 EUR"),
+    Until("fairway task show T-1 --json", SUBMITTED),
+    Until("fairway task show T-2 --json", SUBMITTED),
+    Run("fairway guard log --denied"),
+    Say("Claude has committed; its force push was denied. You look at its work, and send it back."),
+    Run("fairway diff T-1"),
+    Run("fairway changes T-1 'an empty cart must have the total 0'"),
+    Until("fairway task show T-1 --json", SUBMITTED),
+    Say("It has mended that. Codex has changed the same line: it hears of it, and mends its own work."),
+    Run("fairway approve T-1"),
+    Run("fairway land T-1"),
 ];

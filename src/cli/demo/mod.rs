@@ -12,7 +12,11 @@ use self::{
     demo_steps::{STORY, Step},
 };
 use super::{context::Context, exit::Exit};
-use crate::{actions::core::errors, render::Meaning, wire::DemoView};
+use crate::{
+    actions::core::{errors, inside_session},
+    render::Meaning,
+    wire::DemoView,
+};
 
 /// Show a day of Fairway in a scratch repository, in seconds
 ///
@@ -33,6 +37,8 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        // Its commands are those of a person, such as setup and land.
+        inside_session::refuse_without_project(&ctx.env, "demo")?;
         let scene = Scene::new(&ctx.env, self.dir.as_deref(), self.keep)?;
         let is_shown = !ctx.out.json && !ctx.out.quiet;
         let mut commands = Vec::new();
@@ -67,13 +73,7 @@ fn tell(ctx: &Context, scene: &Scene, step: Step, is_shown: bool, commands: &mut
             commands.push(line.to_owned());
             scene.run(&shell_words::split(line).map_err(errors::internal)?, is_shown)?;
         }
-        Step::Until(session, text) => scene.wait_for(&["fairway", "session", "show", session, "--json"], text)?,
-        Step::UntilTask(task, text) => scene.wait_for(&["fairway", "checkpoint", "list", task, "--json"], text)?,
-        Step::Kill(session) => {
-            let pid = scene.kill(session)?;
-            show(&format!("$ kill -9 {pid}"))?;
-            commands.push(format!("kill -9 {pid}"));
-        }
+        Step::Until(line, text) => scene.wait_for(&shell_words::split(line).map_err(errors::internal)?, text)?,
     }
     Ok(())
 }

@@ -29,13 +29,10 @@ use crate::common::{
 const NOT_RUN: &[(&str, &str)] = &[
     ("CONTRIBUTING.md", "cargo build"),
     ("CONTRIBUTING.md", "INSTA_UPDATE=always cargo nextest run -E 'test(/^cli::/)'                        # snapshots"),
+    ("README.md", "examples/quickstart/run.sh   # builds Fairway and shows a day on a small backlog, with comments"),
     (
         "README.md",
-        "examples/quickstart/run.sh   # builds Fairway and runs the whole workflow on a small backlog, with comments",
-    ),
-    (
-        "README.md",
-        "fairway setup                                   # connects this repository and the agents in PATH: hooks, guard, AGENTS.md",
+        "fairway setup                                    # connect this repository and your agents; asks first",
     ),
     (
         "docs/guides/install.md",
@@ -120,7 +117,6 @@ macro_rules! run_pages {
 }
 
 run_pages! {
-    readme: "README.md",
     getting_started: "docs/getting-started.md",
     tasks: "docs/guides/tasks.md",
     lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
