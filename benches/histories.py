@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `fairway overlap` says of work that really was done at once, against git's own merge of it. Prints the table in
-docs/guides/overlap.md: `benches/histories.py fairway REPOSITORY SOURCE.dsc ...`.
+BENCHMARKS.md: `benches/histories.py fairway REPOSITORY SOURCE.dsc ...`.
 
 A repository with merge commits: the branches that were open at one commit of its first parents, each as one commit on it. The source
 package of a distribution: its patches, those that apply alone to what its authors released, each as one commit on that. Every other

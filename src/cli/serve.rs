@@ -24,7 +24,7 @@ use crate::{
 /// JSON over HTTP/1.1 at .fairway/runtime/worker.sock. `fairway guide http` lists the routes; GET /openapi.json describes
 /// them. The server stays in the foreground. INT and TERM let open requests finish and remove the socket. With --http,
 /// .fairway/runtime/worker.port holds the port and worker.token the bearer token. With --open, your browser shows the board and
-/// can answer permission requests, prompt and stop agents: `fairway guide board-in-the-browser`. Its key ends with the server;
+/// can answer permission requests, prompt and stop agents: `fairway guide board`. Its key ends with the server;
 /// `fairway device pair` makes one that lasts. With --listen, the board is in the network by HTTPS, with a certificate of its own
 /// whose fingerprint is printed. With --install, a systemd user unit is written that keeps the server running at a fixed port; the
 /// commands that start it are printed, and are yours to run.

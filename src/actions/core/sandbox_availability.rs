@@ -75,7 +75,7 @@ fn prefix_program(app: &App, network: SandboxNetwork) -> Result<PathBuf, Refusal
     let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
     executable::find(name, path, &app.project.root).ok_or_else(|| {
         let why = format!("'{}', the first word of sandbox.prefix, is no program", name.escape_debug());
-        unavailable(why, "install the program, or choose another class: fairway guide sandbox")
+        unavailable(why, "install the program, or choose another class: fairway guide guard")
     })
 }
 

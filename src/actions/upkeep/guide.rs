@@ -70,45 +70,57 @@ macro_rules! pages {
     };
 }
 
-/// The guides, and the reference pages that programs are written against.
+/// The guides for people and for those who connect programs, and the reference pages that programs are written against.
 pub const PAGES: &[GuidePage] = pages![
-    "approvals" in "guides",
+    "agents" in "integration",
     "backend-plumbing" in "reference",
     "backend-protocol" in "reference",
-    "backend-scripts" in "guides",
-    "board-in-the-browser" in "guides",
+    "backend-scripts" in "integration",
+    "board" in "guides",
     "codes" in "reference",
     "env" in "reference",
     "guard" in "guides",
-    "hooks" in "guides",
+    "hooks" in "integration",
     "http" in "reference",
-    "install" in "guides",
     "jobs" in "guides",
+    "jobs-json" in "integration",
     "landing" in "guides",
-    "lanes-and-worktrees" in "guides",
-    "mcp" in "guides",
-    "notifications" in "guides",
-    "overlap" in "guides",
-    "prompts" in "guides",
-    "pull-requests" in "guides",
-    "reviews-and-gates" in "guides",
-    "sandbox" in "guides",
-    "search" in "guides",
+    "mcp" in "integration",
+    "messages" in "guides",
+    "releases" in "integration",
+    "review" in "guides",
     "sessions" in "guides",
     "setup" in "guides",
     "several-machines" in "guides",
-    "status" in "guides",
-    "structured-sessions" in "guides",
     "tasks" in "guides",
-    "terminal-backends" in "guides",
-    "top" in "guides",
-    "usage-and-health" in "guides",
-    "worker-api" in "guides",
+    "troubleshooting" in "guides",
+    "worker-api" in "integration",
 ];
 
 /// Topics whose own guide no longer exists, each with the guide that has a section about it.
-const SECTIONS: &[(&str, &str)] =
-    &[("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")];
+const SECTIONS: &[(&str, &str)] = &[
+    ("approvals", "messages"),
+    ("board-in-the-browser", "board"),
+    ("cron", "sessions"),
+    ("install", "setup"),
+    ("lanes", "tasks"),
+    ("lanes-and-worktrees", "tasks"),
+    ("notifications", "board"),
+    ("overlap", "landing"),
+    ("plugins", "setup"),
+    ("prompts", "messages"),
+    ("provider-events", "worker-api"),
+    ("pull-requests", "landing"),
+    ("reviews-and-gates", "review"),
+    ("sandbox", "guard"),
+    ("search", "tasks"),
+    ("sidecar", "hooks"),
+    ("status", "board"),
+    ("structured-sessions", "sessions"),
+    ("terminal-backends", "sessions"),
+    ("top", "board"),
+    ("usage-and-health", "sessions"),
+];
 
 /// The guide of a topic. `topic` may also be the path of its page, or an old topic that is now a section of another guide.
 ///

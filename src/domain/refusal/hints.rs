@@ -50,7 +50,7 @@ pub(super) fn forge(failure: &ForgeFailure) -> String {
         ForgeWhy::Rights => "give the login the right".to_owned(),
         ForgeWhy::Busy => format!("wait {} s", failure.seconds.unwrap_or(60)),
         ForgeWhy::Network => "wait until the forge answers".to_owned(),
-        ForgeWhy::Refused | ForgeWhy::Missing => return "see what it may be: fairway guide pull-requests".to_owned(),
+        ForgeWhy::Refused | ForgeWhy::Missing => return "see what it may be: fairway guide backend-scripts".to_owned(),
     };
     format!("{first}, then again: {SAME_COMMAND}")
 }

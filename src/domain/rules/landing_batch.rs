@@ -558,7 +558,7 @@ mod tests {
                 *sum += world.batches(batch, width).rounds;
             }
         }
-        // The table in docs/guides/landing.md.
+        // The table in BENCHMARKS.md, "In a simulation".
         assert_eq!(sums.map(|sum| sum / 200), [46, 23, 17, 16, 13]);
     }
 }

@@ -63,7 +63,7 @@ fn invalid_call_is_refused_in_json() {
     "#);
 }
 
-/// The actions that docs/guides/jobs.md has no example of, and what they all refuse.
+/// The actions that docs/integration/jobs-json.md has no example of, and what they all refuse.
 #[test]
 fn every_action_answers_with_its_document() {
     let world = TestProject::new();

@@ -108,23 +108,24 @@ fn contract_names_only_commands_and_flags_that_exist() {
 /// The reference pages that programs are written against.
 const CONTRACTS: [&str; 5] = ["backend-plumbing", "backend-protocol", "codes", "env", "http"];
 
-/// The program carries its manual: each page of docs/guides and each contract, without what a reader of the rendered page does
+/// The program carries its manual: each page of both shelves and each contract, without what a reader of the rendered page does
 /// not see.
 #[test]
 fn every_guide_is_printed_and_listed() {
     let world = TestProject::uninitialized();
     let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let dir = docs.join("guides");
-    let mut topics: Vec<String> = fs::read_dir(&dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+    let mut topics: Vec<(String, std::path::PathBuf)> = ["guides", "integration"]
+        .iter()
+        .flat_map(|shelf| fs::read_dir(docs.join(shelf)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), path))
         .collect();
-    topics.extend(CONTRACTS.map(str::to_owned));
+    topics.extend(CONTRACTS.map(|name| (name.to_owned(), docs.join("reference").join(format!("{name}.md")))));
     topics.sort();
-    assert_eq!(world.run(["guide", "--list", "--quiet"]).exits(0).stdout.lines().collect::<Vec<_>>(), topics);
-    for topic in &topics {
-        let dir = if CONTRACTS.contains(&topic.as_str()) { docs.join("reference") } else { dir.clone() };
-        let page = fs::read_to_string(dir.join(format!("{topic}.md"))).unwrap();
+    let names: Vec<&str> = topics.iter().map(|(topic, _)| topic.as_str()).collect();
+    assert_eq!(world.run(["guide", "--list", "--quiet"]).exits(0).stdout.lines().collect::<Vec<_>>(), names);
+    for (topic, path) in &topics {
+        let page = fs::read_to_string(path).unwrap();
         let printed = world.run(["guide", topic]).exits(0).stdout;
         assert!(!printed.contains("<!--") && !printed.contains("no-run"), "{printed}");
         // Every line of text is there, in its order.
@@ -143,7 +144,10 @@ fn every_guide_is_printed_and_listed() {
         assert_eq!((&document["topic"], &document["text"]), (&topic.as_str().into(), &printed.into()));
     }
     let list = world.json(["guide", "--list"]);
-    assert_eq!((list.as_array().unwrap().len(), &list[0]["title"]), (topics.len(), &"Approvals".into()));
+    assert_eq!(
+        (list.as_array().unwrap().len(), &list[0]["title"]),
+        (topics.len(), &"Agents: profiles and the Agent Client Protocol".into())
+    );
 }
 
 #[test]
@@ -157,12 +161,16 @@ fn unknown_topic_names_the_nearest_and_a_page_is_a_topic() {
     assert!(http.contains("| POST | `/authorize` |"), "{http}");
     assert_eq!(world.run(["guide", "../reference/http.md"]).exits(0).stdout, http, "as the guides link it");
     // A guide that became a section of another one is still found by its name.
-    for (former, topic) in
-        [("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")]
-    {
+    for (former, topic) in [
+        ("cron", "sessions"),
+        ("plugins", "setup"),
+        ("provider-events", "worker-api"),
+        ("reviews-and-gates", "review"),
+        ("sandbox", "guard"),
+    ] {
         assert_eq!(world.json(["guide", former])["topic"], topic);
     }
-    for (typed, topic) in [("job", "jobs"), ("lanes", "lanes-and-worktrees"), ("sesions", "sessions")] {
+    for (typed, topic) in [("job", "jobs"), ("machines", "several-machines"), ("sesions", "sessions")] {
         let error = world.run(["guide", typed, "--json"]).refuses(3, "not_found").error();
         assert_eq!(error["hint"], format!("did you mean {topic}: fairway guide {topic}"));
     }

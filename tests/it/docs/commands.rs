@@ -35,35 +35,13 @@ const NOT_RUN: &[(&str, &str)] = &[
         "fairway setup                                    # connect this repository and your agents; asks first",
     ),
     (
-        "docs/guides/install.md",
-        "mkdir -p ~/.local/share/bash-completion/completions ~/.local/share/zsh/site-functions ~/.config/fish/completions",
-    ),
-    ("docs/guides/install.md", "sh install.sh                                    # the newest release, into ~/.local"),
-    ("docs/guides/install.md", "FAIRWAY_REPOSITORY=https://github.com/OWNER/fairway just release"),
-    (
         "docs/guides/tasks.md",
         "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json",
-    ),
-    (
-        "docs/guides/setup.md",
-        "fairway setup                                   # shows the plan, asks, does it, checks it",
     ),
     (
         "README.md",
         "cargo install --path . --locked   # Linux, git, Rust 1.92 or newer, a C compiler; then: fairway setup",
     ),
-    ("docs/guides/board-in-the-browser.md", "fairway serve --open                    # opens your browser"),
-    (
-        "docs/guides/board-in-the-browser.md",
-        "fairway device pair --name phone                    # full access, for 90 days",
-    ),
-    (
-        "docs/guides/board-in-the-browser.md",
-        "fairway serve --install                    # or with --http PORT, --listen IP:PORT",
-    ),
-    ("docs/guides/board-in-the-browser.md", "fairway serve --http 7430 --listen 192.168.1.20:7431"),
-    ("docs/guides/notifications.md", "cp examples/notify/fairway-notify.service ~/.config/systemd/user/"),
-    ("docs/guides/notifications.md", "install -m 755 examples/notify/ntfy.sh ~/.local/bin/fairway-ntfy"),
     ("docs/guides/several-machines.md", "fairway store copy --to postgres://fairway@db.example/team"),
     ("docs/guides/several-machines.md", "git pull"),
     ("docs/guides/several-machines.md", "fairway host retire build1 --reason 'its disk died'"),
@@ -74,10 +52,25 @@ const NOT_RUN: &[(&str, &str)] = &[
         "docs/guides/several-machines.md",
         "pg_dump --schema=fairway --file=team.sql 'host=db.example user=fairway dbname=team'",
     ),
-    ("docs/guides/structured-sessions.md", "fairway start \"Fix the tax\" --provider opencode --structured"),
-    ("docs/guides/terminal-backends.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t PANE"),
-    ("docs/guides/terminal-backends.md", "SCREENDIR=~/.local/state/fairway/adapters/screen screen -x PANE"),
-    ("docs/guides/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),
+    (
+        "docs/guides/setup.md",
+        "fairway setup                                   # shows the plan, asks, does it, checks it",
+    ),
+    (
+        "docs/guides/setup.md",
+        "mkdir -p ~/.local/share/bash-completion/completions ~/.local/share/zsh/site-functions ~/.config/fish/completions",
+    ),
+    ("docs/guides/setup.md", "sh install.sh                                    # the newest release, into ~/.local"),
+    ("docs/integration/releases.md", "FAIRWAY_REPOSITORY=https://github.com/OWNER/fairway just release"),
+    ("docs/guides/board.md", "fairway serve --open                    # opens your browser"),
+    ("docs/guides/board.md", "fairway device pair --name phone                    # full access, for 90 days"),
+    (
+        "docs/guides/board.md",
+        "fairway serve --install                    # writes a systemd user unit and prints how to start it",
+    ),
+    ("docs/guides/sessions.md", "fairway start \"Fix the tax\" --provider opencode --structured"),
+    ("docs/integration/backend-scripts.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t PANE"),
+    ("docs/integration/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),
     ("docs/reference/backend-plumbing.md", "trap roll_back TERM"),
     ("docs/reference/json.md", "fairway task show T-1 --json > task.json"),
     ("docs/reference/json.md", "npm install ajv-cli ajv-formats"),
@@ -99,8 +92,8 @@ const NOT_RUN: &[(&str, &str)] = &[
         "your-client | tee >(fairway-scripts/watchers/codex-app-server.py --role backend --task-id PF-001)",
     ),
     ("examples/worker-api/README.md", "$ fairway serve &"),
-    ("docs/troubleshooting.md", "$ fairway task list --debug"),
-    ("docs/troubleshooting.md", "export FAIRWAY_LOG=debug FAIRWAY_LOG_FILE=/tmp/fairway.log"),
+    ("docs/guides/troubleshooting.md", "$ fairway task list --debug"),
+    ("docs/guides/troubleshooting.md", "export FAIRWAY_LOG=debug FAIRWAY_LOG_FILE=/tmp/fairway.log"),
 ];
 
 macro_rules! run_pages {
@@ -119,30 +112,20 @@ macro_rules! run_pages {
 run_pages! {
     getting_started: "docs/getting-started.md",
     tasks: "docs/guides/tasks.md",
-    lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
-    overlap: "docs/guides/overlap.md",
-    reviews_and_gates: "docs/guides/reviews-and-gates.md",
-    landing: "docs/guides/landing.md",
-    pull_requests: "docs/guides/pull-requests.md",
-    setup: "docs/guides/setup.md",
     sessions: "docs/guides/sessions.md",
-    status: "docs/guides/status.md",
-    board_in_the_browser: "docs/guides/board-in-the-browser.md",
-    top: "docs/guides/top.md",
-    mcp: "docs/guides/mcp.md",
-    prompts: "docs/guides/prompts.md",
-    notifications: "docs/guides/notifications.md",
-    search: "docs/guides/search.md",
-    jobs: "docs/guides/jobs.md",
+    messages: "docs/guides/messages.md",
+    review: "docs/guides/review.md",
+    landing: "docs/guides/landing.md",
+    board: "docs/guides/board.md",
     guard: "docs/guides/guard.md",
-    sandbox: "docs/guides/sandbox.md",
-    hooks: "docs/guides/hooks.md",
-    approvals: "docs/guides/approvals.md",
-    usage_and_health: "docs/guides/usage-and-health.md",
-    worker_api: "docs/guides/worker-api.md",
+    jobs: "docs/guides/jobs.md",
+    setup: "docs/guides/setup.md",
     several_machines: "docs/guides/several-machines.md",
-    backend_scripts: "docs/guides/backend-scripts.md",
-    troubleshooting: "docs/troubleshooting.md",
+    troubleshooting: "docs/guides/troubleshooting.md",
+    backend_scripts: "docs/integration/backend-scripts.md",
+    hooks: "docs/integration/hooks.md",
+    mcp: "docs/integration/mcp.md",
+    worker_api: "docs/integration/worker-api.md",
 }
 
 /// Runs the page's steps in one shell, so that variables and directories last. `$steps/N.cmd` is step N.
@@ -337,7 +320,7 @@ fn world() -> TestProject {
 
 #[track_caller]
 fn run_page(page: &str) {
-    if page == "docs/guides/sandbox.md" && !require::sandbox() {
+    if page == "docs/guides/guard.md" && !require::sandbox() {
         return;
     }
     let source = text(page);

@@ -78,4 +78,17 @@ fn readme_begins_with_its_sentence_install_and_two_commands() {
         assert!(line.starts_with(script) && root().join(script).is_file(), "{line}");
     }
     assert!(lines.len() < 150, "README.md has {} lines", lines.len());
+    let (first, _) = readme.split_once("\n## What it is").unwrap();
+    let words = first.split_whitespace().count();
+    assert!(
+        first.contains("## The first five minutes") && words <= 500,
+        "{words} words to the end of the first five minutes"
+    );
+}
+
+/// The guides for people are few. What programs need stands on the other shelf.
+#[test]
+fn shelf_for_people_has_at_most_twelve_guides() {
+    let guides = pages().into_iter().filter(|page| page.starts_with("docs/guides/")).count();
+    assert!(guides <= 12, "{guides} guides");
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{TestProject, test_project::FAIRWAY};
 
-const DOCUMENT: &str = include_str!("../../../docs/guides/jobs.md");
+const DOCUMENT: &str = include_str!("../../../docs/integration/jobs-json.md");
 
 /// The documents of a fenced block: what is asked, and the answer's form.
 fn documents(block: &str) -> Vec<Value> {

@@ -27,7 +27,7 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
     assert!(samples["guard"]["rules"].is_array() && samples["roles"]["NAME"].is_object(), "{samples}");
     let mut blocks = 0;
     let mut pages = vec![root.join("README.md")];
-    for dir in ["docs", "docs/guides", "docs/design", "docs/reference"] {
+    for dir in ["docs", "docs/guides", "docs/integration", "docs/design", "docs/reference"] {
         let entries = fs::read_dir(root.join(dir)).unwrap();
         pages.extend(
             entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "md")),

@@ -6,7 +6,7 @@ use crate::sessions::{Sessions, eventually};
 
 #[test]
 fn section_of_the_guide_is_enough_for_an_agent_that_no_profile_knows() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides/structured-sessions.md");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/integration/agents.md");
     let guide = fs::read_to_string(guide).unwrap();
     let section = guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert!(section.lines().count() <= 15, "{section}");

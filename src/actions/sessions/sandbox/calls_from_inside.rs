@@ -116,7 +116,7 @@ impl Answering {
             let verb: Vec<String> = call.args.iter().take(2).map(|word| word.escape_debug().to_string()).collect();
             return refused(&format!(
                 "fairway {} is not for programs in a sandbox, or not with these flags\n\
-                 hint: see what is: fairway guide sandbox",
+                 hint: see what is: fairway guide guard",
                 verb.join(" ")
             ));
         }
