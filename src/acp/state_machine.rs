@@ -23,6 +23,7 @@ use super::{
     session_setup::{AgentInfo, GuardMode, Proof},
     tool_call::{PermissionOption, ToolCall},
 };
+use crate::domain::usage::{Usage, UsageScope};
 
 /// How long the agent may take from its start until its session is open.
 pub const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
@@ -54,6 +55,8 @@ pub struct StateMachineConfig {
     pub proof: Proof,
     /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
+    /// What the agent counts in its answers.
+    pub usage: UsageScope,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +85,8 @@ enum Phase {
 struct Question {
     /// The id of its request.
     id: Value,
-    /// The id of the call that it is about.
-    call: String,
+    /// The ids of the calls that it may be about: of one, unless it names none and several are pending.
+    calls: Vec<String>,
     options: Vec<PermissionOption>,
 }
 
@@ -136,6 +139,8 @@ pub struct StateMachine {
     /// The cost of the session in US dollars, and the part of it that was reported with turns.
     total_cost: f64,
     reported_cost: f64,
+    /// The sum in the last answer of an agent that counts more than the turn.
+    usage_sum: Option<Usage>,
     conversation: Conversation,
     /// The agent's text since its last tool call of this turn.
     said: String,
@@ -166,6 +171,7 @@ impl StateMachine {
             context_usage: None,
             total_cost: 0.0,
             reported_cost: 0.0,
+            usage_sum: None,
             conversation: Conversation::default(),
             said: String::new(),
         }

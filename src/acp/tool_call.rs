@@ -23,6 +23,8 @@ const CUT: &str = "…";
 const MAX_TITLE_CHARS: usize = 2_000;
 /// Fields of an input with shell text.
 const COMMAND_KEYS: &[&str] = &["command", "cmd", "script", "argv"];
+/// The field of an input with several shell texts.
+const COMMANDS_KEY: &str = "commands";
 
 /// A tool call, as far as the agent has described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub struct ToolCall {
     title: Option<String>,
     status: Option<String>,
     input: Map<String, Value>,
+    /// The input as the content states it, as JSON text.
+    stated: Map<String, Value>,
     /// The files that it reads or changes.
     paths: Vec<String>,
     changes: Vec<FileChange>,
@@ -115,6 +119,8 @@ pub struct PermissionOption {
 pub struct PermissionRequest {
     pub call: ToolCall,
     pub options: Vec<PermissionOption>,
+    /// Whether it is known which call the question is about. If not, only a person can say yes.
+    pub names_call: bool,
 }
 
 /// The decision about a question.
@@ -169,7 +175,7 @@ impl PermissionRequest {
             })
         };
         let options: Vec<_> = params.get("options")?.as_array()?.iter().filter_map(option).take(MAX_OPTIONS).collect();
-        (!options.is_empty()).then_some(Self { call, options })
+        (!options.is_empty()).then_some(Self { call, options, names_call: true })
     }
 
     /// Which answers that allow the agent offers.
@@ -196,6 +202,7 @@ impl ToolCall {
             title: None,
             status: None,
             input: Map::new(),
+            stated: Map::new(),
             paths: Vec::new(),
             changes: Vec::new(),
             output: TerminalOutput::default(),
@@ -214,6 +221,7 @@ impl ToolCall {
         let mut paths = of_list("content", "path");
         paths.extend(of_list("locations", "path"));
         let parts = document.get("content").and_then(Value::as_array).into_iter().flatten();
+        let stated = parts.clone().find_map(|part| stated_input(part.get("content")?));
         Some(Self {
             id,
             name: text("name").filter(|name| !name.trim().is_empty()),
@@ -221,6 +229,7 @@ impl ToolCall {
             title: text("title").map(|title| title.chars().take(MAX_TITLE_CHARS).collect()),
             status: text("status"),
             input: document.get("rawInput").and_then(Value::as_object).cloned().unwrap_or_default(),
+            stated: stated.unwrap_or_default(),
             paths,
             changes: parts.filter_map(FileChange::from_json).take(MAX_CHANGES).collect(),
             output: TerminalOutput::from_json(document),
@@ -229,13 +238,17 @@ impl ToolCall {
 
     /// Adds the fields of an update of this call. A field that the update lacks keeps its value.
     pub fn merge(&mut self, news: Self) {
-        let Self { id: _, name, kind, title, status, input, paths, changes, output } = news;
+        let Self { id: _, name, kind, title, status, input, stated, paths, changes, output } = news;
         self.output.merge(&output);
         self.name = name.or(self.name.take());
         self.kind = kind.or(self.kind.take());
         self.title = title.or(self.title.take());
         self.status = status.or(self.status.take());
         self.input.extend(input);
+        // Later texts are what the tool prints.
+        if self.stated.is_empty() {
+            self.stated = stated;
+        }
         // An update has all changes, or none.
         if !changes.is_empty() {
             self.changes = changes;
@@ -245,6 +258,25 @@ impl ToolCall {
                 self.paths.push(path);
             }
         }
+    }
+
+    /// The call with the input that the content states, when the agent has told no other.
+    #[must_use]
+    pub fn with_stated_input(&self) -> Self {
+        let input = if self.input.is_empty() { self.stated.clone() } else { self.input.clone() };
+        Self { input, ..self.clone() }
+    }
+
+    /// Whether nothing but an id and a title is known.
+    pub fn is_bare(&self) -> bool {
+        let has_input = !self.input.is_empty() || !self.stated.is_empty();
+        self.tool() == "tool" && !has_input && self.paths.is_empty() && self.changes.is_empty()
+    }
+
+    /// A call that stands for several: it is not known which of them is meant.
+    pub fn one_of(id: &str, calls: &[Self]) -> Self {
+        let calls: Vec<String> = calls.iter().map(Self::describe).collect();
+        Self { input: Map::from_iter([("calls".to_owned(), json!(calls))]), ..Self::new(id) }
     }
 
     /// The tool's name as the agent gives it, else the usual name for this kind of tool, such as `Bash` or `Edit`, or `tool` for
@@ -269,12 +301,16 @@ impl ToolCall {
         (of_kind != "tool" && of_kind != self.tool()).then_some(of_kind)
     }
 
-    /// The call's input for guard rules and for people: the agent's own fields. A shell call without a command gets its title as
-    /// the command, and another call without a command gets the paths that it names.
+    /// The call's input for guard rules and for people: the agent's own fields. Several commands become the lines of one. A shell
+    /// call without a command gets its title as the command, and another call without a command gets the paths that it names.
     pub fn input(&self) -> Value {
         let mut input = self.input.clone();
         let is_shell = self.kind.as_deref() == Some("execute");
-        let has_command = COMMAND_KEYS.iter().any(|key| input.get(*key).is_some_and(|value| !value.is_null()));
+        let mut has_command = COMMAND_KEYS.iter().any(|key| input.get(*key).is_some_and(|value| !value.is_null()));
+        if let (false, Some(lines)) = (has_command, self.command_lines()) {
+            input.insert("command".to_owned(), json!(lines));
+            has_command = true;
+        }
         if is_shell && !has_command {
             // Some agents tell the command in the title alone.
             input.insert("command".to_owned(), json!(self.title.clone().unwrap_or_default()));
@@ -283,6 +319,13 @@ impl ToolCall {
             input.insert("paths".to_owned(), json!(self.paths));
         }
         Value::Object(input)
+    }
+
+    /// The commands of an input with several, as lines; `None` unless all of them are texts.
+    fn command_lines(&self) -> Option<String> {
+        let commands = self.input.get(COMMANDS_KEY)?.as_array().filter(|all| !all.is_empty())?;
+        let texts: Option<Vec<&str>> = commands.iter().map(Value::as_str).collect();
+        texts.map(|texts| texts.join("\n"))
     }
 
     /// What the guard and a person judge: the command, or the whole input of a call without one.
@@ -315,15 +358,16 @@ impl ToolCall {
 
     /// Describes the call in one text: the tool's name, then its command or title.
     pub fn describe(&self) -> String {
-        let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
-        let about = command.or(self.title.as_deref()).unwrap_or_default();
+        let command = COMMAND_KEYS.iter().find_map(|key| Some(self.input.get(*key)?.as_str()?.to_owned()));
+        let about = command.or_else(|| self.command_lines()).or_else(|| self.title.clone()).unwrap_or_default();
         let tool = self.tool();
         if about.is_empty() || about == tool { tool } else { format!("{tool}: {about}") }
     }
 
     /// Whether enough is known about the call to show it. The agent's first update of a call may have only the tool's name.
     pub fn is_described(&self) -> bool {
-        let has_command = COMMAND_KEYS.iter().any(|key| self.input.contains_key(*key));
+        let mut keys = COMMAND_KEYS.iter().chain([&COMMANDS_KEY]);
+        let has_command = keys.any(|key| self.input.contains_key(*key));
         let has_input = has_command || (self.kind.as_deref() != Some("execute") && !self.input.is_empty());
         has_input || self.status.as_deref().is_some_and(|status| status != "pending")
     }
@@ -339,6 +383,7 @@ impl ToolCall {
     /// Drops the input, paths, changes and output, which are needed only while the call runs.
     pub fn forget_input(&mut self) {
         self.input = Map::new();
+        self.stated = Map::new();
         self.paths = Vec::new();
         self.changes = Vec::new();
         self.output = TerminalOutput::default();
@@ -354,6 +399,12 @@ pub fn content_text(content: &Value) -> Option<String> {
         Some(kind @ ("image" | "audio" | "resource")) => Some(format!("[{kind}]")),
         _ => None,
     }
+}
+
+/// The input of a call that a content block states as JSON text; `None` for any other block.
+fn stated_input(content: &Value) -> Option<Map<String, Value>> {
+    let text = content.get("text")?.as_str().filter(|text| text.len() <= MAX_CHANGE_BYTES)?;
+    serde_json::from_str(text).ok()
 }
 
 /// The result of a tool call, by its update: the texts and changed files, else the raw output.
@@ -439,6 +490,27 @@ mod tests {
         call.merge(self::call(&json!({ "toolCallId": "1", "status": "failed" })));
         assert_eq!(call.input(), json!({ "cwd": "/w", "command": "ls" }));
         assert_eq!((call.describe().as_str(), call.has_failed()), ("Bash: ls", true));
+    }
+
+    #[test]
+    fn command_is_found_in_a_list_and_in_text_that_states_the_input() {
+        let listed = call(
+            &json!({ "toolCallId": "1", "kind": "execute", "title": "run", "rawInput": { "commands": ["cd x", "ls"] } }),
+        );
+        assert_eq!(
+            (listed.input()["command"].clone(), listed.describe().as_str()),
+            (json!("cd x\nls"), "Bash: cd x\nls")
+        );
+        let text = |text: &str| json!([{ "type": "content", "content": { "type": "text", "text": text } }]);
+        let mut stated = call(&json!({ "toolCallId": "1", "kind": "execute", "title": "Bash", "content": text("") }));
+        for said in ["{\"command\": \"ls", "{\"command\": \"ls\"}", "{\"command\": \"printed\"}"] {
+            stated.merge(call(&json!({ "toolCallId": "1", "content": text(said) })));
+        }
+        assert_eq!(stated.input()["command"], "Bash", "it counts with a question alone");
+        stated = stated.with_stated_input();
+        assert_eq!(stated.input()["command"], "ls");
+        stated.merge(call(&json!({ "toolCallId": "1", "rawInput": { "command": "rm x" } })));
+        assert_eq!(stated.with_stated_input().input()["command"], "rm x");
     }
 
     #[test]

@@ -30,6 +30,21 @@ pub fn of_answer(result: &Value) -> Option<Usage> {
     (input + output + read + created > 0).then_some(usage)
 }
 
+/// The usage between two sums of a session. A sum below the earlier one began anew.
+pub fn since(sum: &Usage, earlier: &Usage) -> Usage {
+    let all = |of: &Usage| of.input_tokens + of.output_tokens + of.cache_read_tokens + of.cache_creation_tokens;
+    if all(sum) < all(earlier) {
+        return sum.clone();
+    }
+    Usage {
+        input_tokens: sum.input_tokens.saturating_sub(earlier.input_tokens),
+        output_tokens: sum.output_tokens.saturating_sub(earlier.output_tokens),
+        cache_read_tokens: sum.cache_read_tokens.saturating_sub(earlier.cache_read_tokens),
+        cache_creation_tokens: sum.cache_creation_tokens.saturating_sub(earlier.cache_creation_tokens),
+        ..sum.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -93,6 +93,9 @@ pub struct StructuredStart {
     pub proven_agent: Option<String>,
     /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
+    /// What the agent counts in its answers, a word of [`UsageScope`](crate::domain::usage::UsageScope).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<String>,
 }
 
 /// The prefixes of the variables that identify a session: Fairway's, and those of other callers of the protocol.

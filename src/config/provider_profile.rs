@@ -8,11 +8,17 @@ use toml::Value;
 use super::{
     sandbox::VariableName,
     section::{Reader, layered_section},
+    values::impl_word,
 };
-use crate::domain::rules::{
-    proxy_hosts::OpenHost,
-    screen_dialog::{DialogShape, SubjectPlace},
+use crate::domain::{
+    rules::{
+        proxy_hosts::OpenHost,
+        screen_dialog::{DialogShape, SubjectPlace},
+    },
+    usage::UsageScope,
 };
+
+impl_word!(UsageScope);
 
 /// The built-in profiles, by program name.
 const BUILT_IN: &str = include_str!("providers.toml");
@@ -91,6 +97,9 @@ layered_section! {
         /// The mode in which it asks before it runs a tool: set at the start and read back.
         #[sample("default")]
         pub mode: Option<String>,
+        /// What it counts in its answers: the turn, everything since its process began, or the conversation.
+        #[sample("process")]
+        pub usage: Option<UsageScope>,
         /// Whether a conversation was seen to go on in its terminal and back; false refuses that.
         #[sample(true)]
         pub switches: Option<bool>,

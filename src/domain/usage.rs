@@ -28,6 +28,17 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// What an agent counts in its answer to a prompt.
+    UsageScope {
+        Turn => "turn",
+        /// Everything since the agent's start.
+        Process => "process",
+        /// Everything since the conversation's beginning, in earlier processes too.
+        Conversation => "conversation",
+    }
+}
+
 /// The usage of a model's answer. The four kinds of tokens do not overlap: their sum is all input and output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {

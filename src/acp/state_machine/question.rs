@@ -6,7 +6,7 @@ use super::{Effect, MAX_OPEN_QUESTIONS, Permission, Phase, Question, Report, Sta
 use crate::acp::{
     frame::INVALID_PARAMS,
     outgoing,
-    tool_call::{PermissionChoice, PermissionRequest},
+    tool_call::{PermissionChoice, PermissionRequest, ToolCall},
 };
 
 impl StateMachine {
@@ -32,19 +32,48 @@ impl StateMachine {
         if is_cancelled {
             return effects.push(Effect::Send(outgoing::permission_cancelled(&id)));
         }
-        let call = request.call.id.clone();
-        if let Some(known) = self.call(&call) {
-            known.call.merge(request.call);
-            known.permission = Permission::Asked;
-            request.call = known.call.clone();
-        }
+        let calls = self.asked_calls(&mut request);
         // An open question about this call is now about another command.
-        self.judge_changed(&call, effects);
+        if let [call] = calls.as_slice() {
+            self.judge_changed(call, effects);
+        }
         effects.push(Effect::Print(self.conversation.question(&request.call)));
         let question = self.next_question;
         self.next_question += 1;
-        self.questions.insert(question, Question { id, call, options: request.options.clone() });
+        self.questions.insert(question, Question { id, calls, options: request.options.clone() });
         effects.push(Effect::Ask { question, request });
+    }
+
+    /// The ids of the calls that a question is about, which count as asked. The request gets what is known of its call. One with an
+    /// unknown id that says nothing of its call belongs to the call that is pending; with several, it gets all of them.
+    fn asked_calls(&mut self, request: &mut PermissionRequest) -> Vec<String> {
+        let mut asked = vec![request.call.id.clone()];
+        if request.call.is_bare() && !self.calls.contains_key(&request.call.id) {
+            let pending = self.calls.iter().filter(|(_, known)| !known.call.has_ended());
+            let (ids, known): (Vec<String>, Vec<_>) =
+                pending.map(|(id, known)| (id.clone(), known.call.with_stated_input())).unzip();
+            match ids.as_slice() {
+                [] => {}
+                [one] => request.call = ToolCall::new(one),
+                _ => {
+                    request.call = ToolCall::one_of(&request.call.id, &known);
+                    request.names_call = false;
+                }
+            }
+            if !ids.is_empty() {
+                asked = ids;
+            }
+        }
+        for id in &asked {
+            let Some(known) = self.call(id) else { continue };
+            known.permission = Permission::Asked;
+            if request.names_call {
+                known.call.merge(request.call.clone());
+                known.call = known.call.with_stated_input();
+                request.call = known.call.clone();
+            }
+        }
+        asked
     }
 
     /// Has a call judged again when the agent has described it otherwise than before: its open questions, or the call alone when
@@ -57,9 +86,10 @@ impl StateMachine {
             return;
         }
         effects.push(Effect::Print(self.conversation.changed(&call)));
-        let open: Vec<_> = self.questions.iter().filter(|(_, asked)| asked.call == id).collect();
+        let open: Vec<_> = self.questions.iter().filter(|(_, asked)| asked.calls == [id]).collect();
         for (question, asked) in &open {
-            let request = PermissionRequest { call: call.clone(), options: asked.options.clone() };
+            let options = asked.options.clone();
+            let request = PermissionRequest { call: call.clone(), options, names_call: true };
             effects.push(Effect::Ask { question: **question, request });
         }
         if open.is_empty() {
@@ -69,8 +99,12 @@ impl StateMachine {
 
     pub(super) fn decided(&mut self, question: u64, choice: PermissionChoice, effects: &mut Vec<Effect>) {
         let Some(asked) = self.questions.remove(&question) else { return };
-        if let (PermissionChoice::Deny { .. }, Some(known)) = (&choice, self.calls.get_mut(&asked.call)) {
-            known.permission = Permission::Denied;
+        if matches!(choice, PermissionChoice::Deny { .. }) {
+            for id in &asked.calls {
+                if let Some(known) = self.calls.get_mut(id) {
+                    known.permission = Permission::Denied;
+                }
+            }
         }
         let option = choice.option(&asked.options);
         let answer = match option {

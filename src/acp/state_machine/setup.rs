@@ -79,7 +79,8 @@ impl StateMachine {
         }
         self.reported_mode = session_setup::current_mode(result).map(str::to_owned).or(self.reported_mode.take());
         match self.config.mode.clone() {
-            Some(mode) if self.reported_mode.as_ref() != Some(&mode) => {
+            // A conversation that goes on may be in another mode than the agent says.
+            Some(mode) if self.config.resume.is_some() || self.reported_mode.as_ref() != Some(&mode) => {
                 let is_offered = session_setup::offers_mode(result, &mode);
                 self.phase = Phase::SettingMode { earlier: self.reported_mode.take(), is_offered };
                 // An agent with its modes in configuration options answers with the value that is set then.

@@ -16,6 +16,7 @@ fn config() -> StateMachineConfig {
         resume: None,
         proof: Proof::Canary,
         refuse_unguarded: false,
+        usage: UsageScope::Turn,
     }
 }
 
@@ -250,6 +251,10 @@ fn conversation_is_continued_by_what_the_agent_can() {
             Some(method) => {
                 assert_eq!(methods(&effects), [method]);
                 assert_eq!(sent(&effects)[0]["params"]["mcpServers"], json!([]));
+                // The mode is set again, whatever the agent says it is in.
+                let effects = played.play([result(2, opened("ask"))]);
+                assert_eq!(sent(&effects)[0]["params"], json!({ "sessionId": "s", "modeId": "ask" }));
+                assert!(guard_of(&played.play([result(3, json!({}))])).unwrap().is_asking);
             }
             None => assert!(failed(&effects).is_some()),
         }
@@ -340,6 +345,67 @@ fn question_is_judged_and_answered_with_the_agents_option() {
             })
             .collect();
         assert_eq!(ended.len(), 1, "{effects:?}");
+    }
+}
+
+#[test]
+fn question_without_a_call_belongs_to_the_pending_one_and_a_person_answers_for_several() {
+    let bare = |id: &str, call: &str| {
+        let options = json!([{ "optionId": "y", "kind": "allow_once" }]);
+        let call = json!({ "toolCallId": call, "title": "Confirm" });
+        let params = json!({ "sessionId": "s", "toolCall": call, "options": options });
+        line(&json!({ "id": id, "method": "session/request_permission", "params": params }))
+    };
+    let call = |id: &str, command: &str, status: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "kind": "execute", "status": status,
+            "content": [{ "type": "content", "content": { "type": "text", "text": json!({ "command": command }).to_string() } }] }))
+    };
+    let asked = |effects: &[Effect]| match effects.iter().find(|effect| matches!(effect, Effect::Ask { .. })) {
+        Some(Effect::Ask { question, request }) => (*question, request.call.input(), request.names_call),
+        _ => panic!("{effects:?}"),
+    };
+    let mut played = Played::busy();
+    let effects = played.play([call("a", "ls", "pending"), bare("q", "confirmation-1")]);
+    let (number, input, names_call) = asked(&effects);
+    assert_eq!((input, names_call), (json!({ "command": "ls" }), true));
+    // The id alone is enough for a call that is known.
+    let (_, input, names_call) = asked(&played.play([bare("p", "a")]));
+    assert_eq!((input, names_call), (json!({ "command": "ls" }), true));
+    let effects = played.play([call("b", "rm x", "pending"), bare("r", "confirmation-2")]);
+    let (several, input, names_call) = asked(&effects);
+    assert_eq!((input, names_call), (json!({ "calls": ["Bash: ls", "Bash: rm x"] }), false));
+    let choices = [(number, PermissionChoice::ALLOW), (several, PermissionChoice::deny(None))];
+    played.play(choices.map(|(question, choice)| Event::Decided { question, choice }));
+    let effects = played.play([call("a", "ls", "completed"), call("b", "rm x", "completed")]);
+    let denied = Permission::Denied;
+    let ended = effects.iter().filter(
+        |effect| matches!(effect, Effect::Report(Report::ToolEnded { permission, .. }) if *permission == denied),
+    );
+    assert_eq!(ended.count(), 2, "{effects:?}");
+}
+
+#[test]
+fn usage_of_a_turn_is_the_difference_of_sums() {
+    let told = |input: u64| json!({ "stopReason": "end_turn", "usage": { "inputTokens": input, "outputTokens": 5 } });
+    for (usage, resume, inputs) in [
+        (UsageScope::Turn, None, [Some(100), Some(250), Some(30)]),
+        (UsageScope::Process, None, [Some(100), Some(150), Some(30)]),
+        (UsageScope::Process, Some("s"), [Some(100), Some(150), Some(30)]),
+        (UsageScope::Conversation, None, [Some(100), Some(150), Some(30)]),
+        (UsageScope::Conversation, Some("s"), [None, Some(150), Some(30)]),
+    ] {
+        let agent = json!({ "protocolVersion": 1, "agentCapabilities": { "loadSession": true } });
+        let config = StateMachineConfig { mode: None, usage, resume: resume.map(str::to_owned), ..config() };
+        let mut played = Played::new(config);
+        played.play([result(1, agent), result(2, json!({ "sessionId": "s" }))]);
+        let counted = [(3, 100), (4, 250), (5, 30)].map(|(id, sum)| {
+            let effects = played.play([Event::Request(id, Command::Prompt("x".into())), result(id, told(sum))]);
+            effects.iter().find_map(|effect| match effect {
+                Effect::Report(Report::TurnEnded { usage, .. }) => usage.as_ref().map(|usage| usage.input_tokens),
+                _ => None,
+            })
+        });
+        assert_eq!(counted, inputs, "{usage} {resume:?}");
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{CANCELLED, Effect, MAX_QUEUED_PROMPTS, Phase, Report, StateMachine};
 use crate::{
     acp::{frame::RpcError, outgoing, turn_usage},
-    domain::usage::Usage,
+    domain::usage::{Usage, UsageScope},
 };
 
 impl StateMachine {
@@ -46,7 +46,7 @@ impl StateMachine {
                 let stop_reason: String = stop_reason.chars().take(100).collect();
                 effects.push(Effect::Print(self.conversation.turn_end(&stop_reason)));
                 let cost_usd = self.take_cost();
-                let usage = turn_usage::of_answer(&result).map(|usage| Usage { cost_usd, ..usage });
+                let usage = self.turn_usage(&result).map(|usage| Usage { cost_usd, ..usage });
                 effects.push(Effect::Report(Report::TurnEnded { stop_reason, usage, said }));
             }
             // Some agents answer a cancelled turn with an error.
@@ -64,6 +64,20 @@ impl StateMachine {
             effects.push(Effect::Report(Report::ContextUsage(share)));
         }
         self.next_turn(effects);
+    }
+
+    /// The usage of the turn that an answer ends. It is unknown in the first turn of a conversation that goes on when the agent
+    /// counts that of earlier processes too.
+    fn turn_usage(&mut self, answer: &Value) -> Option<Usage> {
+        let told = turn_usage::of_answer(answer)?;
+        if self.config.usage == UsageScope::Turn {
+            return Some(told);
+        }
+        let is_begun = self.config.usage == UsageScope::Conversation && self.config.resume.is_some();
+        match self.usage_sum.replace(told.clone()) {
+            Some(before) => Some(turn_usage::since(&told, &before)),
+            None => (!is_begun).then_some(told),
+        }
     }
 
     pub(super) fn cancel(&mut self, effects: &mut Vec<Effect>) {

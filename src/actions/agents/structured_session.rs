@@ -385,8 +385,10 @@ impl StoreSink {
         };
         match reply {
             Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::deny(Some(why)))),
-            // A yes of the guard is for this call: an agent that takes none for it alone is answered by a person.
-            Reply::Allow(_) if request.offers().once => return Ok(Judgement::Decided(PermissionChoice::ALLOW)),
+            // A yes of the guard is for this call: an agent that does not name it, or takes none for it alone, is answered by a person.
+            Reply::Allow(_) if request.names_call && request.offers().once => {
+                return Ok(Judgement::Decided(PermissionChoice::ALLOW));
+            }
             _ => {}
         }
         if self.waiter.is_none() {

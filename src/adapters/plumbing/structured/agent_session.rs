@@ -29,6 +29,7 @@ use crate::{
             transcript::{MAX_TRANSCRIPT_BYTES, Transcript},
         },
     },
+    domain::usage::UsageScope,
     env::Env,
     os::{command::Program, poll::poll_timeout, process_tree, request_socket::Incoming, session_leader::Running},
 };
@@ -97,6 +98,7 @@ impl AgentSession {
             resume: settings.resume,
             proof: Proof::Of(settings.proven_agent),
             refuse_unguarded: settings.refuse_unguarded,
+            usage: settings.usage.as_deref().and_then(UsageScope::parse).unwrap_or(UsageScope::Turn),
         };
         Ok(Self {
             control: ControlSocket::open(dir)?,

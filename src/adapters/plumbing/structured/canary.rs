@@ -14,6 +14,7 @@ use crate::{
         AgentInfo, Command, Effect, Event, GuardMode, Permission, PermissionChoice, Proof, Report, StateMachine,
         StateMachineConfig,
     },
+    domain::usage::UsageScope,
     os::{command::Program, poll::poll_timeout, process_tree},
 };
 
@@ -87,6 +88,7 @@ impl<'a> CanaryRun<'a> {
             resume: None,
             proof: Proof::Canary,
             refuse_unguarded: false,
+            usage: UsageScope::Turn,
         });
         let report = CanaryReport::default();
         Self { canary, link, machine, started: Instant::now(), report, prompted: None, is_over: false }
