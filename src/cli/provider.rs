@@ -31,7 +31,7 @@ impl Verb {
 ///
 /// TERMINAL and STRUCTURED say which version of the program is installed, and with which one Fairway was tried. ASKS is the mode
 /// in which a structured session asks before it runs a tool, and GUARD what fairway doctor agents has shown of that on this
-/// host. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
+/// host, or why it is not proven anywhere. SWITCHES says whether a conversation was seen to go on in the agent's terminal and back. To add an agent, write a
 /// section [providers.NAME.acp].
 #[derive(Debug, clap::Args)]
 #[command(after_help = "fairway provider list")]
@@ -58,17 +58,21 @@ impl ListArgs {
 }
 
 /// Whether nothing is known yet of how an installed agent asks.
-fn is_to_be_proven(one: &ProviderView) -> bool {
+pub(super) fn is_to_be_proven(one: &ProviderView) -> bool {
     let is_installed = one.structured.as_ref().is_some_and(|program| program.installed == Some(true));
     is_installed && one.asking_mode.is_some() && one.proof.is_none()
 }
 
 fn cells(one: &ProviderView, now: Timestamp) -> [String; 7] {
     let structured = one.structured.as_ref().map_or_else(|| "-".to_owned(), state);
-    let mode = one.asking_mode.clone().unwrap_or_else(|| "-".to_owned());
+    // Some modes are addresses.
+    let mode = one.asking_mode.as_deref().and_then(|mode| mode.rsplit('#').next()).unwrap_or("-").to_owned();
     let switches = one.switches.map_or("-", |switches| if switches { "yes" } else { "no" }).to_owned();
-    let guard =
-        if is_to_be_proven(one) { "unproven".to_owned() } else { escape_line(&proof_cell(one.proof.as_ref(), now)) };
+    let guard = match (&one.proof, &one.unproven) {
+        (None, Some(why)) => escape_line(why),
+        (None, None) if is_to_be_proven(one) => "unproven".to_owned(),
+        (proof, _) => escape_line(&proof_cell(proof.as_ref(), now)),
+    };
     [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode, guard, switches]
 }
 

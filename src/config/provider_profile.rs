@@ -100,6 +100,9 @@ layered_section! {
         /// What it counts in its answers: the turn, everything since its process began, or the conversation.
         #[sample("process")]
         pub usage: Option<UsageScope>,
+        /// Why it is not proven to ask, or what would prove it.
+        #[sample("never asks")]
+        pub unproven: Option<String>,
         /// Whether a conversation was seen to go on in its terminal and back; false refuses that.
         #[sample(true)]
         pub switches: Option<bool>,
@@ -225,7 +228,7 @@ mod tests {
     #[test]
     fn built_in_profiles_are_read_and_overridden_key_by_key() {
         let all = built_in();
-        assert_eq!(all.len(), 10);
+        assert_eq!(all.len(), 17);
         for profile in all.into_values() {
             let own = ProviderProfile { interrupt_keys: Some(vec!["C-c".into()]), ..ProviderProfile::default() };
             let merged = own.with_fallback(profile.clone());

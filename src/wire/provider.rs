@@ -19,6 +19,8 @@ pub struct ProviderView {
     pub structured: Option<ProviderProgramView>,
     /// The mode in which a structured session asks before it runs a tool; `null` when none is known: it is not guarded.
     pub asking_mode: Option<String>,
+    /// Why no version of it is proven to ask, or what would prove it.
+    pub unproven: Option<String>,
     /// Whether a conversation was seen to go on in the agent's terminal and back; `null` when that was not tried.
     pub switches: Option<bool>,
     /// What `fairway doctor agents` has shown of the installed version on this host; `null` when it was not tried.

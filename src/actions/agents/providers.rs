@@ -45,6 +45,7 @@ fn view(env: &Env, settings: &Settings, name: &str, is_built_in: bool) -> Provid
         terminal: program_view(env, command.clone(), program, entry.profile.proven_with.clone()),
         structured,
         proof: permission_canary::proof(env, settings, name).as_ref().map(permission_canary::view),
+        unproven: acp.and_then(|acp| acp.unproven.clone()),
         switches: acp.and_then(|acp| acp.switches),
         asking_mode: acp.and_then(|acp| acp.mode.clone()),
     }

@@ -8,9 +8,10 @@ use self::{
     plan::{NO_GIT, Plan, Step, Work},
     record::Record,
 };
-use super::{confirm, context::Context, doctor::doctor_context, exit::Exit, values};
+use super::{confirm, context::Context, doctor::doctor_context, exit::Exit, provider::is_to_be_proven, values};
 use crate::{
     actions::{
+        agents::providers,
         core::{inside_session, store_safety, trust},
         queue::review::list,
     },
@@ -22,7 +23,7 @@ use crate::{
     hooks::{Provider, doctor},
     os,
     render::{escape_controls, escape_line},
-    wire::{DoctorView, SetupStepView, SetupView},
+    wire::{DoctorView, ProviderView, SetupStepView, SetupView},
 };
 
 mod added_lines;
@@ -119,6 +120,7 @@ impl Args {
             Some(fix) => format!("{} ({fix})", one.message),
             None => one.message.clone(),
         }));
+        view.left.extend(unproven_agents(ctx)?);
         view.doctor = Some(DoctorView::from(findings.as_slice()));
         let plan_shown = if self.yes && is_change { shown.as_str() } else { "" };
         let printed = ctx.show(&view, Vec::new, || escape_controls(&format!("{plan_shown}{}", result_text(&view))))?;
@@ -181,6 +183,21 @@ fn check_hooks(ctx: &Context, plan: &Plan) -> Result<Vec<Finding>> {
         findings.extend(doctor::doctor(&place, Some(*provider))?);
     }
     Ok(findings)
+}
+
+/// What is left to prove of the installed agents that run without a terminal, and which of them will not be guarded.
+fn unproven_agents(ctx: &Context) -> Result<Vec<String>> {
+    let listed = providers::list(&ctx.env, ctx.globals.root.as_deref())?;
+    let due: Vec<&str> = listed.iter().filter(|one| is_to_be_proven(one)).map(|one| one.name.as_str()).collect();
+    let proof = (!due.is_empty()).then(|| {
+        format!("prove that structured sessions of {} ask before a command (fairway doctor agents)", due.join(", "))
+    });
+    let is_there = |one: &ProviderView| one.structured.as_ref().is_some_and(|program| program.installed == Some(true));
+    let without = listed.iter().filter(|one| is_there(one) && one.asking_mode.is_none()).map(|one| {
+        let why = one.unproven.as_deref().unwrap_or("its profile names no mode in which it asks");
+        format!("structured sessions of {} are not guarded: {why}", one.name)
+    });
+    Ok(proof.into_iter().chain(without).collect())
 }
 
 /// The plan, with every line that would be trusted.

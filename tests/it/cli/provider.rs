@@ -11,18 +11,25 @@ fn list_shows_what_is_installed_and_what_was_tried() {
     world.set("PATH", "/nonexistent");
     insta::assert_snapshot!(world.transcript(&["fairway provider list"]), @r"
     $ fairway provider list
-    NAME      SOURCE      TERMINAL                        STRUCTURED                      ASKS       GUARD  SWITCHES
-    auggie    built_in    not installed (untried)         not installed (untried)         -          -      -
-    claude    built_in    not installed (tried: 2.1.329)  not installed (tried: 0.101.0)  default    -      yes
-    cline     built_in    not installed (untried)         not installed (untried)         -          -      -
-    codex     built_in    not installed (tried: 0.169.0)  not installed (tried: 2.6.0)    read-only  -      yes
-    copilot   built_in    not installed (untried)         not installed (untried)         -          -      -
-    gemini    built_in    not installed (tried: 0.61.0)   not installed (tried: 0.61.0)   default    -      no
-    goose     built_in    not installed (untried)         not installed (untried)         -          -      -
-    kimi      built_in    not installed (untried)         not installed (untried)         -          -      -
-    mine      configured  not installed (untried)         not installed (untried)         -          -      -
-    opencode  built_in    not installed (untried)         not installed (tried: 1.18.33)  build      -      yes
-    qwen      built_in    not installed (untried)         not installed (tried: 0.24.4)   default    -      yes
+    NAME         SOURCE      TERMINAL                        STRUCTURED                      ASKS       GUARD                           SWITCHES
+    antigravity  built_in    not installed (untried)         not installed (untried)         -          needs an account                -
+    auggie       built_in    not installed (untried)         not installed (untried)         -          needs an account                -
+    claude       built_in    not installed (tried: 2.1.329)  not installed (tried: 0.101.0)  default    -                               yes
+    cline        built_in    not installed (untried)         not installed (untried)         act        leaves a process behind         -
+    codex        built_in    not installed (tried: 0.169.0)  not installed (tried: 2.6.0)    read-only  -                               yes
+    copilot      built_in    not installed (untried)         not installed (tried: 1.0.102)  agent      -                               -
+    droid        built_in    not installed (untried)         not installed (tried: 0.215.0)  normal     -                               -
+    gemini       built_in    not installed (tried: 0.61.0)   not installed (tried: 0.61.0)   default    -                               no
+    goose        built_in    not installed (untried)         not installed (untried)         -          not tried                       -
+    hermes       built_in    not installed (untried)         not installed (untried)         -          asks for no command             -
+    kilo         built_in    not installed (untried)         not installed (tried: 7.7.7)    code       -                               -
+    kimi         built_in    not installed (untried)         not installed (tried: 2.1.0)    default    -                               -
+    mine         configured  not installed (untried)         not installed (untried)         -          -                               -
+    opencode     built_in    not installed (untried)         not installed (tried: 1.18.33)  build      -                               yes
+    openhands    built_in    not installed (untried)         not installed (untried)         -          a cancel does not end its turn  -
+    pi           built_in    not installed (untried)         not installed (untried)         -          never asks                      -
+    qwen         built_in    not installed (untried)         not installed (tried: 0.24.4)   default    -                               yes
+    vibe         built_in    not installed (untried)         not installed (tried: 3.0.2)    ask        -                               -
     ");
 }
 

@@ -61,6 +61,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "mkdir -p ~/.local/share/bash-completion/completions ~/.local/share/zsh/site-functions ~/.config/fish/completions",
     ),
     ("docs/guides/setup.md", "sh install.sh                                    # the newest release, into ~/.local"),
+    ("docs/integration/agents.md", "fairway trust"),
     ("docs/integration/releases.md", "FAIRWAY_REPOSITORY=https://github.com/OWNER/fairway just release"),
     ("docs/guides/board.md", "fairway serve --open                    # opens your browser"),
     ("docs/guides/board.md", "fairway device pair --name phone                    # full access, for 90 days"),

@@ -127,7 +127,7 @@ fn provider_list_shows_what_is_there_and_what_was_tried() {
     let scene = Scene::new();
     let all = scene.json(["provider", "list"]);
     let of = |name: &str| all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap();
-    for name in ["claude", "codex", "gemini", "opencode", "qwen"] {
+    for name in ["claude", "codex", "copilot", "droid", "gemini", "kilo", "kimi", "opencode", "qwen", "vibe"] {
         let one = of(name);
         assert_eq!(one["source"], "built_in");
         assert!(one["structured"]["proven_with"].is_string() && one["asking_mode"].is_string(), "{one}");
@@ -136,5 +136,5 @@ fn provider_list_shows_what_is_there_and_what_was_tried() {
     assert_eq!((&fake["source"], &fake["structured"]["installed"]), (&"configured".into(), &true.into()));
     assert_eq!((&fake["structured"]["proven_with"], &fake["terminal"]["installed"]), (&().into(), &false.into()));
     let table = scene.run(["provider", "list"]).exits(0).stdout;
-    assert!(table.contains("fake      configured  not installed (untried)"), "{table}");
+    assert!(table.contains("fake         configured  not installed (untried)"), "{table}");
 }
