@@ -28,7 +28,7 @@ postgres-storm:
 
 # The agents' real command lines on models of the tests, with the report of a bare container. As root
 agents:
-    tests/agents.sh
+    PATH="$(tests/node.sh):$PATH" tests/agents.sh --all
     PATH="$(tests/node.sh):$PATH" FAIRWAY_REQUIRE_ALL=1 cargo nextest run --locked --profile agents --run-ignored all
 
 # Format the code

@@ -76,7 +76,10 @@ fi
 
 node=$(tests/node.sh)
 export PATH="${node}:${PATH}"
-tests/agents.sh
+# Most of it is downloads, beside which the compilers run.
+tests/agents.sh &
+agents=$!
+trap 'kill "${agents}" 2>/dev/null || true' EXIT
 tests/axe.sh >/dev/null
 zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
@@ -84,6 +87,7 @@ tests/actionlint.sh
 packaging/cargo-deb.sh >/dev/null
 export PATH="${PATH}:${zellij}:${schemathesis}"
 if [[ "${1:-}" = --install ]]; then
+  wait "${agents}"
   exit 0
 fi
 
@@ -99,6 +103,7 @@ export FAIRWAY_REQUIRE_ALL=1
 export NEXTEST_RETRIES=2
 cargo nextest run --locked --features postgres --no-run
 tests/copy-programs.sh
+wait "${agents}"
 tests/in-memory.sh cargo nextest run --locked --features postgres
 say "tests of commands, with their stores on a server"
 FAIRWAY_TEST_ENGINE=postgres tests/in-memory.sh cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'

@@ -10,10 +10,26 @@ pub(super) fn asked(request: &Value) -> ParsedRequest {
     ParsedRequest { conversation: shell_tool(request).is_some(), said: said.collect() }
 }
 
-/// The name of the tool that runs commands. OpenCode and Qwen Code, which speak the same interface, have names of their own.
+/// The name of the tool that runs commands. Other agents, which speak the same interface, have names of their own.
 fn shell_tool(request: &Value) -> Option<&str> {
     let names = request["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
-    names.into_iter().find(|name| name.eq_ignore_ascii_case("bash") || *name == "run_shell_command")
+    let is_shell = |name: &str| name.eq_ignore_ascii_case("bash") || ["run_shell_command", "Execute"].contains(&name);
+    names.into_iter().find(|name| is_shell(name))
+}
+
+/// The arguments of a command, and of every other field that the tool's description demands.
+fn shell_input(request: &Value, command: &str) -> Value {
+    let mut input = json!({ "command": command, "description": "as asked" });
+    let tool =
+        request["tools"].as_array().into_iter().flatten().find(|tool| tool["name"].as_str() == shell_tool(request));
+    let schema = tool.map(|tool| &tool["input_schema"]).unwrap_or(&Value::Null);
+    for field in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if input[field].is_null() {
+            let first = &schema["properties"][field]["enum"][0];
+            input[field] = if first.is_null() { json!("as asked") } else { first.clone() };
+        }
+    }
+    input
 }
 
 /// The usage, in which what came from a cache stands apart.
@@ -30,7 +46,7 @@ fn blocks(request: &Value, answer: &Answer) -> Vec<Value> {
     let call = |(at, command): (usize, &String)| {
         json!({
             "type": "tool_use", "id": format!("toolu_{:04}_{at}", answer.number), "name": shell_tool(request),
-            "input": { "command": command, "description": "as asked" },
+            "input": shell_input(request, command),
         })
     };
     // A server that a plugin brings has its tools under longer names. A tool of the agent's own has its plain name.

@@ -4,6 +4,7 @@
 mod noise;
 mod processes;
 mod questions;
+mod short;
 mod starts;
 mod turns;
 
@@ -35,9 +36,15 @@ pub(super) enum Structured {
     Known(Agent),
     OpenCode,
     Qwen,
+    Copilot,
+    Kimi,
+    Droid,
+    Vibe,
+    Kilo,
 }
 
 impl Structured {
+    /// Those of the day.
     pub(super) const ALL: [Self; 5] =
         [Self::Known(Agent::Claude), Self::Known(Agent::Codex), Self::Known(Agent::Gemini), Self::OpenCode, Self::Qwen];
 
@@ -46,6 +53,11 @@ impl Structured {
             Self::Known(agent) => agent.name(),
             Self::OpenCode => "opencode",
             Self::Qwen => "qwen",
+            Self::Copilot => "copilot",
+            Self::Kimi => "kimi",
+            Self::Droid => "droid",
+            Self::Vibe => "vibe",
+            Self::Kilo => "kilo",
         }
     }
 
@@ -75,7 +87,7 @@ impl Structured {
 
     /// Whether it tells in its answers how many tokens it has used.
     fn tells_usage(self) -> bool {
-        self != Self::Qwen
+        !matches!(self, Self::Qwen | Self::Kimi | Self::Droid)
     }
 
     /// Whether it takes urgent prompts into its running turn.
@@ -85,7 +97,7 @@ impl Structured {
 
     /// Whether it tells what a command has printed.
     fn tells_results(self) -> bool {
-        self.provider() != "gemini"
+        !matches!(self.provider(), "gemini" | "droid")
     }
 
     /// The directory of its program; `None` where it is not installed.
@@ -94,13 +106,18 @@ impl Structured {
             Self::Known(Agent::Claude) => "claude-agent-acp",
             Self::Known(Agent::Codex) => "codex-acp",
             Self::Known(Agent::Gemini) => "gemini",
-            Self::OpenCode => "opencode",
-            Self::Qwen => "qwen",
+            Self::Vibe => "vibe-acp",
+            other => other.provider(),
         };
         let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or(home)?;
-        let directory = cache.join("fairway-tests/npm-acp/node_modules/.bin");
-        let reason = format!("{program} is not installed in {}; tests/run.sh installs it", directory.display());
+        let directory = cache.join("fairway-tests").join(match self {
+            Self::Copilot | Self::Kimi | Self::Droid => "npm-acp-more/node_modules/.bin",
+            Self::Kilo => "npm-kilo/node_modules/.bin",
+            Self::Vibe => "vibe/bin",
+            _ => "npm-acp/node_modules/.bin",
+        });
+        let reason = format!("{program} is not installed in {}; tests/agents.sh installs it", directory.display());
         require::met(directory.join(program).is_file(), reason).then_some(directory)
     }
 
@@ -112,7 +129,46 @@ impl Structured {
                 vars.extend((agent == Agent::Claude).then(|| ("IS_SANDBOX", "1".to_owned())));
                 vars
             }
-            Self::OpenCode => {
+            Self::Copilot => vec![
+                ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
+                ("COPILOT_PROVIDER_BASE_URL", models.address().to_owned()),
+                ("COPILOT_PROVIDER_API_KEY", "mock".to_owned()),
+                ("COPILOT_MODEL", "mock-model".to_owned()),
+                ("COPILOT_OFFLINE", "true".to_owned()),
+                // It unpacks itself there, 235 MB.
+                ("COPILOT_PKG_CACHE_HOME", self.programs().unwrap().join("../../copilot-pkg").display().to_string()),
+            ],
+            Self::Kimi => vec![
+                ("KIMI_MODEL_PROVIDER_TYPE", "anthropic".to_owned()),
+                ("KIMI_MODEL_BASE_URL", models.address().to_owned()),
+                ("KIMI_MODEL_API_KEY", "mock".to_owned()),
+                ("KIMI_MODEL_NAME", "mock-model".to_owned()),
+                ("KIMI_MODEL_MAX_CONTEXT_SIZE", "200000".to_owned()),
+            ],
+            Self::Droid => {
+                let model = json!({
+                    "model": "mock-model", "displayName": "mock", "baseUrl": models.address(), "apiKey": "mock",
+                    "provider": "anthropic", "maxOutputTokens": 4096,
+                });
+                let settings = json!({ "model": "custom:mock-model", "customModels": [model] });
+                let home = world.dir().join("home/.factory");
+                fs::create_dir_all(&home).unwrap();
+                fs::write(home.join("settings.json"), settings.to_string()).unwrap();
+                vec![("FACTORY_API_KEY", "fk-mock".to_owned())]
+            }
+            Self::Vibe => {
+                let settings = format!(
+                    "active_model = \"mock\"\nenable_telemetry = false\nenable_update_checks = false\n[[providers]]\n\
+                     name = \"mock\"\napi_base = \"{}\"\napi_key_env_var = \"MOCK_KEY\"\napi_style = \"anthropic\"\n\
+                     backend = \"generic\"\n[[models]]\nname = \"mock-model\"\nprovider = \"mock\"\nalias = \"mock\"\n",
+                    models.address()
+                );
+                let home = world.dir().join("home/.vibe");
+                fs::create_dir_all(&home).unwrap();
+                fs::write(home.join("config.toml"), settings).unwrap();
+                vec![("MOCK_KEY", "mock".to_owned())]
+            }
+            Self::OpenCode | Self::Kilo => {
                 let provider = json!({
                     "npm": "@ai-sdk/anthropic", "name": "mock", "models": { "m": { "name": "m" } },
                     "options": { "baseURL": format!("{}/v1", models.address()), "apiKey": "mock" },
@@ -120,6 +176,9 @@ impl Structured {
                 let settings = json!({
                     "model": "mock/m", "small_model": "mock/m", "autoupdate": false, "provider": { "mock": provider },
                 });
+                if self == Self::Kilo {
+                    return vec![("KILO_CONFIG_CONTENT", settings.to_string())];
+                }
                 vec![("OPENCODE_CONFIG_CONTENT", settings.to_string()), ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned())]
             }
             Self::Qwen => {
