@@ -47,7 +47,7 @@ impl Timeouts {
         Self {
             echo: if questions.is_empty() { Duration::from_millis(600) } else { Duration::from_secs(5) },
             redraw: Duration::from_secs(2),
-            // Gemini CLI takes an Enter for a line break until 40 ms after a paste.
+            // One was seen to take an Enter for a line break until 40 ms after a paste.
             quiet: if questions.is_empty() { Duration::ZERO } else { Duration::from_millis(100) },
             effect: Duration::from_secs(1),
             poll_interval: Duration::from_millis(60),
