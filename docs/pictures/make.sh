@@ -12,7 +12,9 @@ out=$(mkdir -p "${1:-${here}}" && cd "${1:-${here}}" && pwd)
 fairway=${FAIRWAY:-fairway}
 work=$(mktemp -d)
 end() {
-  (cd "${work}/shop" && "${fairway}" session stop --all --quiet) >/dev/null 2>&1 || true
+  for project in shop film/shop; do
+    (cd "${work}/${project}" && "${fairway}" session stop --all --quiet) >/dev/null 2>&1 || true
+  done
   rm -rf "${work}"
 }
 trap end EXIT
@@ -47,7 +49,7 @@ frame() {
     }
     { print }'
 }
-svg() { awk -v columns="$1" -v rows="$2" -v seconds=2 -f "${here}/svg.awk"; }
+svg() { awk -v columns="$1" -v rows="$2" -v seconds="${3:-0}" -f "${here}/svg.awk"; }
 
 at 00:00
 fw init
@@ -58,32 +60,11 @@ for title in "Cart: the total ignores the quantity" "Cart: discount codes" "Tax 
   fw task add "${title}"
 done
 
-# A launch, step by step.
-{
-  frame 100 16
-  printf '\f\n'
-  at 00:02
-  fw session launch --role dev --lane cart --task T-1 --name ada --backend shell -- sleep 600
-  fw --session ada --as dev claim T-1
-  frame 100 16
-  printf '\f\n'
-  at 00:20
-  fw session heartbeat ada --activity busy
-  fw --session ada checkpoint record T-1 --state active --summary "the test fails as described"
-  frame 100 16
-  printf '\f\n'
-  at 01:10
-  fw session heartbeat ada --activity requires_action --waiting-for "is an empty cart an error?"
-  frame 100 16
-  printf '\f\n'
-  at 01:30
-  fw session heartbeat ada --activity busy
-  fw --session ada checkpoint record T-1 --state active --summary "the total is 11; running the tests"
-  frame 100 16
-} >"${work}/launch"
-svg 100 16 <"${work}/launch" >"${out}/launch.svg"
-
 # A working day.
+at 00:02
+fw session launch --role dev --lane cart --task T-1 --name ada --backend shell -- sleep 600
+fw --session ada --as dev claim T-1
+fw --session ada checkpoint record T-1 --state active --summary "the total is 11; running the tests"
 at 04:00
 fw session launch --role dev --lane tax --task T-3 --name bob --backend shell -- sleep 600
 fw --session bob --as dev claim T-3
@@ -98,9 +79,86 @@ fw session heartbeat ada --activity requires_action --waiting-for "which currenc
 pid=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "${work}/bob")
 kill -9 "${pid}"
 run=$("${fairway}" session show bob --json | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
-grep -lsz "FAIRWAY_RUN_ID=${run}" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
-  kill -9 "${pid}" 2>/dev/null || true
+for _ in $(seq 100); do
+  left=$(grep -lsz "FAIRWAY_RUN_ID=${run}" /proc/[0-9]*/environ | cut -d/ -f3)
+  [ -n "${left}" ] || break
+  for pid in ${left}; do kill -9 "${pid}" 2>/dev/null || true; done
+  sleep 0.05
 done
 at 08:00
 frame 110 20 >"${work}/top"
 svg 110 20 <"${work}/top" >"${out}/top.svg"
+
+# A day of ten agents, as a film: what a person types stands above the board that follows.
+mkdir -p "${work}/film/shop"
+cd "${work}/film/shop"
+git init --quiet --template= --initial-branch=main
+git commit --quiet --allow-empty --message shop
+at 00:00
+fw init
+printf '[gates.done]\nrequire = []\n[gates.merge]\nrequire = ["reviews"]\n' >>.fairway.toml
+git add . && git commit --quiet --message fairway
+fw trust --yes
+# Those that a person talks to have a terminal.
+agent() {
+  fw lane add "$2" --create-worktree
+  fw task add "$3" --lane "$2"
+  case $4 in ada | bob) fw session launch --role dev --lane "$2" --task "$1" --id "$4" --backend shell -- sleep 600 ;; esac
+  fw session upsert --id "$4" --role dev --lane "$2" --provider "$6"
+  fw --session "$4" --as dev claim "$1"
+  fw --session "$4" --as dev checkpoint record "$1" --state active --summary "$5"
+  fw session heartbeat "$4" --activity busy
+}
+scene() {
+  [ "${scenes:=0}" = 0 ] || printf '\f\n'
+  scenes=$((scenes + 1))
+  printf '\033[0;1m$ %s\033[0m\n\n' "$1"
+  # The row of the selected lane has the path of its worktree.
+  frame 110 19 | sed "s#${work}/film#/home/ann#"
+}
+agent T-1 cart "Cart: the total ignores the quantity" ada "found it: the quantity is never used" claude
+agent T-2 tax "Tax of gift cards" bob "two rates, one table" codex
+agent T-3 mail "Mail: a receipt in two languages" cleo "the template is split" claude
+agent T-4 stock "Stock: never below zero" dan "writing the test first" gemini
+agent T-5 search "Search: words with accents" eve "the index keeps both forms" codex
+agent T-6 login "Login by mail" finn "links end after an hour" claude
+agent T-7 export "Export of orders" gil "columns as in the old one" opencode
+agent T-8 pages "Pages load in a second" hana "pictures are the largest part" codex
+agent T-9 docs "Describe the discount codes" ivo "half of the page is written" claude
+agent T-10 tests "Tests run in a minute" jo "the slowest ten are known" gemini
+{
+  at 10:00
+  scene "fairway top"
+  at 11:00
+  fw session heartbeat ada --activity requires_action --waiting-for "which currency for refunds?"
+  at 12:00
+  scene "fairway top"
+  at 12:10
+  fw answer question:ada:1 "EUR"
+  scene 'fairway answer question:ada:1 "EUR"'
+  at 14:00
+  echo "1 rate" >".fairway/worktrees/tax/tax.txt"
+  git -C ".fairway/worktrees/tax" add .
+  git -C ".fairway/worktrees/tax" commit --quiet --message "tax of gift cards"
+  fw --session bob --as dev task submit T-2
+  fw session heartbeat bob --activity idle
+  at 14:30
+  scene "fairway top"
+  fw changes T-2 "gift cards have two rates" --reviewer ann
+  at 14:40
+  fw session heartbeat bob --activity busy
+  scene 'fairway changes T-2 "gift cards have two rates"'
+  at 18:00
+  echo "2 rates" >".fairway/worktrees/tax/tax.txt"
+  git -C ".fairway/worktrees/tax" commit --quiet --all --message "two rates"
+  fw --session bob --as dev task submit T-2
+  fw session heartbeat bob --activity idle
+  at 18:20
+  scene "fairway top"
+  fw approve T-2 --reviewer ann
+  scene "fairway approve T-2"
+  fw land T-2
+  at 18:30
+  scene "fairway land T-2"
+} >"${work}/frames"
+svg 110 21 2.5 <"${work}/frames" >"${out}/day.svg"

@@ -72,13 +72,13 @@ END {
   if (count > 1) {
     share = 100 / count
     printf "@keyframes turn{0%%{opacity:1}%.3f%%{opacity:1}%.3f%%{opacity:0}100%%{opacity:0}}\n", share - 0.01, share
-    printf ".frame{opacity:0;animation:turn %ds infinite steps(1)}\n", count * seconds
+    printf ".frame{opacity:0;animation:turn %gs infinite steps(1)}\n", count * seconds
   }
   print "</style>"
   printf "<rect width=\"100%%\" height=\"100%%\" rx=\"8\" fill=\"#1e222a\"/>\n"
   for (frame = 1; frame <= count; frame++) {
     row = 0
-    if (count > 1) printf "<g class=\"frame\" style=\"animation-delay:%ds\">\n", (frame - 1) * seconds
+    if (count > 1) printf "<g class=\"frame\" style=\"animation-delay:%gs\">\n", (frame - 1) * seconds
     else print "<g>"
     for (at = 1; at <= height[frame]; at++) show(lines[frame, at])
     print "</g>"

@@ -20,7 +20,7 @@ fn pictures_are_those_of_the_program() {
     let out = if std::env::var_os("UPDATE_DOCS").is_some() { here.clone() } else { world.dir().join("pictures") };
     let made = world.command(here.join("make.sh")).arg(&out).output().unwrap();
     assert!(made.status.success(), "{made:?}");
-    for name in ["top.svg", "launch.svg"] {
+    for name in ["top.svg", "day.svg"] {
         let [made, kept] = [&out, &here].map(|dir| fs::read_to_string(dir.join(name)).unwrap_or_default());
         assert!(made == kept, "{name} is out of date: run docs/pictures/make.sh");
     }
