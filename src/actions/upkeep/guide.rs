@@ -79,6 +79,7 @@ pub const PAGES: &[GuidePage] = pages![
     "board" in "guides",
     "codes" in "reference",
     "env" in "reference",
+    "getting-started" in ".",
     "guard" in "guides",
     "hooks" in "integration",
     "http" in "reference",

@@ -120,6 +120,7 @@ fn every_guide_is_printed_and_listed() {
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), path))
         .collect();
+    topics.push(("getting-started".to_owned(), docs.join("getting-started.md")));
     topics.extend(CONTRACTS.map(|name| (name.to_owned(), docs.join("reference").join(format!("{name}.md")))));
     topics.sort();
     let names: Vec<&str> = topics.iter().map(|(topic, _)| topic.as_str()).collect();
