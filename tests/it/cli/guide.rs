@@ -65,6 +65,37 @@ fn contract_of_an_earlier_version_is_replaced_by_init() {
     assert_eq!(fs::read_to_string(&file).unwrap(), guide);
 }
 
+/// The first word of a line that is no command, or no flag of its command.
+fn unknown<'line>(tree: &Command, words: &'line [String]) -> Option<&'line str> {
+    let mut at = tree;
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--" {
+            break;
+        }
+        if let Some(below) = at.find_subcommand(word) {
+            at = below;
+        } else if let Some(flag) = word.strip_prefix("--") {
+            let flag = flag.split_once('=').map_or(flag, |(name, _)| name);
+            let known = at.get_arguments().chain(tree.get_arguments()).find(|arg| {
+                arg.get_long() == Some(flag) || arg.get_all_aliases().is_some_and(|all| all.contains(&flag))
+            });
+            match known {
+                // A value before the command is none.
+                Some(arg) if at.get_name() == "fairway" && arg.get_action().takes_values() => {
+                    words.next();
+                }
+                Some(_) => {}
+                None if flag == "help" => {}
+                None => return Some(word),
+            }
+        } else if at.get_name() == "fairway" && !word.starts_with('-') {
+            return Some(word);
+        }
+    }
+    None
+}
+
 /// Every command and flag that the contract names is one.
 #[test]
 fn contract_names_only_commands_and_flags_that_exist() {
@@ -73,23 +104,7 @@ fn contract_names_only_commands_and_flags_that_exist() {
     let mut named = 0;
     for span in guide.split('`').skip(1).step_by(2).filter(|span| span.starts_with("fairway ")) {
         let words = shell_words::split(&span.replace('…', "x")).unwrap();
-        let mut at: &Command = &tree;
-        for word in &words[1..] {
-            match at.find_subcommand(word) {
-                Some(below) => at = below,
-                None if word == "--" => break,
-                None => {
-                    let flag = word.strip_prefix("--");
-                    let known = |flag: &str| {
-                        at.get_arguments().any(|arg| {
-                            arg.get_long() == Some(flag) || arg.get_all_aliases().is_some_and(|all| all.contains(&flag))
-                        })
-                    };
-                    assert!(flag.is_none_or(|flag| flag == "help" || known(flag)), "{span}: {word}");
-                    assert!(flag.is_some() || at.get_name() != "fairway", "{span}: {word} is not a command");
-                }
-            }
-        }
+        assert_eq!(unknown(&tree, &words), None, "{span}");
         named += 1;
     }
     assert!(named > 12, "{named}");
@@ -103,6 +118,36 @@ fn contract_names_only_commands_and_flags_that_exist() {
     ] {
         assert!(guide.contains(text), "{why}: {guide}");
     }
+}
+
+/// Every command and flag on the pages for people and programs is one: also where a block is not run.
+#[test]
+fn pages_name_only_commands_and_flags_that_exist() {
+    let world = TestProject::uninitialized();
+    let tree = fairway::cli::command();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md"), root.join("docs/getting-started.md")];
+    for shelf in ["docs/guides", "docs/integration"] {
+        pages.extend(fs::read_dir(root.join(shelf)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    let line = regex::Regex::new(r"`(fairway [^`\n]+)`|(?m:^(?:\$ )?(fairway [^#|<>&;\n]+))").unwrap();
+    let (mut named, mut wrong) = (0, Vec::new());
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for found in line.captures_iter(&text) {
+            let span = found.get(1).or_else(|| found.get(2)).unwrap().as_str();
+            let Ok(words) = shell_words::split(&span.replace('…', "x")) else { continue };
+            named += 1;
+            // A short verb is none of the parser's, and has a page.
+            if let Some(word) = unknown(&tree, &words)
+                && (word.starts_with('-') || world.run([word, "--help"]).code != Some(0))
+            {
+                wrong.push(format!("{}: {span}: {word}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(named > 200, "{named}");
 }
 
 /// The reference pages that programs are written against.
