@@ -118,8 +118,8 @@ holds '"result":"pass"' evidence list shop-1 --json
 try changes shop-1 "an empty cart must have the total 0"
 wait_for '"status":"review"' task show shop-1 --json
 printf '(it has worked again: the card shows only what is new)\n'
-try review --task shop-1
-holds "which you have seen" review --task shop-1
+try review next --task shop-1
+holds "which you have seen" review next --task shop-1
 
 step "What you approve lands: merged, checked on the merged files, and finished. The agent whose lines now conflict is told"
 try approve shop-1 "small and right"
@@ -131,7 +131,7 @@ holds shop-2 ready
 step "Codex has brought main into its branch and submitted again"
 until git merge-base --is-ancestor main lane/shop-6; do sleep 0.1; done
 wait_for '"activity":"idle"' session show shop-6-codex --json
-try review --task shop-6
+try review next --task shop-6
 try approve shop-6
 try land shop-6
 sh check.sh
