@@ -17,12 +17,12 @@ fn shell_tool(request: &Value) -> Option<&str> {
     names.into_iter().find(|name| is_shell(name))
 }
 
-/// The arguments of a command, and of every other field that the tool's description demands.
+/// The arguments of a command, with every other field that the tool demands. Some tools refuse any further one.
 fn shell_input(request: &Value, command: &str) -> Value {
-    let mut input = json!({ "command": command, "description": "as asked" });
+    let mut input = json!({ "command": command });
     let tool =
         request["tools"].as_array().into_iter().flatten().find(|tool| tool["name"].as_str() == shell_tool(request));
-    let schema = tool.map(|tool| &tool["input_schema"]).unwrap_or(&Value::Null);
+    let schema = tool.map_or(&Value::Null, |tool| &tool["input_schema"]);
     for field in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if input[field].is_null() {
             let first = &schema["properties"][field]["enum"][0];
