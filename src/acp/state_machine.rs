@@ -55,6 +55,8 @@ pub struct StateMachineConfig {
     pub proof: Proof,
     /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
+    /// Whether a question of the agent is about all calls that are pending, not about the one that it names.
+    pub asks_for_all: bool,
     /// What the agent counts in its answers.
     pub usage: UsageScope,
 }

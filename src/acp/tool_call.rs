@@ -119,8 +119,8 @@ pub struct PermissionOption {
 pub struct PermissionRequest {
     pub call: ToolCall,
     pub options: Vec<PermissionOption>,
-    /// Whether it is known which call the question is about. If not, only a person can say yes.
-    pub names_call: bool,
+    /// The calls that the question may be about, where there are several. Only a person can then say yes.
+    pub pending: Vec<ToolCall>,
 }
 
 /// The decision about a question.
@@ -175,7 +175,7 @@ impl PermissionRequest {
             })
         };
         let options: Vec<_> = params.get("options")?.as_array()?.iter().filter_map(option).take(MAX_OPTIONS).collect();
-        (!options.is_empty()).then_some(Self { call, options, names_call: true })
+        (!options.is_empty()).then_some(Self { call, options, pending: Vec::new() })
     }
 
     /// Which answers that allow the agent offers.
@@ -358,7 +358,8 @@ impl ToolCall {
 
     /// Describes the call in one text: the tool's name, then its command or title.
     pub fn describe(&self) -> String {
-        let command = COMMAND_KEYS.iter().find_map(|key| Some(self.input.get(*key)?.as_str()?.to_owned()));
+        let input = if self.input.is_empty() { &self.stated } else { &self.input };
+        let command = COMMAND_KEYS.iter().find_map(|key| Some(input.get(*key)?.as_str()?.to_owned()));
         let about = command.or_else(|| self.command_lines()).or_else(|| self.title.clone()).unwrap_or_default();
         let tool = self.tool();
         if about.is_empty() || about == tool { tool } else { format!("{tool}: {about}") }
@@ -507,6 +508,7 @@ mod tests {
             stated.merge(call(&json!({ "toolCallId": "1", "content": text(said) })));
         }
         assert_eq!(stated.input()["command"], "Bash", "it counts with a question alone");
+        assert_eq!(stated.describe(), "Bash: ls", "people are told");
         stated = stated.with_stated_input();
         assert_eq!(stated.input()["command"], "ls");
         stated.merge(call(&json!({ "toolCallId": "1", "rawInput": { "command": "rm x" } })));

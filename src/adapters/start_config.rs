@@ -93,6 +93,8 @@ pub struct StructuredStart {
     pub proven_agent: Option<String>,
     /// Whether a session that is not guarded is ended.
     pub refuse_unguarded: bool,
+    /// Whether a question of the agent is about all calls that are pending.
+    pub asks_for_all: bool,
     /// What the agent counts in its answers, a word of [`UsageScope`](crate::domain::usage::UsageScope).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<String>,

@@ -97,6 +97,9 @@ layered_section! {
         /// The mode in which it asks before it runs a tool: set at the start and read back.
         #[sample("default")]
         pub mode: Option<String>,
+        /// Whether its question is about all calls that are pending, not about the one that it names.
+        #[sample(true)]
+        pub asks_for_all: Option<bool>,
         /// What it counts in its answers: the turn, everything since its process began, or the conversation.
         #[sample("process")]
         pub usage: Option<UsageScope>,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Effect, MAX_OPEN_QUESTIONS, Permission, Phase, Question, Report, StateMachine};
+use super::{Effect, KnownCall, MAX_OPEN_QUESTIONS, Permission, Phase, Question, Report, StateMachine};
 use crate::acp::{
     frame::INVALID_PARAMS,
     outgoing,
@@ -45,33 +45,40 @@ impl StateMachine {
     }
 
     /// The ids of the calls that a question is about, which count as asked. The request gets what is known of its call. One with an
-    /// unknown id that says nothing of its call belongs to the call that is pending; with several, it gets all of them.
+    /// unknown id that says nothing of its call belongs to the call that is pending; with several, it gets all of them. So does each
+    /// question of an agent that asks once for all.
     fn asked_calls(&mut self, request: &mut PermissionRequest) -> Vec<String> {
         let mut asked = vec![request.call.id.clone()];
-        if request.call.is_bare() && !self.calls.contains_key(&request.call.id) {
-            let pending = self.calls.iter().filter(|(_, known)| !known.call.has_ended());
+        let is_unknown = request.call.is_bare() && !self.calls.contains_key(&request.call.id);
+        if is_unknown || self.config.asks_for_all {
+            let is_meant = |known: &KnownCall| is_unknown || known.permission == Permission::NotAsked;
+            let pending = self.calls.iter().filter(|(_, known)| !known.call.has_ended() && is_meant(known));
             let (ids, known): (Vec<String>, Vec<_>) =
                 pending.map(|(id, known)| (id.clone(), known.call.with_stated_input())).unzip();
             match ids.as_slice() {
-                [] => {}
-                [one] => request.call = ToolCall::new(one),
+                [one] if is_unknown => {
+                    request.call = ToolCall::new(one);
+                    asked = ids;
+                }
+                [] | [_] => {}
                 _ => {
                     request.call = ToolCall::one_of(&request.call.id, &known);
-                    request.names_call = false;
+                    request.pending = known;
+                    asked = ids;
                 }
-            }
-            if !ids.is_empty() {
-                asked = ids;
             }
         }
         for id in &asked {
             let Some(known) = self.call(id) else { continue };
             known.permission = Permission::Asked;
-            if request.names_call {
-                known.call.merge(request.call.clone());
+            if !request.pending.is_empty() {
                 known.call = known.call.with_stated_input();
-                request.call = known.call.clone();
+                known.judged = Some(known.call.subject());
+                continue;
             }
+            known.call.merge(request.call.clone());
+            known.call = known.call.with_stated_input();
+            request.call = known.call.clone();
         }
         asked
     }
@@ -89,7 +96,7 @@ impl StateMachine {
         let open: Vec<_> = self.questions.iter().filter(|(_, asked)| asked.calls == [id]).collect();
         for (question, asked) in &open {
             let options = asked.options.clone();
-            let request = PermissionRequest { call: call.clone(), options, names_call: true };
+            let request = PermissionRequest { call: call.clone(), options, pending: Vec::new() };
             effects.push(Effect::Ask { question: **question, request });
         }
         if open.is_empty() {

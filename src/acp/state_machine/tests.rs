@@ -16,6 +16,7 @@ fn config() -> StateMachineConfig {
         resume: None,
         proof: Proof::Canary,
         refuse_unguarded: false,
+        asks_for_all: false,
         usage: UsageScope::Turn,
     }
 }
@@ -361,19 +362,19 @@ fn question_without_a_call_belongs_to_the_pending_one_and_a_person_answers_for_s
             "content": [{ "type": "content", "content": { "type": "text", "text": json!({ "command": command }).to_string() } }] }))
     };
     let asked = |effects: &[Effect]| match effects.iter().find(|effect| matches!(effect, Effect::Ask { .. })) {
-        Some(Effect::Ask { question, request }) => (*question, request.call.input(), request.names_call),
+        Some(Effect::Ask { question, request }) => (*question, request.call.input(), request.pending.len()),
         _ => panic!("{effects:?}"),
     };
     let mut played = Played::busy();
     let effects = played.play([call("a", "ls", "pending"), bare("q", "confirmation-1")]);
-    let (number, input, names_call) = asked(&effects);
-    assert_eq!((input, names_call), (json!({ "command": "ls" }), true));
+    let (number, input, pending) = asked(&effects);
+    assert_eq!((input, pending), (json!({ "command": "ls" }), 0));
     // The id alone is enough for a call that is known.
-    let (_, input, names_call) = asked(&played.play([bare("p", "a")]));
-    assert_eq!((input, names_call), (json!({ "command": "ls" }), true));
+    let (_, input, pending) = asked(&played.play([bare("p", "a")]));
+    assert_eq!((input, pending), (json!({ "command": "ls" }), 0));
     let effects = played.play([call("b", "rm x", "pending"), bare("r", "confirmation-2")]);
-    let (several, input, names_call) = asked(&effects);
-    assert_eq!((input, names_call), (json!({ "calls": ["Bash: ls", "Bash: rm x"] }), false));
+    let (several, input, pending) = asked(&effects);
+    assert_eq!((input, pending), (json!({ "calls": ["Bash: ls", "Bash: rm x"] }), 2));
     let choices = [(number, PermissionChoice::ALLOW), (several, PermissionChoice::deny(None))];
     played.play(choices.map(|(question, choice)| Event::Decided { question, choice }));
     let effects = played.play([call("a", "ls", "completed"), call("b", "rm x", "completed")]);
@@ -382,6 +383,13 @@ fn question_without_a_call_belongs_to_the_pending_one_and_a_person_answers_for_s
         |effect| matches!(effect, Effect::Report(Report::ToolEnded { permission, .. }) if *permission == denied),
     );
     assert_eq!(ended.count(), 2, "{effects:?}");
+    // An agent that asks once for all names one of them.
+    played.machine.config.asks_for_all = true;
+    let effects = played.play([call("c", "ls", "pending"), call("d", "rm y", "pending"), bare("s", "d")]);
+    let (_, input, pending) = asked(&effects);
+    assert_eq!((input, pending), (json!({ "calls": ["Bash: ls", "Bash: rm y"] }), 2));
+    let (_, input, pending) = asked(&played.play([call("e", "make", "pending"), bare("t", "e")]));
+    assert_eq!((input, pending), (json!({ "command": "make" }), 0));
 }
 
 #[test]

@@ -378,19 +378,24 @@ impl StoreSink {
             approval::withdraw(&self.app, id, "the agent has changed the call")?;
         }
         let session = self.session()?;
-        let call = self.tool_call(&request.call);
-        let reply = match guard::authorize_permission(&self.app_now()?, &session, &call, EntryPoint::Hook) {
-            None => hook::reply_without_rules(&call),
-            Some(decision) => hook::reply_for(decision),
-        };
-        match reply {
-            Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::deny(Some(why)))),
-            // A yes of the guard is for this call: an agent that does not name it, or takes none for it alone, is answered by a person.
-            Reply::Allow(_) if request.names_call && request.offers().once => {
-                return Ok(Judgement::Decided(PermissionChoice::ALLOW));
+        let calls =
+            if request.pending.is_empty() { std::slice::from_ref(&request.call) } else { request.pending.as_slice() };
+        for one in calls {
+            let tool = self.tool_call(one);
+            let reply = match guard::authorize_permission(&self.app_now()?, &session, &tool, EntryPoint::Hook) {
+                None => hook::reply_without_rules(&tool),
+                Some(decision) => hook::reply_for(decision),
+            };
+            match reply {
+                Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::deny(Some(why)))),
+                // A yes of the guard is for this call. Where the agent may mean others, or takes none for it alone, a person answers.
+                Reply::Allow(_) if request.pending.is_empty() && request.offers().once => {
+                    return Ok(Judgement::Decided(PermissionChoice::ALLOW));
+                }
+                _ => {}
             }
-            _ => {}
         }
+        let call = self.tool_call(&request.call);
         if self.waiter.is_none() {
             // Bound before the request is written: no answer is missed.
             self.waiter = Some(self.app.waiter("structured")?);

@@ -98,6 +98,7 @@ impl AgentSession {
             resume: settings.resume,
             proof: Proof::Of(settings.proven_agent),
             refuse_unguarded: settings.refuse_unguarded,
+            asks_for_all: settings.asks_for_all,
             usage: settings.usage.as_deref().and_then(UsageScope::parse).unwrap_or(UsageScope::Turn),
         };
         Ok(Self {

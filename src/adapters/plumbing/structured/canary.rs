@@ -88,6 +88,7 @@ impl<'a> CanaryRun<'a> {
             resume: None,
             proof: Proof::Canary,
             refuse_unguarded: false,
+            asks_for_all: false,
             usage: UsageScope::Turn,
         });
         let report = CanaryReport::default();

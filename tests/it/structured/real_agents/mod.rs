@@ -90,6 +90,11 @@ impl Structured {
         !matches!(self, Self::Qwen | Self::Kimi | Self::Droid)
     }
 
+    /// Whether it asks once for all calls of an answer.
+    fn asks_for_all(self) -> bool {
+        self == Self::Droid
+    }
+
     /// Whether it takes urgent prompts into its running turn.
     fn can_be_steered(self) -> bool {
         matches!(self, Self::Known(Agent::Claude | Agent::Codex))

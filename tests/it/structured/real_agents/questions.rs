@@ -1,6 +1,7 @@
 //! Questions of the agent about its tool calls, and how each is decided.
 
 use super::*;
+use crate::sessions::text;
 
 impl RealScene {
     pub(super) fn denies(&self) {
@@ -17,14 +18,23 @@ impl RealScene {
         assert_eq!(self.world.rows(&status)[0]["status"], "acknowledged");
     }
 
-    /// Some agents ask one after the other, and some at once.
+    /// Some agents ask one after the other, in either order, some at once, and some once for both.
     pub(super) fn decides_each(&self) {
         self.prompt(&format!("do {} {}", self.agent.to_run("touch one"), self.agent.to_run("touch two")));
-        self.answer(&self.asked("touch one"), &["allow"]);
-        eventually("the first one ran", || self.has("one").then_some(()));
-        self.answer(&self.asked("touch two"), &["deny"]);
+        if self.agent.asks_for_all() {
+            let both = eventually("its question", || self.approvals().into_iter().next());
+            assert_eq!(both["input"]["calls"], json!(["Bash: touch one", "Bash: touch two"]), "{both}");
+            self.answer(&both, &["deny"]);
+            self.wait_until_idle();
+            return assert!(!self.has("one") && !self.has("two"), "{}", self.peek());
+        }
+        let first = self.asked("touch ");
+        let is_one = text(&first["input"]["command"]).contains("touch one");
+        let (allowed, denied) = if is_one { ("one", "two") } else { ("two", "one") };
+        self.answer(&first, &["allow"]);
+        self.answer(&self.asked(&format!("touch {denied}")), &["deny"]);
         self.wait_until_idle();
-        assert!(!self.has("two"), "{}", self.peek());
+        assert!(self.has(allowed) && !self.has(denied), "{}", self.peek());
     }
 
     pub(super) fn guards(&self) {

@@ -4,7 +4,7 @@
 use super::*;
 
 /// Denied by a rule of setup.
-const FORBIDDEN: &str = "rm -rf ../outside-of-the-lane";
+const FORBIDDEN: &str = "git push --force";
 
 fn passes_in_short(agent: Structured) {
     let Some(programs) = agent.programs() else { return };
@@ -22,11 +22,10 @@ fn passes_in_short(agent: Structured) {
     assert_eq!(proven[0]["proof"]["proven"], true, "{proven}");
     let listed = world.json(["provider", "list"]);
     let listed = listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap();
-    assert_eq!(
-        (&listed["structured"]["version"], &listed["proof"]["proven"], &listed["unproven"]),
-        (&listed["structured"]["proven_with"], &json!(true), &Value::Null),
-        "{listed}"
-    );
+    let program = &listed["structured"];
+    // The files around Vibe record none.
+    assert!(program["version"] == program["proven_with"] || agent == Structured::Vibe, "{listed}");
+    assert_eq!((&listed["proof"]["proven"], &listed["unproven"]), (&json!(true), &Value::Null), "{listed}");
     let mode = listed["asking_mode"].as_str().unwrap().to_owned();
     let scene = RealScene { world, models, agent, mode, id: RefCell::new("s".to_owned()) };
     scene.world.launch(&["--role", "dev", "--structured", "--id", "s", "--prompt", "the first words"]);
@@ -43,7 +42,7 @@ fn passes_in_short(agent: Structured) {
     scene.answer(&scene.asked("touch denied"), &["deny", "--reason", "not this"]);
     scene.wait_until_idle();
     scene.has_it_run(FORBIDDEN);
-    scene.shows("[denied: no-rm-outside");
+    scene.shows("[denied: no-force-push");
     scene.wait_until_idle();
     assert!(!scene.has("denied") && scene.approvals().is_empty(), "{}", scene.peek());
 
@@ -53,8 +52,18 @@ fn passes_in_short(agent: Structured) {
     scene.wait_until_idle();
     assert!(!scene.has("cancelled") && scene.approvals().is_empty(), "{}", scene.peek());
 
+    let before = scene.decided().len();
+    scene.prompt(&format!("do {} {}", agent.to_run("touch fine"), agent.to_run(FORBIDDEN)));
+    eventually("both are decided", || {
+        scene.approvals().iter().for_each(|asked| scene.answer(asked, &["allow"]));
+        (scene.decided().len() == before + 2).then_some(())
+    });
+    scene.wait_until_idle();
+    // Of calls that are asked about at once, what the guard denies for one is denied for all.
+    assert_eq!(scene.has("fine"), !agent.asks_for_all(), "{}", scene.peek());
+
     let calls = scene.decided();
-    assert_eq!((calls.len(), calls.iter().collect::<BTreeSet<_>>().len()), (4, 4), "{calls:?}");
+    assert_eq!((calls.len(), calls.iter().collect::<BTreeSet<_>>().len()), (6, 6), "{calls:?}");
     assert_eq!(scene.shown()["guarded"], true);
     let total = scene.world.json(["usage", "--by", "session", "--session", "s"])["total"].clone();
     // An answer of the model says what it read and wrote; a turn with a call has two, and a sum would have more.
