@@ -171,9 +171,8 @@ fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return format!("list the commands: {line} --help");
     };
-    let after =
-        words.iter().skip_while(|word| word.to_str() != Some(typed.as_str())).nth(1).and_then(|word| word.to_str());
-    if let Some(hint) = familiar_names::hint(path, typed, after) {
+    let rest = words.iter().skip_while(|word| word.to_str() != Some(typed.as_str())).skip(1);
+    if let Some(hint) = familiar_names::hint(path, typed, &rest.filter_map(|word| word.to_str()).collect::<Vec<_>>()) {
         return hint;
     }
     if path.is_empty() && TaskId::is_distinct(typed) {
@@ -209,4 +208,41 @@ fn unknown_argument(error: &clap::Error, path: &str, line: &str, command: &clap:
 
 const fn failure(code: &'static str, kind: FailureKind, message: String, hint: Option<String>) -> Failure {
     Failure { code, kind, message, hint, retryable: false, details: Value::Null }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, path::Path};
+
+    use super::*;
+    use crate::cli::short_verbs;
+
+    /// What the parser says to a line: "runs", or its hint.
+    fn answer(tree: &clap::Command, typed: &str) -> String {
+        let words = std::iter::once("fairway".to_owned()).chain(shell_words::split(typed).unwrap());
+        let words = short_verbs::expanded(words.map(OsString::from).collect());
+        match tree.clone().try_get_matches_from(&words) {
+            Ok(_) => "runs".to_owned(),
+            Err(error) => usage(&error, &words).hint.unwrap_or_default(),
+        }
+    }
+
+    /// What people type first who know git, gh, tmux, jj, docker or systemctl. Few of it may end in "read the help".
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test is told by a variable to write the file")]
+    fn guesses_run_or_are_told_the_whole_command() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/guesses.txt");
+        let text = fs::read_to_string(&path).unwrap();
+        let typed = text.lines().map(|line| line.split_once(" -> ").map_or(line, |(typed, _)| typed));
+        let tree = command();
+        let answers: Vec<String> = typed.map(|typed| format!("{typed} -> {}", answer(&tree, typed))).collect();
+        let vague = |line: &&String| line.contains("-> list the commands") || line.contains("-> read the help");
+        let vague: Vec<&String> = answers.iter().filter(vague).collect();
+        assert!(answers.len() >= 250 && vague.len() * 25 <= answers.len(), "{vague:#?}");
+        let answers = answers.join("\n") + "\n";
+        if env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(&path, &answers).unwrap();
+        }
+        assert!(answers == text, "tests/data/guesses.txt is out of date; UPDATE_DOCS=1 writes it");
+    }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Switches that may stand before the command.
-const SWITCHES: &[&str] = &["--json", "--quiet", "-q"];
+pub(super) const SWITCHES: &[&str] = &["--json", "--quiet", "-q"];
 
 /// Adds the arguments, or the subcommands, of one command to it.
 type Augment = fn(Command) -> Command;

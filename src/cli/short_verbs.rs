@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Args as _, Command};
 
-use super::globals::Globals;
+use super::{globals::Globals, partial_parser::SWITCHES};
 use crate::domain::TaskId;
 
 /// A verb that stands for other words.
@@ -97,6 +97,10 @@ fn replacement(words: &[&str]) -> Option<(usize, &'static [&'static str])> {
 fn place_of_verb(words: &[&str]) -> Option<usize> {
     let mut at = 0;
     while let Some(flag) = words.get(at)?.strip_prefix('-') {
+        if SWITCHES.contains(&words[at]) {
+            at += 1;
+            continue;
+        }
         if flag == "-" {
             return None;
         }

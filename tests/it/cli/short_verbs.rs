@@ -136,11 +136,11 @@ fn help_of_a_short_verb_is_that_of_its_long_form() {
 fn names_of_other_tools_lead_to_the_command() {
     let world = TestProject::new();
     for (typed, hint) in [
-        ("merge T-1", "fairway land TASK"),
-        ("reject T-1", "fairway review record TASK --verdict reject"),
-        ("review approve T-1", "fairway approve TASK"),
-        ("rebase T-1", "fairway lane sync LANE"),
-        ("task view T-1", "fairway task show ID"),
+        ("merge T-1", "fairway land T-1"),
+        ("reject T-1", "fairway review record T-1 --verdict reject"),
+        ("review approve T-1", "fairway approve T-1"),
+        ("rebase T-1", "fairway lane sync T-1"),
+        ("task view T-1", "fairway task show T-1"),
         ("cost", "fairway usage"),
         ("status --watch", "fairway top"),
         ("status T-1", "fairway task show T-1"),
