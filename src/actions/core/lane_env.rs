@@ -131,11 +131,10 @@ fn allocate(app: &App, range: PortRange, worktree: &Path) -> Result<Option<u16>>
         !blocks.contains_key(first) && listening.range(*first..first.saturating_add(PortRange::BLOCK)).next().is_none()
     };
     let Some(port) = range.blocks().find(is_free) else {
-        let why = format!(
-            "{range} has no free block of ten ports for {}; widen the range, or remove lanes that have landed",
-            worktree.display()
-        );
-        return Err(Refusal::invalid("lanes.ports", why).into());
+        let why = format!("lanes.ports {range} has no free block of ten ports for {}", worktree.display());
+        let hint =
+            "free those of landed lanes: fairway lane prune --landed\nwiden the range: fairway config edit".into();
+        return Err(Refusal::ArgumentMissing { why, hint }.into());
     };
     let planned = (!worktree.exists()).then_some(now);
     blocks.insert(port, Block { worktree: worktree.to_owned(), planned });

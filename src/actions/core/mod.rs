@@ -15,6 +15,7 @@ pub(crate) mod last_heard;
 pub(crate) mod launch_event;
 pub mod lookup;
 pub(crate) mod message_state;
+pub mod only;
 pub mod open_store;
 pub mod other_host;
 pub mod progress;

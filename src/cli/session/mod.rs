@@ -312,7 +312,7 @@ fairway session stop s1 s2
 fairway session stop --lane api")]
 #[command(group(clap::ArgGroup::new("sessions").args(["id", "lane", "all"])))]
 pub struct StopArgs {
-    /// Session ids
+    /// Session ids, or ids of tasks
     #[arg(value_parser = values::session)]
     id: Vec<SessionId>,
     /// Stop the launched sessions of this lane
@@ -327,7 +327,7 @@ impl StopArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         if !self.id.is_empty() {
-            return each::each(ctx, &app, &self.id, stop::stop);
+            return each::each(ctx, &app, &stop_selection::named(&app, self.id)?, stop::stop);
         }
         if self.lane.is_none() && !self.all {
             return each::each(ctx, &app, &[stop_selection::only(&app)?], stop::stop);

@@ -111,7 +111,7 @@ fn no_two_worktrees_of_a_user_share_a_port_and_a_removed_one_frees_its_own() {
     assert_eq!(given, (0..8).map(|block| 21_000 + 10 * block).collect(), "each block once");
 
     world.run(["lane", "add", "e", "--create-worktree"]).exits(0);
-    let full = world.run(["lane", "setup", "e", "--json"]).refuses(2, "invalid_value");
+    let full = world.run(["lane", "setup", "e", "--json"]).refuses(2, "usage");
     assert!(full.error()["message"].as_str().unwrap().contains("no free block of ten ports"), "{full:?}");
     run(&other, &["lane", "rm", "b", "--json"]);
     // What cannot be read is not written over: other worktrees may have these ports.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{lookup, other_host},
+        core::{lookup, only::Choice, other_host},
     },
     domain::{
         LaneName, Refusal, TaskId,
@@ -58,20 +58,11 @@ fn without_name(app: &App, tx: &ReadTx<'_>) -> Result<LaneName> {
     if let Some(lane) = found.iter().find(is_around) {
         return Ok(lane.name.clone());
     }
-    match &*found {
-        [only] => Ok(only.name.clone()),
-        [] => Err(Refusal::ArgumentMissing {
-            why: "no lane has a worktree here".into(),
-            hint: "start an agent in one: fairway start TASK".into(),
-        }
-        .into()),
-        [first, ..] => {
-            let names: Vec<&str> = found.iter().map(|lane| lane.name.as_str()).collect();
-            Err(Refusal::ArgumentMissing {
-                why: format!("which lane? {} have a worktree: {}", found.len(), names.join(", ")),
-                hint: format!("name one: fairway diff {}", first.name),
-            }
-            .into())
-        }
-    }
+    let choice = Choice {
+        found: &found.into_iter().map(|lane| lane.name).collect::<Vec<_>>(),
+        noun: "lane",
+        fits: "have a worktree",
+        none: ("no lane has a worktree here", "start an agent in one: fairway start TASK"),
+    };
+    Ok(choice.only(|first| format!("name one: fairway diff {first}"))?)
 }

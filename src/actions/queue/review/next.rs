@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::lookup,
+        core::{lookup, only::Choice},
         queue::{gates, readiness},
     },
     config::{ConsequenceRule, LandSettings, built_in_consequences},
@@ -94,18 +94,13 @@ pub fn named_or_only(app: &App, named: Option<TaskId>, verdict: Verdict) -> Resu
         return Ok(named);
     }
     let (waiting, _) = app.read(|tx| waiting(app, tx))?;
-    let tasks: Vec<&str> = waiting.iter().map(|one| one.task.as_str()).collect();
-    let (why, hint) = match &*tasks {
-        [only] => return Ok(TaskId::parse(only)?),
-        [] => {
-            ("no submitted task waits for you".to_owned(), "see which wait for others: fairway review next".to_owned())
-        }
-        [first, ..] => (
-            format!("which task? {} wait for you: {}", tasks.len(), tasks.join(", ")),
-            format!("name one: fairway review record {first} --verdict {}", verdict.as_str()),
-        ),
+    let choice = Choice {
+        found: &waiting.into_iter().map(|one| one.task).collect::<Vec<_>>(),
+        noun: "task",
+        fits: "wait for you",
+        none: ("no submitted task waits for you", "see which wait for others: fairway review next"),
     };
-    Err(Refusal::ArgumentMissing { why, hint }.into())
+    Ok(choice.only(|first| format!("name one: fairway review record {first} --verdict {}", verdict.as_str()))?)
 }
 
 /// Records that the reviewer was shown all changes of the card, so that later cards show only new changes. Does nothing when

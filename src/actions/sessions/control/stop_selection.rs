@@ -6,9 +6,9 @@ use super::stop_from_inside;
 use crate::{
     actions::{
         App,
-        core::{lookup, other_host},
+        core::{lookup, only::Choice, other_host},
     },
-    domain::{LaneName, Refusal, SessionId},
+    domain::{LaneName, SessionId, TaskId, session::Session},
     os::host,
     store::sessions,
 };
@@ -63,15 +63,30 @@ pub fn live(app: &App, lane: Option<&LaneName>) -> Result<StopSelection> {
 /// # Errors
 /// `usage` when there are several, or none.
 pub fn only(app: &App) -> Result<SessionId> {
-    let selection = live(app, None)?;
-    let (why, hint) = match &*selection.ids {
-        [only] => return Ok(only.clone()),
-        [] => ("no launched session runs here".to_owned(), "list the sessions: fairway session list".to_owned()),
-        [first, ..] => {
-            let ids: Vec<&str> = selection.ids.iter().map(SessionId::as_str).collect();
-            let why = format!("which session? {} run: {}", ids.len(), ids.join(", "));
-            (why, format!("stop one: fairway session stop {first}"))
-        }
+    let choice = Choice {
+        found: &live(app, None)?.ids,
+        noun: "session",
+        fits: "run",
+        none: ("no launched session runs here", "list the sessions: fairway session list"),
     };
-    Err(Refusal::ArgumentMissing { why, hint }.into())
+    Ok(choice.only(|first| format!("stop one: fairway session stop {first}"))?)
+}
+
+/// The sessions that these ids mean. The id of a task means its only live session, where no session has that id.
+pub fn named(app: &App, ids: Vec<SessionId>) -> Result<Vec<SessionId>> {
+    app.read(|tx| {
+        ids.into_iter()
+            .map(|id| {
+                if !TaskId::is_distinct(id.as_str()) || sessions::find(tx, &id)?.is_some() {
+                    return Ok(id);
+                }
+                let is_its_own = |one: &Session| one.task.as_ref().is_some_and(|task| task.as_str() == id.as_str());
+                let mut found = sessions::live(tx)?.into_iter().filter(is_its_own);
+                Ok(match (found.next(), found.next()) {
+                    (Some(only), None) => only.id,
+                    _ => id,
+                })
+            })
+            .collect()
+    })
 }

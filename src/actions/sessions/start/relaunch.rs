@@ -10,7 +10,8 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            inside_session, launch_event, lookup, message_state, other_host, session_end::DeadSession, session_process,
+            inside_session, launch_event, lookup, message_state, only::Choice, other_host, session_end::DeadSession,
+            session_process,
         },
         queue::{lane::bring_here, task::claim},
         sessions::{
@@ -120,20 +121,13 @@ pub fn dead_with_claims(app: &App, stopped: bool) -> Result<Vec<SessionId>> {
 /// `usage` when there are several, or none.
 pub fn only(app: &App) -> Result<SessionId> {
     let found = [dead_with_claims(app, false)?, dead_with_claims(app, true)?].concat();
-    let (why, hint) = match &*found {
-        [only] => return Ok(only.clone()),
-        [] => ("no session that is over has a claim".to_owned(), "list the sessions: fairway session list --all"),
-        [first, ..] => {
-            let ids: Vec<&str> = found.iter().map(SessionId::as_str).collect();
-            let why = format!("which session? {} are over: {}", ids.len(), ids.join(", "));
-            return Err(Refusal::ArgumentMissing {
-                why,
-                hint: format!("relaunch one: fairway session relaunch {first}"),
-            }
-            .into());
-        }
+    let choice = Choice {
+        found: &found,
+        noun: "session",
+        fits: "are over",
+        none: ("no session that is over has a claim", "list the sessions: fairway session list --all"),
     };
-    Err(Refusal::ArgumentMissing { why, hint: hint.into() }.into())
+    Ok(choice.only(|first| format!("relaunch one: fairway session relaunch {first}"))?)
 }
 
 /// Makes the worktree of a session's lane on this host, and gives up the session and its relaunches on the other host. When git
