@@ -179,7 +179,7 @@ refusals! {
     /// The id exists already.
     #[error("{noun} '{id}' already exists")]
     #[code(Conflict, "exists")]
-    #[hint_if((*noun == "file").then(|| format!("replace it: {SAME_COMMAND} --force")))]
+    #[hint_if((*noun == "file").then(|| format!("move it away: mv --backup=numbered {0} {0}.old", shell_words::quote(id))))]
     #[details("noun": noun, "id": id)]
     AlreadyExists { noun: &'static str, id: String },
     #[error("branch '{branch}' already exists")]
@@ -429,7 +429,8 @@ refusals! {
     /// The checkout of the base has changes, or files that the landing would overwrite; `details.files`.
     #[error("the checkout of the base {base} in {dir} has changes: {}", list_files(.files))]
     #[code(Refused, "checkout_changed")]
-    #[hint("commit or stash the changes: {}", git_in(dir, "stash --include-untracked"))]
+    #[hint("put them aside, and take them back with 'stash pop' after the landing: {}",
+        git_in(dir, "stash push --include-untracked"))]
     #[details("base": base, "directory": dir, "files": files)]
     CheckoutChanged { base: String, dir: String, files: Vec<String> },
     #[error("the landing would overwrite files in the checkout of the base {base} in {dir}: {}", list_files(.files))]
@@ -729,7 +730,7 @@ refusals! {
     /// Another claimed task has overlapping paths.
     #[error("{task} touches '{path}', which overlaps '{other_path}' of {other} (claimed by {by})")]
     #[code(Refused, "path_conflict")]
-    #[hint("wait for {other}, or set [claims] path_conflicts = \"warn\"")]
+    #[hint("see how far {other} is: fairway explain task {other}")]
     #[details("task_id": task, "path": path, "other_task_id": other, "other_path": other_path, "claimant": by)]
     PathConflict { task: TaskId, path: String, other: TaskId, other_path: String, by: String },
     #[error("no role: --role is missing, and {}", match .lane {
@@ -749,7 +750,7 @@ refusals! {
     /// The session has ended; a new launch is a new session.
     #[error("the session {session} has {status} and cannot be changed")]
     #[code(Conflict, "session_final")]
-    #[hint("a new launch is a new session: fairway session launch")]
+    #[hint("a new launch is a new session: fairway start TASK")]
     #[details("session_id": session, "status": status)]
     SessionFinal { session: SessionId, status: SessionStatus },
     /// The session to relaunch is or may be alive, or was relaunched already.
@@ -1038,7 +1039,7 @@ refusals! {
     /// The job has no terminal to type into.
     #[error("job {run} has no terminal: it was started without --pty")]
     #[code(Conflict, "no_terminal")]
-    #[hint("start it with: fairway exec spawn --pty")]
+    #[hint("start one with a terminal: fairway exec spawn --pty -- COMMAND")]
     NoTerminal { run: String },
     /// The job's program does not read; `details.bytes` were typed.
     #[error("the input of job {run} is full because its program does not read it; {taken} bytes were written")]
@@ -1081,7 +1082,7 @@ refusals! {
     /// The file of the paired devices is broken, or others could have written it; no device is admitted until then.
     #[error("the paired devices cannot be read from {file}: {why}")]
     #[code(Failure, "devices_unreadable")]
-    #[hint("to pair every device anew: rm {}", shell_words::quote(file))]
+    #[hint("to pair every device anew, move it away: mv --backup=numbered {0} {0}.old", shell_words::quote(file))]
     DevicesUnreadable { file: String, why: String },
     /// `device pair`: no server shows the page of this project.
     #[error("no server shows the page of this project")]

@@ -34,7 +34,7 @@ fn store_is_backed_up_and_restored() {
     backed up 1 task to ../copy.db ([size])
     $ fairway backup ../copy.db
     error: file '[world]/project/../copy.db' already exists
-    hint: replace it: fairway backup ../copy.db --force
+    hint: move it away: mv --backup=numbered [world]/project/../copy.db [world]/project/../copy.db.old
     [exit 4]
     $ fairway backup ../copy.db --force
     backed up 1 task to ../copy.db ([size])

@@ -47,7 +47,7 @@ fn close_removes_a_merged_worktree_and_repair_makes_it_again() {
     let refused = |what: &str, hint: &str| {
         let error = world.run(["lane", "close", "ui", "--rm-worktree", "--json"]).refuses(4, "in_use").error();
         assert_eq!(error["message"], format!("lane 'ui' is in use: {what}"));
-        assert_eq!(error["hint"], format!("then try again: {hint}"));
+        assert_eq!(error["hint"], format!("do this first: {hint}"));
         assert_eq!(world.json(["lane", "show", "ui"])["lane"]["status"], "open");
         assert!(tree.join("code.txt").exists());
     };

@@ -103,7 +103,7 @@ fn prompt_has_a_receipt() {
     6   session s1  normal    expired  -    1      2s
     $ fairway prompt s1 hello
     error: the session s1 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway prompt nobody hello
     error: there is no session 'nobody'

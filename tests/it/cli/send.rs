@@ -76,7 +76,7 @@ fn recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
     [exit 3]
     $ fairway send s4 hello
     error: the session s4 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway send lane:ui hello
     error: there is no lane 'ui'

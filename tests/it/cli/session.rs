@@ -63,15 +63,15 @@ fn session_lifecycle_is_printed() {
     unchanged: be-1 has already failed
     $ fairway session end be-1 --status ended
     error: the session be-1 has failed and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session heartbeat be-1
     error: the session be-1 has failed and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session upsert --id be-1 --status running
     error: the session be-1 has failed and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session status be-1
     failed with exit code 3: out of memory

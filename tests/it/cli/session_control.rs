@@ -52,19 +52,19 @@ fn session_operations_print_their_results() {
     [exit 4]
     $ fairway session nudge s2 hi
     error: the session s2 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session interrupt s2
     error: the session s2 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session attach s2
     error: the session s2 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session meta get s2 key
     error: the session s2 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session attach s9
     error: there is no session 's9'

@@ -55,7 +55,7 @@ fn provider_events_form_a_session() {
     recorded completed: session backend-acme-jkhaa: ended; checkpoint done on T-1; handoff of T-1 to role qa
     $ fairway session event --provider acme --external-session-id x1 --state running
     error: the session backend-acme-jkhaa has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway session event --provider acme --external-session-id x1 --state finished
     error: invalid value 'finished' for '--state <STATE>': 'finished' is none of started, running, waiting_on_approval, waiting_on_input, completed, failed, no_progress, stale

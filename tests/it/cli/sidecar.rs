@@ -30,7 +30,7 @@ fn sidecar_ends_with_its_session() {
     s1 has ended
     $ fairway sidecar --session s1
     error: the session s1 has ended and cannot be changed
-    hint: a new launch is a new session: fairway session launch
+    hint: a new launch is a new session: fairway start TASK
     [exit 4]
     $ fairway sidecar
     error: whose sidecar? name a session: --session ID

@@ -62,7 +62,7 @@ pub(in crate::actions) trait LaneAgents {
 impl Hold {
     /// Turns this reason into the refusal of a command that concerns only `lane`.
     pub(super) fn refusal(self, lane: &Lane) -> Refusal {
-        let hint = format!("then try again: {}", self.command);
+        let hint = format!("do this first: {}", self.command);
         Refusal::LaneHeld { lane: lane.name.clone(), why: self.why, hint }
     }
 }
