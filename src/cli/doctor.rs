@@ -204,8 +204,8 @@ pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<Doct
         let of_app = app.map(|app| app.settings.provider(provider.label()).profile);
         of_app.or_else(|| config::built_in_profiles().remove(provider.label()))
     };
-    let proven = |provider: &Provider| Some((provider.label(), profile(provider)?.proven_with?));
-    let is_brought = |provider: &&Provider| profile(provider).is_some_and(|profile| profile.hook_args.is_some());
+    let proven = |provider: &Provider| Some((provider.label(), profile(provider)?.facts.proven_with?));
+    let is_brought = |provider: &&Provider| profile(provider).is_some_and(|profile| profile.facts.hook_args.is_some());
     let lanes = app.map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
     let is_open = |lane: &LaneView| lane.status != LaneStatus::Closed.as_str() && lane.other_host.is_none();
     let open = lanes.into_iter().filter(is_open);

@@ -28,13 +28,13 @@ pub struct Args {
     #[arg(long, value_name = "SEQ|TIME", default_value = "0", allow_negative_numbers = true)]
     since: String,
     /// Only events of this task
-    #[arg(long, alias = "task", value_name = "ID", value_parser = values::task)]
+    #[arg(long, visible_alias = "task", value_name = "ID", value_parser = values::task)]
     of_task: Option<TaskId>,
     /// Only events of this session
     #[arg(long, value_name = "ID", value_parser = values::session)]
     of_session: Option<SessionId>,
     /// Only events of this lane
-    #[arg(long, alias = "lane", value_name = "NAME", value_parser = values::lane)]
+    #[arg(long, visible_alias = "lane", value_name = "NAME", value_parser = values::lane)]
     of_lane: Option<LaneName>,
     /// Only events of this kind; * stands for any text; repeatable
     #[arg(long = "kind", value_name = "KIND", value_parser = values::event_kind)]

@@ -267,7 +267,7 @@ pub struct LogArgs {
     #[arg(long, value_name = "N", default_value = "20", value_parser = values::limit)]
     limit: u32,
     /// Only decisions about this session
-    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]
+    #[arg(long = "of-session", value_name = "SESSION", value_parser = values::session)]
     of: Option<SessionId>,
     /// Only denials
     #[arg(long)]

@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "DATE|DURATION")]
     since: Option<String>,
     /// Only usage of this session; repeatable
-    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]
+    #[arg(long = "of-session", value_name = "SESSION", value_parser = values::session)]
     sessions: Vec<SessionId>,
 }
 

@@ -5,10 +5,9 @@ use std::fmt::Write;
 
 use super::{
     AcpProfile, AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConsequenceRule, ContextSettings,
-    DialogProfile, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings,
-    LimitProfile, NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile,
-    ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, SetupSettings,
-    StoreSettings, TaskSettings,
+    ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, NotifySettings, OneSink,
+    OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings,
+    RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
     guard::{RawRole, RawRule, RawSection},
     section::{Key, Section},
     sections::{DoneGates, MergeGates},
@@ -46,9 +45,6 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("providers.*", SetupSettings::KEYS),
     ("providers.*", ProviderProfile::KEYS),
     ("providers.*.acp", AcpProfile::KEYS),
-    ("providers.*.limit", LimitProfile::KEYS),
-    ("providers.*.permission_dialog", DialogProfile::KEYS),
-    ("providers.*.choice_dialog", DialogProfile::KEYS),
     ("backends.*", Backend::KEYS),
     ("sandbox", SandboxSettings::KEYS),
     ("review_routes[]", ReviewRoute::KEYS),
@@ -81,6 +77,38 @@ pub static KEYS: [Key; COUNT] = {
     }
     all
 };
+
+/// Keys that earlier versions had, or sections of them, and what to do without.
+const LEFT: &[(&str, &str)] = &[
+    ("backends.*.stale_after", "set sessions.stale_after, for all backends"),
+    ("exec.keep_runs", "set exec.keep_for or exec.keep_bytes"),
+    ("identity.refresh_before", "the command runs 5 minutes before the end"),
+    ("land.find_pair", "the search always runs, and Ctrl-C ends it"),
+    ("notify.per_sink.*.command_timeout", "set notify.command_timeout, for all sinks"),
+    ("providers.*.acp.proven_with", FACT),
+    ("providers.*.acp.switches", FACT),
+    ("providers.*.choice_dialog", FACT),
+    ("providers.*.hook_args", FACT),
+    ("providers.*.interrupted_sign", FACT),
+    ("providers.*.limit", FACT),
+    ("providers.*.permission_dialog", FACT),
+    ("providers.*.proven_with", FACT),
+    ("providers.*.sandbox_env", "set sandbox.env"),
+    ("providers.*.sandbox_hosts", "set sandbox.hosts"),
+    ("providers.*.session_variable", FACT),
+    ("providers.*.unsandboxed_args", FACT),
+];
+const FACT: &str = "Fairway knows it of the agents that it was tried with";
+
+/// What to do without the key at a path, which earlier versions had. `None` for any other path.
+pub fn left(path: &str) -> Option<&'static str> {
+    let is_meant = |pattern: &str| {
+        let depth = pattern.split('.').count();
+        path.split('.').count() >= depth
+            && pattern.split('.').zip(path.split('.')).all(|(want, have)| want == "*" || want == have)
+    };
+    LEFT.iter().find(|(pattern, _)| is_meant(pattern)).map(|(_, instead)| *instead)
+}
 
 /// The index in [`KEYS`] of the key that a dotted path names, such as `notify.per_sink.phone.command`. A name that the user made
 /// up (`phone`) matches the `*` in the table; a list of tables is written with `[]`, as in `review_routes[].domain`. Returns
@@ -162,6 +190,16 @@ pub fn example() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_have_left_are_no_keys_and_say_what_to_do() {
+        for (pattern, _) in LEFT {
+            let path = pattern.replace('*', "x");
+            assert!(find(&path).is_none() && KEYS.iter().all(|key| !key.path().starts_with(&format!("{pattern}."))));
+            assert!(left(&path).is_some() && left(&format!("{path}.y")).is_some(), "{pattern}");
+        }
+        assert!(LEFT.is_sorted() && left("exec.keep_for").is_none() && left("exec").is_none());
+    }
 
     #[test]
     fn finds_keys_below_chosen_names_and_suggests_near_ones() {

@@ -36,8 +36,6 @@ section! {
         pub batch: usize as AtLeastOne = 4,
         /// How many merged trees are checked at once, each in a worktree of its own.
         pub width: usize as AtLeastOne = 1,
-        /// Look for the landed work with which work that was sent back breaks.
-        pub find_pair: bool = true,
         /// What lands first: least-conflict or priority; the other breaks ties.
         pub order: LandOrder = "least-conflict",
         /// With the store on a server, fetch the base and push what lands; false where there is one clone only.
@@ -145,7 +143,6 @@ mod tests {
             ("land.order = 'age'", "land.order"),
             ("land.clean = 1", "land.clean"),
             ("land.keep_agents = 'no'", "land.keep_agents"),
-            ("land.find_pair = 'no'", "land.find_pair"),
             ("land.shared = 'no'", "land.shared"),
             ("land.batch = 0", "land.batch"),
             ("land.batch = -1", "land.batch"),

@@ -12,7 +12,7 @@ use super::{
     ConfigError, KEYS, Project, keys,
     project::CONFIG_FILE,
     provider_profile,
-    section::Form,
+    section::{Form, Key},
     store::{self, URL_KEY},
     trust_record::{KeptText, TextTrust},
 };
@@ -152,7 +152,7 @@ impl Layers {
             }
         }
         for (key, value) in provider_profile::built_in_values() {
-            if !shown.iter().any(|one| one.key == key) {
+            if keys::find(&key).is_some() && !shown.iter().any(|one| one.key == key) {
                 shown.push(SourcedValue { key, value: value.to_string(), source: Source::BuiltIn });
             }
         }
@@ -290,32 +290,38 @@ fn leaves(table: &Table) -> Vec<(String, &Value)> {
     found
 }
 
-/// Refuses a value of another type than the key's default or sample has.
+/// Refuses a value of another type than the key's default or sample has. Their text is not parsed: every command checks every key that
+/// a file sets.
 fn check_type(place: &str, path: &str, value: &Value) -> Result<(), ConfigError> {
-    let Some(key) = keys::find(path) else { return Ok(()) };
-    let sample = format!("v = {}", key.shown()).parse::<Table>().ok();
-    let Some(sample) = sample.as_ref().and_then(|table| table.get("v")) else { return Ok(()) };
-    let differs = |key: String, value: &Value, want: &Value| ConfigError::Value {
-        place: place.to_owned(),
-        key,
-        why: format!("is {}, not {}", type_name(value), type_name(want)),
+    let Some(sample) = keys::find(path).map(Key::shown) else { return Ok(()) };
+    let check = |key: String, value: &Value, want: &'static str| {
+        let why = format!("is {}, not {want}", type_name(value));
+        if type_name(value) == want { Ok(()) } else { Err(ConfigError::Value { place: place.to_owned(), key, why }) }
     };
-    if !value.same_type(sample) {
-        return Err(differs(path.to_owned(), value, sample));
+    check(path.to_owned(), value, type_of(sample))?;
+    match value {
+        Value::Array(items) => {
+            let want = sample.trim_start_matches('[').trim_start();
+            let is_known = !want.starts_with(']');
+            items.iter().filter(|_| is_known).try_for_each(|item| check(path.to_owned(), item, type_of(want)))
+        }
+        Value::Table(table) => {
+            let want = sample.split_once("= ").map_or("", |(_, want)| want);
+            table.iter().try_for_each(|(name, item)| check(format!("{path}.{name}"), item, type_of(want)))
+        }
+        _ => Ok(()),
     }
-    let want = match sample {
-        Value::Array(items) => items.first(),
-        Value::Table(table) => table.values().next(),
-        _ => None,
-    };
-    let inside: Vec<(String, &Value)> = match value {
-        Value::Array(items) => items.iter().map(|item| (path.to_owned(), item)).collect(),
-        Value::Table(table) => table.iter().map(|(name, item)| (format!("{path}.{name}"), item)).collect(),
-        _ => Vec::new(),
-    };
-    match want.and_then(|want| inside.into_iter().find(|(_, item)| !item.same_type(want)).map(|found| (found, want))) {
-        Some(((key, item), want)) => Err(differs(key, item, want)),
-        None => Ok(()),
+}
+
+/// The type of a value that is written as TOML, in the words of [`type_name`].
+fn type_of(text: &str) -> &'static str {
+    match text.as_bytes().first() {
+        Some(b'"') => "a text",
+        Some(b'[') => "a list",
+        Some(b'{') => "a table",
+        Some(b't' | b'f') => "true or false",
+        _ if text.contains('.') => "a fraction",
+        _ => "a number",
     }
 }
 
@@ -352,6 +358,13 @@ fn check_known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError
         let why = format!("is {}, not {want}", type_name(value));
         return Err(ConfigError::Value { place: place.to_owned(), key: path.to_owned(), why });
     }
+    if let Some(instead) = keys::left(path) {
+        if value.as_table().is_some_and(Table::is_empty) {
+            return Ok(());
+        }
+        let why = format!("is no setting any more: take the line out; {instead}");
+        return Err(ConfigError::Value { place: place.to_owned(), key: path.to_owned(), why });
+    }
     // Name the outermost part that is unknown: `[cliams]` and not each key below it.
     let steps: Vec<&str> = path.split('.').collect();
     let unknown = (1..=steps.len())
@@ -371,4 +384,22 @@ fn check_known(place: &str, path: &str, value: &Value) -> Result<(), ConfigError
         return Err(ConfigError::Value { place: place.to_owned(), key: unknown, why });
     }
     Err(ConfigError::UnknownKey { place: place.to_owned(), key: unknown, near })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_defaults_and_samples_are_those_of_their_values() {
+        for key in &KEYS {
+            let value = format!("v = {}", key.shown()).parse::<Table>().unwrap()["v"].clone();
+            check_type("", &key.path().replace('*', "x"), &value).unwrap();
+            for other in ["'x'", "1", "1.5", "true", "[]"].map(|text| format!("v = {text}")) {
+                let other = other.parse::<Table>().unwrap()["v"].clone();
+                let is_refused = check_type("", &key.path().replace('*', "x"), &other).is_err();
+                assert_eq!(is_refused, !other.same_type(&value), "{} = {other}", key.path());
+            }
+        }
+    }
 }

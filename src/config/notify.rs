@@ -21,7 +21,7 @@ section! {
         /// Shell command of the sink command; the notification is on stdin as JSON.
         #[sample("examples/notify/webhook.sh")]
         pub command: Option<String> as NonBlank,
-        /// How long that command may take.
+        /// How long the command of a sink may take.
         pub command_timeout: Duration as CommandTimeout = "10s",
         /// The kinds of items that are sent; every kind when it is not set.
         #[sample(["approval", "question"])]
@@ -48,9 +48,6 @@ section! {
         /// What differs at one sink: its own shell command, which a sink with a name of yours needs.
         #[sample("~/.local/bin/fairway-ntfy")]
         command: Option<String> as NonBlank,
-        /// How long that command may take.
-        #[sample("20s")]
-        command_timeout: Option<Duration> as Option<CommandTimeout>,
         /// The kinds that are sent to it.
         #[sample(["approval", "dead"])]
         kinds: Option<Vec<NeedKind>>,
@@ -125,7 +122,7 @@ impl NotifySettings {
             name: name.clone(),
             way,
             command: own.and_then(|own| own.command.as_deref()).or(common).filter(|_| way == NotifySink::Command),
-            command_timeout: own.and_then(|own| own.command_timeout).unwrap_or(self.command_timeout),
+            command_timeout: self.command_timeout,
             kinds: own.and_then(|own| own.kinds.as_deref()).or(self.kinds.as_deref()),
             quiet: own.and_then(|own| own.quiet).map_or(self.quiet, |OwnQuiet(window)| window),
             quiet_kinds: own.and_then(|own| own.quiet_kinds.as_deref()).unwrap_or(&self.quiet_kinds),
@@ -222,7 +219,7 @@ mod tests {
     #[test]
     fn sink_has_its_own_settings_before_the_common_ones() {
         let text = "sinks = ['bell', 'phone']\nkinds = ['gate']\nquiet = '22:00-07:00'\nquiet_kinds = ['dead']\n\
-                    [notify.per_sink.phone]\ncommand = 'x'\ncommand_timeout = '20s'\nkinds = ['approval']\nquiet = ''\n\
+                    [notify.per_sink.phone]\ncommand = 'x'\nkinds = ['approval']\nquiet = ''\n\
                     quiet_kinds = []\nactions = true\n[notify.per_sink.bell]\nquiet = '12:00-13:00'";
         let settings = read(text).unwrap();
         let (bell, phone) = (settings.sink(&name("bell")), settings.sink(&name("phone")));
@@ -230,7 +227,7 @@ mod tests {
         assert!(bell.wants("gate") && bell.is_urgent("dead"));
         assert_eq!(bell.quiet.unwrap().to_string(), "12:00-13:00");
         assert_eq!((phone.way, phone.command, phone.actions), (NotifySink::Command, Some("x"), true));
-        assert_eq!((phone.command_timeout.as_secs(), phone.quiet), (20, None));
+        assert_eq!((phone.command_timeout.as_secs(), phone.quiet), (10, None));
         assert!(phone.wants("approval") && !phone.wants("gate") && !phone.is_urgent("dead"));
         assert_eq!(settings.commands().collect::<Vec<_>>(), [("notify.per_sink.phone.command".to_owned(), "x")]);
         let common = read("sinks = ['command']\ncommand = 'y'\n[notify.per_sink.command]\nactions = true").unwrap();

@@ -1,5 +1,5 @@
 //! The profile of an agent's command line: how it takes a first prompt and hooks, and what its screen shows.
-//! Profiles are data: the built-in ones stand in `providers.toml`, and `[providers.NAME]` overrides them key by key.
+//! Profiles are data: the built-in ones stand in `providers.toml`, and `[providers.NAME]` overrides their settings key by key.
 
 use std::collections::BTreeMap;
 
@@ -27,34 +27,19 @@ layered_section! {
     /// The profile of a provider. A key that is `None` is unknown: Fairway then does without.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct ProviderProfile {
-        /// The keys from here on are built in for claude, codex and gemini. Arguments that bring a fixed first sentence; the prompt
-        /// itself comes by hook.
+        /// The keys from here on are built in for the agents that Fairway knows. Arguments that bring a fixed first sentence; the
+        /// prompt itself comes by hook.
         #[sample(["--", "{prompt}"])]
         pub prompt_args: Option<Vec<String>>,
-        /// Arguments that bring the hooks of one launch: a settings file, or one setting and then repeated.
-        #[sample(["--settings", "{hooks}"])]
-        pub hook_args: Option<Vec<String>>,
         /// Arguments that let its own sandbox write a directory, repeated for each; {dirs} stands for a list of all.
         #[sample(["--add-dir", "{dir}"])]
         pub writable_args: Option<Vec<String>>,
-        /// Arguments that set its own sandbox off, in a session that is in one of Fairway's.
-        #[sample(["--no-sandbox"])]
-        pub unsandboxed_args: Option<Vec<String>>,
-        /// Hosts that it needs, which the proxy of a sandbox around it lets through.
-        #[sample(["api.model.example:443"])]
-        pub sandbox_hosts: Option<Vec<OpenHost>>,
-        /// Variables with its login or its model's address, which reach it in a sandbox.
-        #[sample(["API_KEY"])]
-        pub sandbox_env: Option<Vec<String>> as Option<Vec<VariableName>>,
         /// Arguments that resume a conversation.
         #[sample(["--resume", "{conversation}"])]
         pub resume_args: Option<Vec<String>>,
         /// Keys that interrupt a turn, in tmux's names.
         #[sample(["Escape"])]
         pub interrupt_keys: Option<Vec<String>>,
-        /// The variable with the conversation's id in the environment of the programs that it starts.
-        #[sample("CLAUDE_CODE_SESSION_ID")]
-        pub session_variable: Option<String>,
         /// Texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login.
         #[sample(["Do you trust"])]
         pub trust_question: Option<Vec<String>>,
@@ -64,16 +49,36 @@ layered_section! {
         /// Texts of which one is on the screen during a turn.
         #[sample(["esc to interrupt"])]
         pub working_sign: Option<Vec<String>>,
-        /// Texts of which one is at the end of the screen once a person has ended a turn in the middle of a tool call.
-        #[sample(["Interrupted by user"])]
-        pub interrupted_sign: Option<Vec<String>>,
-        /// The version with which these keys were tried.
-        #[sample("2.1.329")]
-        pub proven_with: Option<String>,
     }
     parts {
         /// How it runs without a terminal.
         pub acp: Option<AcpProfile>,
+    }
+    beside {
+        pub facts: AgentFacts,
+    }
+}
+
+layered_section! {
+    /// Facts of a program that Fairway was tried with. Only `providers.toml` states them: they are no settings.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct AgentFacts {
+        /// Arguments that bring the hooks of one launch: a settings file, or one setting and then repeated.
+        pub hook_args: Option<Vec<String>>,
+        /// Arguments that set its own sandbox off, in a session that is in one of Fairway's.
+        pub unsandboxed_args: Option<Vec<String>>,
+        /// Hosts that it needs, which the proxy of a sandbox around it lets through.
+        pub sandbox_hosts: Option<Vec<OpenHost>>,
+        /// Variables with its login or its model's address, which reach it in a sandbox.
+        pub sandbox_env: Option<Vec<String>> as Option<Vec<VariableName>>,
+        /// The variable with the conversation's id in the environment of the programs that it starts.
+        pub session_variable: Option<String>,
+        /// Texts of which one is at the end of the screen once a person has ended a turn in the middle of a tool call.
+        pub interrupted_sign: Option<Vec<String>>,
+        /// The version with which the profile was tried.
+        pub proven_with: Option<String>,
+    }
+    parts {
         /// How its transcript tells of a usage limit.
         pub limit: Option<LimitProfile>,
         /// The dialog in which it asks for a permission.
@@ -97,65 +102,59 @@ layered_section! {
         /// The mode in which it asks before it runs a tool: set at the start and read back.
         #[sample("default")]
         pub mode: Option<String>,
+    }
+    beside {
+        pub facts: AcpFacts,
+    }
+}
+
+layered_section! {
+    /// Facts of such a program, stated as those in [`AgentFacts`].
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct AcpFacts {
         /// Whether its question is about all calls that are pending, not about the one that it names.
-        #[sample(true)]
         pub asks_for_all: Option<bool>,
         /// What it counts in its answers: the turn, everything since its process began, or the conversation.
-        #[sample("process")]
         pub usage: Option<UsageScope>,
         /// Why it is not proven to ask, or what would prove it.
-        #[sample("never asks")]
         pub unproven: Option<String>,
         /// Whether a conversation was seen to go on in its terminal and back; false refuses that.
-        #[sample(true)]
         pub switches: Option<bool>,
         /// The version that was seen to ask in this mode.
-        #[sample("0.61.0")]
         pub proven_with: Option<String>,
     }
 }
 
 layered_section! {
-    /// How a provider's transcript tells of a usage limit: a section `[providers.NAME.limit]`. Without all three keys, no session of
-    /// it is parked by itself.
+    /// How a transcript tells of a usage limit. Without all three keys, no session is parked by itself.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct LimitProfile {
         /// The member of a line that tells of the limit; a dot leads into an object.
-        #[sample("apiError")]
         pub field: Option<String>,
         /// Its value at a usage limit, and at no other refusal.
-        #[sample("usage_limit_reached")]
         pub value: Option<String>,
         /// The member with the time at which the limit passes, in seconds since 1970.
-        #[sample("quotaLimits.resetsAt")]
         pub time: Option<String>,
     }
 }
 
 layered_section! {
-    /// A dialog of a provider: a section `[providers.NAME.permission_dialog]` or `[providers.NAME.choice_dialog]`.
+    /// A dialog on a provider's screen.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DialogProfile {
         /// The question that it asks; none where that is the agent's own.
-        #[sample("Do you want to proceed?")]
         pub question: Option<String>,
         /// The beginning of the last line of the screen.
-        #[sample("Esc to cancel")]
         pub end: Option<String>,
         /// The beginnings of the lines right above and right below what it is about; without the second its choices follow.
-        #[sample(["╌╌╌╌", "╌╌╌╌"])]
         pub between: Option<Vec<String>>,
         /// The beginning of the first line of what it is about, where no lines stand around it.
-        #[sample("  $ ")]
         pub behind: Option<String>,
         /// The texts of the choice that allows a call.
-        #[sample(["Yes"])]
         pub allow: Option<Vec<String>>,
         /// The texts of the choice that denies a call.
-        #[sample(["No"])]
         pub deny: Option<Vec<String>>,
         /// The keys that take a choice, in tmux's names; {number} stands for its number.
-        #[sample(["{number}"])]
         pub keys: Option<Vec<String>>,
     }
 }
@@ -188,16 +187,13 @@ pub fn built_in() -> BTreeMap<String, ProviderProfile> {
     all.unwrap_or_default()
 }
 
-/// Every key of the built-in profiles with its value as TOML: `providers.NAME.KEY`.
+/// Everything in the built-in profiles with its value as TOML: `providers.NAME.KEY`.
 pub(super) fn built_in_values() -> Vec<(String, Value)> {
     let all: toml::Table = toml::from_str(BUILT_IN).unwrap_or_default();
     let of_one = |(name, keys): (String, Value)| {
         let mut keys = keys.try_into::<toml::Table>().unwrap_or_default();
-        let parts = ["acp", "limit", "permission_dialog", "choice_dialog"].map(|part| {
-            let own = keys.remove(part).and_then(|own| own.try_into::<toml::Table>().ok()).unwrap_or_default();
-            own.into_iter().map(move |(key, value)| (format!("{part}.{key}"), value))
-        });
-        let all = keys.into_iter().chain(parts.into_iter().flatten());
+        let acp = keys.remove("acp").and_then(|own| own.try_into::<toml::Table>().ok()).unwrap_or_default();
+        let all = keys.into_iter().chain(acp.into_iter().map(|(key, value)| (format!("acp.{key}"), value)));
         all.map(|(key, value)| (format!("providers.{name}.{key}"), value)).collect::<Vec<_>>()
     };
     all.into_iter().flat_map(of_one).collect()
@@ -222,7 +218,7 @@ mod tests {
 
     #[test]
     fn session_variables_are_those_of_the_parsed_profiles() {
-        let parsed = built_in().into_iter().filter_map(|(name, profile)| Some((name, profile.session_variable?)));
+        let parsed = built_in().into_iter().filter_map(|(name, profile)| Some((name, profile.facts.session_variable?)));
         let read = session_variables().map(|(name, variable)| (name.to_owned(), variable.to_owned()));
         assert_eq!(read.collect::<Vec<_>>(), parsed.collect::<Vec<_>>());
         assert!(session_variables().count() > 0);
@@ -236,7 +232,7 @@ mod tests {
             let own = ProviderProfile { interrupt_keys: Some(vec!["C-c".into()]), ..ProviderProfile::default() };
             let merged = own.with_fallback(profile.clone());
             assert_eq!(merged.interrupt_keys.as_deref(), Some(&["C-c".to_owned()][..]));
-            assert_eq!((merged.prompt_args, merged.proven_with), (profile.prompt_args, profile.proven_with));
+            assert_eq!((merged.prompt_args, merged.facts), (profile.prompt_args, profile.facts));
         }
     }
 }

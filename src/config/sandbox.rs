@@ -170,8 +170,8 @@ mod tests {
     fn each_provider_that_was_tried_has_a_state() {
         let defaults = sandbox_defaults();
         for (provider, profile) in &built_in_profiles() {
-            let is_tried =
-                profile.proven_with.is_some() || profile.acp.as_ref().is_some_and(|acp| acp.proven_with.is_some());
+            let is_tried = profile.facts.proven_with.is_some()
+                || profile.acp.as_ref().is_some_and(|acp| acp.facts.proven_with.is_some());
             assert!(!is_tried || defaults.state.contains_key(provider), "{provider}");
         }
         assert!(defaults.state.len() > 4);

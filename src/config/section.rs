@@ -278,6 +278,7 @@ macro_rules! layered_section {
             $($(#[$($key_meta:tt)*])* $key_vis:vis $key:ident: $type:ty $(as $reader:ty)?,)*
         }
         $(parts { $($(#[$($part_meta:tt)*])* $part_vis:vis $part:ident: $part_type:ty,)* })?
+        $(beside { $($(#[$($beside_meta:tt)*])* $beside_vis:vis $beside:ident: $beside_type:ty,)* })?
     ) => {
         $crate::config::section::section! {
             $(#[$($meta)*])*
@@ -285,6 +286,7 @@ macro_rules! layered_section {
                 $($(#[$($key_meta)*])* $key_vis $key: $type $(as $reader)?,)*
             }
             $(parts { $($(#[$($part_meta)*])* $part_vis $part: $part_type,)* })?
+            $(beside { $($(#[$($beside_meta)*])* $beside_vis $beside: $beside_type,)* })?
         }
 
         impl $name {
@@ -297,6 +299,7 @@ macro_rules! layered_section {
                         (Some(own), Some(below)) => Some(own.with_fallback(below)),
                         (own, below) => own.or(below),
                     },)*)?
+                    $($($beside: self.$beside.with_fallback(below.$beside),)*)?
                 }
             }
         }

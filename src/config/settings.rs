@@ -143,8 +143,8 @@ impl Settings {
     pub fn sandbox_of(&self, provider: Option<&Label>) -> SandboxSettings {
         let mut settings = self.sandbox.clone();
         if let Some(profile) = provider.map(|name| self.provider(name.as_str()).profile) {
-            settings.hosts.extend(profile.sandbox_hosts.unwrap_or_default());
-            settings.env.extend(profile.sandbox_env.unwrap_or_default());
+            settings.hosts.extend(profile.facts.sandbox_hosts.unwrap_or_default());
+            settings.env.extend(profile.facts.sandbox_env.unwrap_or_default());
         }
         settings
     }

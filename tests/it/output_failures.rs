@@ -120,9 +120,7 @@ fn closed_pipe_after_one_line_ends_quietly() {
     let file = world.root().join("many.jsonl");
     fs::write(&file, lines).unwrap();
     world.run(["task", "import", "many.jsonl", "--quiet"]).exits(0);
-    for verb in
-        ["task list", "task export", "task export --format yaml", "events", "ready --limit 0", "task list --json"]
-    {
+    for verb in ["task list", "task export", "events", "ready --limit 0", "task list --json"] {
         let script = format!("{FAIRWAY} {verb} 2>err | head -1 >out; exit ${{PIPESTATUS[0]}}");
         let run: CommandOutput = world.command("bash").args(["-c", &script]).output().unwrap().into();
         assert_eq!(run.code, Some(0), "{verb}");

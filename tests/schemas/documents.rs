@@ -168,7 +168,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<JobPollView>(
         "job-poll",
         "A job and its new output",
-        &["exec poll", "exec spawn --foreground", "exec spawn --yield", "exec call"],
+        &["exec poll", "exec spawn --foreground", "exec spawn --wait-for", "exec call"],
     ),
     document::<RemovedJobsView>("job-removed", "Jobs that were removed", &["exec rm", "exec call"]),
     document::<JobSpawnView>("job-spawn", "A job that was submitted", &["exec spawn", "exec call"]),

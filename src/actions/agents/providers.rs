@@ -34,7 +34,7 @@ fn view(env: &Env, settings: &Settings, name: &str, is_built_in: bool) -> Provid
     let structured = acp.and_then(|acp| {
         let words = acp.command.as_ref().filter(|words| !words.is_empty())?;
         let program = words.first().map(String::as_str);
-        Some(program_view(env, shell_words::join(words), program, acp.proven_with.clone()))
+        Some(program_view(env, shell_words::join(words), program, acp.facts.proven_with.clone()))
     });
     let command = entry.program.command.clone().unwrap_or_else(|| name.to_owned());
     let leading = leading_word(&command);
@@ -42,11 +42,11 @@ fn view(env: &Env, settings: &Settings, name: &str, is_built_in: bool) -> Provid
     ProviderView {
         name: name.to_owned(),
         source: if is_built_in { "built_in" } else { "configured" },
-        terminal: program_view(env, command.clone(), program, entry.profile.proven_with.clone()),
+        terminal: program_view(env, command.clone(), program, entry.profile.facts.proven_with.clone()),
         structured,
         proof: permission_canary::proof(env, settings, name).as_ref().map(permission_canary::view),
-        unproven: acp.and_then(|acp| acp.unproven.clone()),
-        switches: acp.and_then(|acp| acp.switches),
+        unproven: acp.and_then(|acp| acp.facts.unproven.clone()),
+        switches: acp.and_then(|acp| acp.facts.switches),
         asking_mode: acp.and_then(|acp| acp.mode.clone()),
     }
 }

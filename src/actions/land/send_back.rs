@@ -23,7 +23,6 @@ impl LockedLand<'_> {
             let SentBack { unit, mut landing, mut why } = one;
             if let Why::Check(broken) = &mut why
                 && may_check
-                && self.app.settings.land.find_pair
                 && !broken.since.is_empty()
             {
                 match self.search(&unit, broken) {

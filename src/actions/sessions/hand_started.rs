@@ -15,15 +15,7 @@ use crate::{
 /// lane that the caller named stays. `None` when no variable names a live session of this store. The store is opened only when
 /// such a variable is set.
 pub fn find(app: &App) -> Result<Option<Actor>> {
-    let configured = |name: &str| app.settings.providers.get(name)?.profile.session_variable.as_deref();
-    let own = app.settings.providers.keys().filter_map(|name| Some((name.as_str(), configured(name)?)));
-    let mut variables: Vec<(&str, &str)> = own.collect();
-    for (name, variable) in session_variables() {
-        if configured(name).is_none() {
-            variables.push((name, variable));
-        }
-    }
-    for (provider, variable) in variables {
+    for (provider, variable) in session_variables() {
         let Some(conversation) = app.env.var(variable).filter(|value| !value.is_empty()) else { continue };
         let Ok(provider) = Label::parse(provider) else { continue };
         if let Some(session) = app.read(|tx| Ok(sessions::by_external(tx, &provider, conversation)?))? {

@@ -85,7 +85,7 @@ fn event(kind: EventKind, session: &Session) -> Event {
 /// When the usage limit of this provider passes, by the newest lines of its transcript; `None` when they tell of no such limit.
 /// An ordinary refusal and an overload are none.
 pub(in crate::actions) fn limit_passes_at(app: &App, provider: &Label, transcript: Option<&str>) -> Option<Timestamp> {
-    let limit = app.settings.provider(provider.as_str()).profile.limit?;
+    let limit = app.settings.provider(provider.as_str()).profile.facts.limit?;
     let path = Path::new(transcript?);
     poll_until(WRITE_TIMEOUT, PAUSE, || in_transcript(&limit, path, app.env.now()))
 }

@@ -78,7 +78,7 @@ pub enum Plumbing {
         name: String,
     },
     /// Wait until a new session is ready and print its report
-    #[command(hide = true, alias = "settle")]
+    #[command(hide = true)]
     FinishStart {
         /// Session name
         name: String,
@@ -92,7 +92,7 @@ pub enum Plumbing {
         socket: Option<String>,
     },
     /// Print one fact about an unpacked session, no newline
-    #[command(hide = true, alias = "fact")]
+    #[command(hide = true)]
     Get {
         /// Session name
         name: String,
@@ -100,7 +100,7 @@ pub enum Plumbing {
         fact: Fact,
     },
     /// Copy stdin to a private transcript of limited size
-    #[command(hide = true, alias = "tee")]
+    #[command(hide = true)]
     Transcript {
         /// Transcript
         file: PathBuf,
@@ -161,16 +161,16 @@ pub enum Plumbing {
         name: String,
     },
     /// Print the socket of this state directory's private server
-    #[command(hide = true, alias = "socket")]
+    #[command(hide = true)]
     SocketPath {
         /// Program of the server
         program: String,
     },
     /// Print the directory of the sessions' directories
-    #[command(hide = true, alias = "state")]
+    #[command(hide = true)]
     StateDir,
     /// Call a multiplexer with a time limit and a clean environment
-    #[command(hide = true, alias = "ask")]
+    #[command(hide = true)]
     Call {
         /// Time limit in milliseconds
         #[arg(long, value_name = "N", default_value_t = 1_500)]
@@ -186,7 +186,7 @@ pub enum Plumbing {
         words: Vec<OsString>,
     },
     /// Replace this process by a server's start command, clean
-    #[command(hide = true, alias = "bare")]
+    #[command(hide = true)]
     ExecClean {
         /// Command and arguments
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -242,13 +242,13 @@ pub enum Plumbing {
         ask: bool,
     },
     /// Type the text on stdin into a recorded session, submit it
-    #[command(hide = true, alias = "deliver")]
+    #[command(hide = true)]
     Type {
         /// Session name
         name: String,
     },
     /// Run a command in an off-screen terminal until it ends
-    #[command(hide = true, alias = "hidden")]
+    #[command(hide = true)]
     RunOffscreen {
         /// Height of the terminal in cells
         rows: u16,
@@ -259,7 +259,7 @@ pub enum Plumbing {
         words: Vec<OsString>,
     },
     /// Press keys in a recorded session
-    #[command(hide = true, alias = "keys")]
+    #[command(hide = true)]
     PressKeys {
         /// Session name
         name: String,
@@ -280,10 +280,10 @@ pub enum Plumbing {
         clear: bool,
     },
     /// Print name, environment tag and socket directory of a server
-    #[command(hide = true, alias = "seat")]
+    #[command(hide = true)]
     ServerAddress(ServerArgs),
     /// End the rest of an ended session's own server
-    #[command(hide = true, alias = "unseat")]
+    #[command(hide = true)]
     ServerCleanup(ServerArgs),
     /// Read and write values stored with a session
     #[command(hide = true, subcommand)]
@@ -336,7 +336,6 @@ pub enum Fact {
     /// Working directory of the program
     Directory,
     /// Private directory of the session
-    #[value(alias = "folder")]
     SessionDir,
     /// Word of letters, digits, `_`, `-` and `%` that is unique to the session
     Token,

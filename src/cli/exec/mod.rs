@@ -224,7 +224,7 @@ pub struct KillArgs {
 #[command(after_help = "fairway exec list --unfinished")]
 pub struct ListArgs {
     /// Only jobs of this session
-    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::routing_key)]
+    #[arg(long = "of-session", value_name = "SESSION", value_parser = values::routing_key)]
     session: Option<RoutingKey>,
     /// Only jobs that have not finished
     #[arg(long)]

@@ -43,7 +43,7 @@ fairway exec spawn --watch 'error=broken' --shell 'make test 2>&1'")]
 #[command(override_usage = "fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)")]
 pub struct Args {
     /// Session to notify; default: the acting one
-    #[arg(long = "notify", alias = "for", value_name = "SESSION", value_parser = values::routing_key)]
+    #[arg(long = "notify", value_name = "SESSION", value_parser = values::routing_key)]
     session: Option<RoutingKey>,
     /// Give the job a terminal
     #[arg(long)]
@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "yield_for")]
     foreground: bool,
     /// Wait this long for the end before answering
-    #[arg(long = "wait-for", alias = "yield", id = "yield_for", value_name = "DURATION", value_parser = values::duration)]
+    #[arg(long = "wait-for", id = "yield_for", value_name = "DURATION", value_parser = values::duration)]
     yield_for: Option<Duration>,
     /// Kill the job after this time
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]

@@ -14,7 +14,7 @@ use crate::{
     wire::import::ImportFormat,
 };
 
-/// Import tasks from a JSONL, JSON or YAML file
+/// Import tasks from a JSONL or JSON file
 ///
 /// Reads the output of `fairway task export` and of beads. What is odd in a task is left out, and a table names it. Existing tasks stay
 /// as they are, and removed ones stay removed. Tasks that are not to be worked on now come in blocked, with the reason. Writes all at
@@ -24,7 +24,7 @@ use crate::{
 /// task. A repeated import updates title, body and labels from issues that changed, unless they were changed here too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-fairway task import tasks.yaml --dry-run
+fairway task import tasks.jsonl --dry-run
 fairway task import --github issues.json")]
 pub struct Args {
     /// File; - reads stdin

@@ -7,12 +7,11 @@ mod show;
 pub(super) mod table;
 
 use anyhow::Result;
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 
 use crate::{
     actions::{
         Answer, App,
-        core::errors,
         queue::task::{
             claimed_task, done, edit,
             list::{self, Filter},
@@ -63,7 +62,6 @@ pub enum Verb {
     MergeCheck(merge_ready::Args),
     Cancel(CancelArgs),
     Reopen(ReopenArgs),
-    #[command(alias = "remove")]
     Rm(RmArgs),
     Import(import::Args),
     Export(ExportArgs),
@@ -351,19 +349,11 @@ pub struct RmArgs {
 
 /// Export all tasks for `fairway task import`
 #[derive(Debug, clap::Args)]
-#[command(after_help = "fairway task export --format yaml")]
+#[command(after_help = "fairway task export")]
 pub struct ExportArgs {
     /// Output format
-    #[arg(long, value_name = "FORM", default_value = "jsonl")]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One JSON object a line
-    Jsonl,
-    /// A YAML list
-    Yaml,
+    #[arg(long = "format", value_name = "FORM", default_value = "jsonl", value_parser = ["jsonl"])]
+    _format: String,
 }
 
 impl ExportArgs {
@@ -379,14 +369,7 @@ impl ExportArgs {
             out.document(&tasks)?;
             return Ok(0);
         }
-        list::export(&app, |task| {
-            match self.format {
-                _ if out.quiet => out.line(&task.id)?,
-                Format::Jsonl => out.document(task)?,
-                Format::Yaml => out.text(&serde_saphyr::to_string(&[task]).map_err(errors::internal)?)?,
-            }
-            Ok(())
-        })?;
+        list::export(&app, |task| Ok(if out.quiet { out.line(&task.id)? } else { out.document(task)? }))?;
         Ok(0)
     }
 }

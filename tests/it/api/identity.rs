@@ -148,11 +148,11 @@ fn credential_is_refreshed_before_it_expires() {
     // It is asked on stdin, and answers on stdout.
     let script = "read -r asked; case $asked in *api_key*) ;; *) exit 9 ;; esac; \
                   printf '{\"role\":\"worker\",\"credentials\":{\"type\":\"api_key\",\"value\":\"%s\"}}' next-canary";
-    configure(&world, &format!("[identity]\nrefresh = '''{script}'''\nrefresh_before = \"1h\""));
+    configure(&world, &format!("[identity]\nrefresh = '''{script}'''"));
     let server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
     let mut stream = Reader::of(&world, &format!("/stream?run_id={run}"), None);
-    // It has an hour left at the most: that is now.
+    // It has less than five minutes left: that is now.
     let soon = world_now() + 60_000;
     assert_eq!(tell(&world, &run, CANARY, &json!(soon)).0, 200);
     let mut seen = Vec::new();
@@ -175,7 +175,7 @@ fn untrusted_refresh_command_is_not_run() {
     let world = world();
     let path = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, format!("{text}\n[identity]\nrefresh = \"touch ran\"\nrefresh_before = \"1h\"\n")).unwrap();
+    fs::write(&path, format!("{text}\n[identity]\nrefresh = \"touch ran\"\n")).unwrap();
     let server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
     let mut stream = Reader::of(&world, &format!("/stream?run_id={run}"), None);

@@ -19,199 +19,117 @@ fn every_value_names_its_source() {
     world.set("FAIRWAY_TASKS_PREFIX", "PF");
     insta::assert_snapshot!(world.transcript(&["fairway config show", "fairway config check"]), @r#"
     $ fairway config show
-    KEY                                          VALUE                                                                                                                                                                        SOURCE
-    project.name                                 "demo"                                                                                                                                                                       [world]/project/.fairway.toml
-    project.base_branch                          "main"                                                                                                                                                                       default
-    store.engine                                 "sqlite"                                                                                                                                                                     default
-    tasks.prefix                                 "PF"                                                                                                                                                                         FAIRWAY_TASKS_PREFIX
-    claims.lease                                 "10m"                                                                                                                                                                        [world]/project/.fairway/local.toml
-    claims.path_conflicts                        "refuse"                                                                                                                                                                     default
-    claims.own_lane_only                         false                                                                                                                                                                        default
-    overlap.action                               "tell"                                                                                                                                                                       default
-    overlap.claims                               "any"                                                                                                                                                                        default
-    review.capacity                              0                                                                                                                                                                            default
-    sessions.default_backend                     "shell"                                                                                                                                                                      default
-    sessions.stale_after                         "30m"                                                                                                                                                                        default
-    sessions.launch_timeout                      "60s"                                                                                                                                                                        default
-    exec.parallel                                256                                                                                                                                                                          default
-    exec.keep_for                                "14d"                                                                                                                                                                        default
-    exec.keep_runs                               10000                                                                                                                                                                        default
-    exec.keep_bytes                              "1GiB"                                                                                                                                                                       default
-    hooks.role                                   "person"                                                                                                                                                                     default
-    hooks.approval_wait                          "50s"                                                                                                                                                                        default
-    agents.unfinished_after                      "2m"                                                                                                                                                                         default
-    agents.continue                              0                                                                                                                                                                            default
-    agents.unguarded                             "show"                                                                                                                                                                       default
-    context.pressure                             0.8                                                                                                                                                                          default
-    identity.refresh_before                      "5m"                                                                                                                                                                         default
-    gates.done.require                           ["evidence"]                                                                                                                                                                 default
-    gates.merge.require                          ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]                                                                    default
-    lanes.setup_timeout                          "15m"                                                                                                                                                                        default
-    lanes.setup_outside                          false                                                                                                                                                                        default
-    lanes.ports                                  "20000-29990"                                                                                                                                                                default
-    land.style                                   "merge"                                                                                                                                                                      default
-    land.through                                 "base"                                                                                                                                                                       default
-    land.timeout                                 "30m"                                                                                                                                                                        default
-    land.retries                                 1                                                                                                                                                                            default
-    land.batch                                   4                                                                                                                                                                            default
-    land.width                                   1                                                                                                                                                                            default
-    land.find_pair                               true                                                                                                                                                                         default
-    land.order                                   "least-conflict"                                                                                                                                                             default
-    land.shared                                  true                                                                                                                                                                         default
-    land.keep_agents                             false                                                                                                                                                                        default
-    land.clean                                   false                                                                                                                                                                        default
-    land.sign                                    false                                                                                                                                                                        default
-    forge.script                                 "github"                                                                                                                                                                     default
-    roles.backend.provider                       "p"                                                                                                                                                                          [world]/project/.fairway.toml
-    roles.backend.env                            { A = "1" }                                                                                                                                                                  [world]/project/.fairway.toml
-    providers.claude.prompt_args                 ["--", "{prompt}"]                                                                                                                                                           built in
-    providers.codex.prompt_args                  ["--", "{prompt}"]                                                                                                                                                           built in
-    providers.gemini.prompt_args                 ["--prompt-interactive", "{prompt}"]                                                                                                                                         built in
-    providers.claude.hook_args                   ["--settings", "{hooks}"]                                                                                                                                                    built in
-    providers.codex.hook_args                    ["-c", "{hooks}"]                                                                                                                                                            built in
-    providers.codex.writable_args                ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                                                                                      built in
-    providers.codex.unsandboxed_args             ["-c", "sandbox_mode=danger-full-access"]                                                                                                                                    built in
-    providers.claude.sandbox_hosts               ["api.anthropic.com:443", "claude.ai:443", "console.anthropic.com:443", "platform.claude.com:443"]                                                                           built in
-    providers.codex.sandbox_hosts                ["api.openai.com:443", "auth.openai.com:443", "chatgpt.com:443"]                                                                                                             built in
-    providers.copilot.sandbox_hosts              ["*.githubcopilot.com:443", "api.github.com:443", "github.com:443"]                                                                                                          built in
-    providers.droid.sandbox_hosts                ["api.factory.ai:443", "app.factory.ai:443"]                                                                                                                                 built in
-    providers.gemini.sandbox_hosts               ["cloudcode-pa.googleapis.com:443", "generativelanguage.googleapis.com:443", "oauth2.googleapis.com:443", "www.googleapis.com:443"]                                          built in
-    providers.kilo.sandbox_hosts                 ["*.kilo.ai:443", "models.dev:443"]                                                                                                                                          built in
-    providers.kimi.sandbox_hosts                 ["api.kimi.com:443", "api.moonshot.ai:443", "api.moonshot.cn:443", "auth.kimi.com:443", "code.kimi.com:443"]                                                                 built in
-    providers.opencode.sandbox_hosts             ["*.opencode.ai:443", "models.dev:443", "opencode.ai:443"]                                                                                                                   built in
-    providers.qwen.sandbox_hosts                 ["chat.qwen.ai:443", "dashscope.aliyuncs.com:443", "portal.qwen.ai:443"]                                                                                                     built in
-    providers.vibe.sandbox_hosts                 ["api.mistral.ai:443"]                                                                                                                                                       built in
-    providers.claude.sandbox_env                 ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN"]                                                            built in
-    providers.codex.sandbox_env                  ["CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"]                                                                                                                       built in
-    providers.copilot.sandbox_env                ["COPILOT_GITHUB_TOKEN", "COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_WIRE_API"]  built in
-    providers.droid.sandbox_env                  ["FACTORY_API_KEY"]                                                                                                                                                          built in
-    providers.gemini.sandbox_env                 ["GEMINI_API_KEY", "GEMINI_MODEL", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_GEMINI_BASE_URL"]                                                                       built in
-    providers.kilo.sandbox_env                   ["ANTHROPIC_API_KEY", "KILO_API_KEY", "OPENAI_API_KEY"]                                                                                                                      built in
-    providers.kimi.sandbox_env                   ["KIMI_MODEL_API_KEY", "KIMI_MODEL_BASE_URL", "KIMI_MODEL_MAX_CONTEXT_SIZE", "KIMI_MODEL_NAME", "KIMI_MODEL_PROVIDER_TYPE"]                                                  built in
-    providers.opencode.sandbox_env               ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_API_KEY"]                                                                                                                  built in
-    providers.qwen.sandbox_env                   ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"]                                                                                                                        built in
-    providers.vibe.sandbox_env                   ["MISTRAL_API_KEY"]                                                                                                                                                          built in
-    providers.claude.resume_args                 ["--resume", "{conversation}"]                                                                                                                                               built in
-    providers.codex.resume_args                  ["resume", "{conversation}"]                                                                                                                                                 built in
-    providers.copilot.resume_args                ["--resume={conversation}"]                                                                                                                                                  built in
-    providers.gemini.resume_args                 ["--resume", "{conversation}"]                                                                                                                                               built in
-    providers.kilo.resume_args                   ["--session", "{conversation}"]                                                                                                                                              built in
-    providers.kimi.resume_args                   ["-r", "{conversation}"]                                                                                                                                                     built in
-    providers.opencode.resume_args               ["--session", "{conversation}"]                                                                                                                                              built in
-    providers.qwen.resume_args                   ["--resume", "{conversation}"]                                                                                                                                               built in
-    providers.vibe.resume_args                   ["--resume", "{conversation}"]                                                                                                                                               built in
-    providers.claude.interrupt_keys              ["Escape"]                                                                                                                                                                   built in
-    providers.codex.interrupt_keys               ["Escape"]                                                                                                                                                                   built in
-    providers.gemini.interrupt_keys              ["Escape"]                                                                                                                                                                   built in
-    providers.opencode.interrupt_keys            ["Escape", "Escape"]                                                                                                                                                         built in
-    providers.qwen.interrupt_keys                ["Escape"]                                                                                                                                                                   built in
-    providers.claude.session_variable            "CLAUDE_CODE_SESSION_ID"                                                                                                                                                     built in
-    providers.codex.session_variable             "CODEX_THREAD_ID"                                                                                                                                                            built in
-    providers.claude.trust_question              ["Yes, I trust this", "Do you want to use this API key?"]                                                                                                                    built in
-    providers.codex.trust_question               ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                                                                                   built in
-    providers.copilot.trust_question             ["Do you trust the files in"]                                                                                                                                                built in
-    providers.gemini.trust_question              ["2. Trust parent"]                                                                                                                                                          built in
-    providers.kimi.trust_question                ["Trust this "]                                                                                                                                                              built in
-    providers.claude.permission_question         ["Do you want to proceed?", "Esc to cancel · Tab to amend", "Enter to stay in auto mode", "Enter to select · "]                                                              built in
-    providers.codex.permission_question          ["Would you like to run the following command?", "Press enter to confirm or esc to cancel"]                                                                                  built in
-    providers.copilot.permission_question        ["Do you want to run this command?"]                                                                                                                                         built in
-    providers.gemini.permission_question         ["Allow execution of", "No, suggest changes (esc)"]                                                                                                                          built in
-    providers.kimi.permission_question           ["Run this command?"]                                                                                                                                                        built in
-    providers.vibe.permission_question           ["Permission for the "]                                                                                                                                                      built in
-    providers.claude.working_sign                ["esc to interrupt"]                                                                                                                                                         built in
-    providers.codex.working_sign                 ["esc to interrupt"]                                                                                                                                                         built in
-    providers.gemini.working_sign                ["(esc to cancel, "]                                                                                                                                                         built in
-    providers.claude.interrupted_sign            ["Interrupted · What should Claude do instead?"]                                                                                                                             built in
-    providers.vibe.interrupted_sign              ["Interrupted · What should Vibe do instead?"]                                                                                                                               built in
-    providers.claude.proven_with                 "2.1.329"                                                                                                                                                                    built in
-    providers.codex.proven_with                  "0.169.0"                                                                                                                                                                    built in
-    providers.gemini.proven_with                 "0.61.0"                                                                                                                                                                     built in
-    providers.antigravity.acp.command            ["agy-acp"]                                                                                                                                                                  built in
-    providers.auggie.acp.command                 ["auggie", "--acp"]                                                                                                                                                          built in
-    providers.claude.acp.command                 ["claude-agent-acp"]                                                                                                                                                         built in
-    providers.cline.acp.command                  ["cline", "--acp"]                                                                                                                                                           built in
-    providers.codex.acp.command                  ["codex-acp"]                                                                                                                                                                built in
-    providers.copilot.acp.command                ["copilot", "--acp"]                                                                                                                                                         built in
-    providers.droid.acp.command                  ["droid", "exec", "--output-format", "acp"]                                                                                                                                  built in
-    providers.gemini.acp.command                 ["gemini", "--acp"]                                                                                                                                                          built in
-    providers.goose.acp.command                  ["goose", "acp"]                                                                                                                                                             built in
-    providers.hermes.acp.command                 ["hermes-acp"]                                                                                                                                                               built in
-    providers.kilo.acp.command                   ["kilo", "acp"]                                                                                                                                                              built in
-    providers.kimi.acp.command                   ["kimi", "acp"]                                                                                                                                                              built in
-    providers.opencode.acp.command               ["opencode", "acp"]                                                                                                                                                          built in
-    providers.openhands.acp.command              ["openhands", "acp"]                                                                                                                                                         built in
-    providers.pi.acp.command                     ["pi-acp"]                                                                                                                                                                   built in
-    providers.qwen.acp.command                   ["qwen", "--acp"]                                                                                                                                                            built in
-    providers.vibe.acp.command                   ["vibe-acp"]                                                                                                                                                                 built in
-    providers.kilo.acp.env                       { KILO_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                                                                                         built in
-    providers.opencode.acp.env                   { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                                                                                     built in
-    providers.claude.acp.mode                    "default"                                                                                                                                                                    built in
-    providers.cline.acp.mode                     "act"                                                                                                                                                                        built in
-    providers.codex.acp.mode                     "read-only"                                                                                                                                                                  built in
-    providers.copilot.acp.mode                   "https://agentclientprotocol.com/protocol/session-modes#agent"                                                                                                               built in
-    providers.droid.acp.mode                     "normal"                                                                                                                                                                     built in
-    providers.gemini.acp.mode                    "default"                                                                                                                                                                    built in
-    providers.kilo.acp.mode                      "code"                                                                                                                                                                       built in
-    providers.kimi.acp.mode                      "default"                                                                                                                                                                    built in
-    providers.opencode.acp.mode                  "build"                                                                                                                                                                      built in
-    providers.qwen.acp.mode                      "default"                                                                                                                                                                    built in
-    providers.vibe.acp.mode                      "ask"                                                                                                                                                                        built in
-    providers.droid.acp.asks_for_all             true                                                                                                                                                                         built in
-    providers.copilot.acp.usage                  "process"                                                                                                                                                                    built in
-    providers.vibe.acp.usage                     "conversation"                                                                                                                                                               built in
-    providers.antigravity.acp.unproven           "needs an account"                                                                                                                                                           built in
-    providers.auggie.acp.unproven                "needs an account"                                                                                                                                                           built in
-    providers.cline.acp.unproven                 "leaves a process behind"                                                                                                                                                    built in
-    providers.goose.acp.unproven                 "not tried"                                                                                                                                                                  built in
-    providers.hermes.acp.unproven                "asks for no command"                                                                                                                                                        built in
-    providers.openhands.acp.unproven             "a cancel does not end its turn"                                                                                                                                             built in
-    providers.pi.acp.unproven                    "never asks"                                                                                                                                                                 built in
-    providers.claude.acp.switches                true                                                                                                                                                                         built in
-    providers.codex.acp.switches                 true                                                                                                                                                                         built in
-    providers.gemini.acp.switches                false                                                                                                                                                                        built in
-    providers.opencode.acp.switches              true                                                                                                                                                                         built in
-    providers.qwen.acp.switches                  true                                                                                                                                                                         built in
-    providers.claude.acp.proven_with             "0.101.0"                                                                                                                                                                    built in
-    providers.codex.acp.proven_with              "2.6.0"                                                                                                                                                                      built in
-    providers.copilot.acp.proven_with            "1.0.102"                                                                                                                                                                    built in
-    providers.droid.acp.proven_with              "0.215.0"                                                                                                                                                                    built in
-    providers.gemini.acp.proven_with             "0.61.0"                                                                                                                                                                     built in
-    providers.kilo.acp.proven_with               "7.7.7"                                                                                                                                                                      built in
-    providers.kimi.acp.proven_with               "2.1.0"                                                                                                                                                                      built in
-    providers.opencode.acp.proven_with           "1.18.33"                                                                                                                                                                    built in
-    providers.qwen.acp.proven_with               "0.24.4"                                                                                                                                                                     built in
-    providers.vibe.acp.proven_with               "3.0.2"                                                                                                                                                                      built in
-    providers.claude.limit.field                 "apiError"                                                                                                                                                                   built in
-    providers.claude.limit.value                 "usage_limit_reached"                                                                                                                                                        built in
-    providers.claude.limit.time                  "quotaLimits.resetsAt"                                                                                                                                                       built in
-    providers.claude.permission_dialog.question  "Do you want to proceed?"                                                                                                                                                    built in
-    providers.codex.permission_dialog.question   "Would you like to run the following command?"                                                                                                                               built in
-    providers.gemini.permission_dialog.question  "Allow execution of"                                                                                                                                                         built in
-    providers.claude.permission_dialog.end       "Esc to cancel · Tab to amend"                                                                                                                                               built in
-    providers.codex.permission_dialog.end        "Press enter to confirm or esc to cancel"                                                                                                                                    built in
-    providers.gemini.permission_dialog.end       "╰──"                                                                                                                                                                        built in
-    providers.claude.permission_dialog.between   ["╌╌╌╌", "╌╌╌╌"]                                                                                                                                                             built in
-    providers.gemini.permission_dialog.between   ["│ ╭──", "│ ╰──"]                                                                                                                                                           built in
-    providers.codex.permission_dialog.behind     "  $ "                                                                                                                                                                       built in
-    providers.claude.permission_dialog.allow     ["Yes"]                                                                                                                                                                      built in
-    providers.codex.permission_dialog.allow      ["Yes, proceed (y)"]                                                                                                                                                         built in
-    providers.gemini.permission_dialog.allow     ["Allow once"]                                                                                                                                                               built in
-    providers.claude.permission_dialog.deny      ["No"]                                                                                                                                                                       built in
-    providers.codex.permission_dialog.deny       ["No, and tell Codex what to do differently (esc)"]                                                                                                                          built in
-    providers.gemini.permission_dialog.deny      ["No, suggest changes (esc)"]                                                                                                                                                built in
-    providers.claude.permission_dialog.keys      ["{number}"]                                                                                                                                                                 built in
-    providers.codex.permission_dialog.keys       ["{number}"]                                                                                                                                                                 built in
-    providers.gemini.permission_dialog.keys      ["{number}"]                                                                                                                                                                 built in
-    providers.claude.choice_dialog.end           "Enter to select · ↑/↓ to navigate · Esc to cancel"                                                                                                                          built in
-    providers.claude.choice_dialog.between       ["☐ "]                                                                                                                                                                       built in
-    providers.claude.choice_dialog.keys          ["{number}"]                                                                                                                                                                 built in
-    sandbox.class                                "off"                                                                                                                                                                        default
-    sandbox.take_back_limit                      "4GiB"                                                                                                                                                                       default
-    review_routes[].paths                        ["a/**"]                                                                                                                                                                     [world]/project/.fairway.toml
-    review_routes[].domain                       "data"                                                                                                                                                                       [world]/project/.fairway.toml
-    notify.sinks                                 []                                                                                                                                                                           default
-    notify.command_timeout                       "10s"                                                                                                                                                                        default
-    notify.actions                               false                                                                                                                                                                        default
+    KEY                                    VALUE                                                                                                            SOURCE
+    project.name                           "demo"                                                                                                           [world]/project/.fairway.toml
+    project.base_branch                    "main"                                                                                                           default
+    store.engine                           "sqlite"                                                                                                         default
+    tasks.prefix                           "PF"                                                                                                             FAIRWAY_TASKS_PREFIX
+    claims.lease                           "10m"                                                                                                            [world]/project/.fairway/local.toml
+    claims.path_conflicts                  "refuse"                                                                                                         default
+    claims.own_lane_only                   false                                                                                                            default
+    overlap.action                         "tell"                                                                                                           default
+    overlap.claims                         "any"                                                                                                            default
+    review.capacity                        0                                                                                                                default
+    sessions.default_backend               "shell"                                                                                                          default
+    sessions.stale_after                   "30m"                                                                                                            default
+    sessions.launch_timeout                "60s"                                                                                                            default
+    exec.parallel                          256                                                                                                              default
+    exec.keep_for                          "14d"                                                                                                            default
+    exec.keep_bytes                        "1GiB"                                                                                                           default
+    hooks.role                             "person"                                                                                                         default
+    hooks.approval_wait                    "50s"                                                                                                            default
+    agents.unfinished_after                "2m"                                                                                                             default
+    agents.continue                        0                                                                                                                default
+    agents.unguarded                       "show"                                                                                                           default
+    context.pressure                       0.8                                                                                                              default
+    gates.done.require                     ["evidence"]                                                                                                     default
+    gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]        default
+    lanes.setup_timeout                    "15m"                                                                                                            default
+    lanes.setup_outside                    false                                                                                                            default
+    lanes.ports                            "20000-29990"                                                                                                    default
+    land.style                             "merge"                                                                                                          default
+    land.through                           "base"                                                                                                           default
+    land.timeout                           "30m"                                                                                                            default
+    land.retries                           1                                                                                                                default
+    land.batch                             4                                                                                                                default
+    land.width                             1                                                                                                                default
+    land.order                             "least-conflict"                                                                                                 default
+    land.shared                            true                                                                                                             default
+    land.keep_agents                       false                                                                                                            default
+    land.clean                             false                                                                                                            default
+    land.sign                              false                                                                                                            default
+    forge.script                           "github"                                                                                                         default
+    roles.backend.provider                 "p"                                                                                                              [world]/project/.fairway.toml
+    roles.backend.env                      { A = "1" }                                                                                                      [world]/project/.fairway.toml
+    providers.claude.prompt_args           ["--", "{prompt}"]                                                                                               built in
+    providers.codex.prompt_args            ["--", "{prompt}"]                                                                                               built in
+    providers.gemini.prompt_args           ["--prompt-interactive", "{prompt}"]                                                                             built in
+    providers.codex.writable_args          ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                          built in
+    providers.claude.resume_args           ["--resume", "{conversation}"]                                                                                   built in
+    providers.codex.resume_args            ["resume", "{conversation}"]                                                                                     built in
+    providers.copilot.resume_args          ["--resume={conversation}"]                                                                                      built in
+    providers.gemini.resume_args           ["--resume", "{conversation}"]                                                                                   built in
+    providers.kilo.resume_args             ["--session", "{conversation}"]                                                                                  built in
+    providers.kimi.resume_args             ["-r", "{conversation}"]                                                                                         built in
+    providers.opencode.resume_args         ["--session", "{conversation}"]                                                                                  built in
+    providers.qwen.resume_args             ["--resume", "{conversation}"]                                                                                   built in
+    providers.vibe.resume_args             ["--resume", "{conversation}"]                                                                                   built in
+    providers.claude.interrupt_keys        ["Escape"]                                                                                                       built in
+    providers.codex.interrupt_keys         ["Escape"]                                                                                                       built in
+    providers.gemini.interrupt_keys        ["Escape"]                                                                                                       built in
+    providers.opencode.interrupt_keys      ["Escape", "Escape"]                                                                                             built in
+    providers.qwen.interrupt_keys          ["Escape"]                                                                                                       built in
+    providers.claude.trust_question        ["Yes, I trust this", "Do you want to use this API key?"]                                                        built in
+    providers.codex.trust_question         ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                       built in
+    providers.copilot.trust_question       ["Do you trust the files in"]                                                                                    built in
+    providers.gemini.trust_question        ["2. Trust parent"]                                                                                              built in
+    providers.kimi.trust_question          ["Trust this "]                                                                                                  built in
+    providers.claude.permission_question   ["Do you want to proceed?", "Esc to cancel · Tab to amend", "Enter to stay in auto mode", "Enter to select · "]  built in
+    providers.codex.permission_question    ["Would you like to run the following command?", "Press enter to confirm or esc to cancel"]                      built in
+    providers.copilot.permission_question  ["Do you want to run this command?"]                                                                             built in
+    providers.gemini.permission_question   ["Allow execution of", "No, suggest changes (esc)"]                                                              built in
+    providers.kimi.permission_question     ["Run this command?"]                                                                                            built in
+    providers.vibe.permission_question     ["Permission for the "]                                                                                          built in
+    providers.claude.working_sign          ["esc to interrupt"]                                                                                             built in
+    providers.codex.working_sign           ["esc to interrupt"]                                                                                             built in
+    providers.gemini.working_sign          ["(esc to cancel, "]                                                                                             built in
+    providers.antigravity.acp.command      ["agy-acp"]                                                                                                      built in
+    providers.auggie.acp.command           ["auggie", "--acp"]                                                                                              built in
+    providers.claude.acp.command           ["claude-agent-acp"]                                                                                             built in
+    providers.cline.acp.command            ["cline", "--acp"]                                                                                               built in
+    providers.codex.acp.command            ["codex-acp"]                                                                                                    built in
+    providers.copilot.acp.command          ["copilot", "--acp"]                                                                                             built in
+    providers.droid.acp.command            ["droid", "exec", "--output-format", "acp"]                                                                      built in
+    providers.gemini.acp.command           ["gemini", "--acp"]                                                                                              built in
+    providers.goose.acp.command            ["goose", "acp"]                                                                                                 built in
+    providers.hermes.acp.command           ["hermes-acp"]                                                                                                   built in
+    providers.kilo.acp.command             ["kilo", "acp"]                                                                                                  built in
+    providers.kimi.acp.command             ["kimi", "acp"]                                                                                                  built in
+    providers.opencode.acp.command         ["opencode", "acp"]                                                                                              built in
+    providers.openhands.acp.command        ["openhands", "acp"]                                                                                             built in
+    providers.pi.acp.command               ["pi-acp"]                                                                                                       built in
+    providers.qwen.acp.command             ["qwen", "--acp"]                                                                                                built in
+    providers.vibe.acp.command             ["vibe-acp"]                                                                                                     built in
+    providers.kilo.acp.env                 { KILO_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                             built in
+    providers.opencode.acp.env             { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                         built in
+    providers.claude.acp.mode              "default"                                                                                                        built in
+    providers.cline.acp.mode               "act"                                                                                                            built in
+    providers.codex.acp.mode               "read-only"                                                                                                      built in
+    providers.copilot.acp.mode             "https://agentclientprotocol.com/protocol/session-modes#agent"                                                   built in
+    providers.droid.acp.mode               "normal"                                                                                                         built in
+    providers.gemini.acp.mode              "default"                                                                                                        built in
+    providers.kilo.acp.mode                "code"                                                                                                           built in
+    providers.kimi.acp.mode                "default"                                                                                                        built in
+    providers.opencode.acp.mode            "build"                                                                                                          built in
+    providers.qwen.acp.mode                "default"                                                                                                        built in
+    providers.vibe.acp.mode                "ask"                                                                                                            built in
+    sandbox.class                          "off"                                                                                                            default
+    sandbox.take_back_limit                "4GiB"                                                                                                           default
+    review_routes[].paths                  ["a/**"]                                                                                                         [world]/project/.fairway.toml
+    review_routes[].domain                 "data"                                                                                                           [world]/project/.fairway.toml
+    notify.sinks                           []                                                                                                               default
+    notify.command_timeout                 "10s"                                                                                                            default
+    notify.actions                         false                                                                                                            default
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
     not trusted: [world]/project/.fairway.toml has changed since it was trusted
@@ -245,7 +163,9 @@ fn config_errors_name_file_and_key() {
         "[roles.\"a b\"]\nprovider = \"p\"",
         "[roles.a]\nenv = { A = 1 }",
         "[roles.a]\nlane = \"no lane\"",
-        "[backends.x]\nstale_after = \"never\"",
+        "[sessions]\nstale_after = \"never\"",
+        "[exec]\nkeep_runs = 5",
+        "[providers.p.limit]\nfield = \"x\"",
         "[backends.x]\nsetup = \"nobody\"",
         "[backends.x]\nsocket = \"\"",
         "[providers.p]\nprompt = \"shout\"",
@@ -302,8 +222,12 @@ fn config_errors_name_file_and_key() {
       [world]/project/.fairway.toml: roles.a.env.A: is a number, not a text
     [roles.a] ⏎ lane = "no lane"
       [world]/project/.fairway.toml: roles.a.lane: lane 'no lane' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
-    [backends.x] ⏎ stale_after = "never"
-      [world]/project/.fairway.toml: backends.x.stale_after: 'never' is not a span of time such as 30s, 10m or 2h
+    [sessions] ⏎ stale_after = "never"
+      [world]/project/.fairway.toml: sessions.stale_after: 'never' is not a span of time such as 30s, 10m or 2h
+    [exec] ⏎ keep_runs = 5
+      [world]/project/.fairway.toml: exec.keep_runs: is no setting any more: take the line out; set exec.keep_for or exec.keep_bytes
+    [providers.p.limit] ⏎ field = "x"
+      [world]/project/.fairway.toml: providers.p.limit.field: is no setting any more: take the line out; Fairway knows it of the agents that it was tried with
     [backends.x] ⏎ setup = "nobody"
       [world]/project/.fairway.toml: backends.x.setup: 'nobody' is none of script, caller
     [backends.x] ⏎ socket = ""

@@ -131,7 +131,7 @@ fn job_is_started_polled_and_removed() {
     insta::assert_snapshot!(world.transcript(&[
         "fairway exec list",
         "fairway exec spawn --foreground --shell 'echo out; echo API_KEY=hunter2; sleep 0.2; echo err >&2; exit 3'",
-        "fairway exec spawn --yield 30s -- printf 'no end of line'",
+        "fairway exec spawn --wait-for 30s -- printf 'no end of line'",
         "fairway exec spawn -- true",
         "fairway exec wait 00001389 00000bb9",
         "fairway exec list",
@@ -156,7 +156,7 @@ fn job_is_started_polled_and_removed() {
     err
     [end] failed: exit code 3
     [exit 7]
-    $ fairway exec spawn --yield 30s -- printf 'no end of line'
+    $ fairway exec spawn --wait-for 30s -- printf 'no end of line'
     00000fa1 succeeded after 0s: printf 'no end of line'
     no end of line
     [end] succeeded

@@ -54,10 +54,7 @@ fn flags_have_two_spellings() {
     let world = TestProject::new();
     std::fs::write(world.root().join("text"), "hello").unwrap();
     for (before, earlier, shown) in [
-        (&[][..], "exec list --for s1", "exec list --of-session s1"),
-        (&[], "guard log --for s1", "guard log --of-session s1"),
-        (&[], "usage --for s1", "usage --of-session s1"),
-        (&[], "usage --for s1", "usage --session-filter s1"),
+        (&[][..], "events --task T-1", "events --of-task T-1"),
         (&[], "session upsert --id s1 --name n", "session upsert --id s1 --backend-name n"),
         (&[], "session upsert --id s1 --task-id T-1", "session upsert --id s1 --task T-1"),
         (&[], "handoff create T-1 --to qa --summary s", "handoff create T-1 --to-role qa --summary s"),
@@ -70,7 +67,6 @@ fn flags_have_two_spellings() {
     }
     // These start something: the words are read, and that is enough.
     for line in [
-        "exec spawn --for s1 --yield 1s -- true",
         "exec spawn --notify s1 --wait-for 1s -- true",
         "session launch --role r --name x --task-id T-1 --dry-run",
         "session launch --role r --id x --task T-1 --dry-run",
@@ -89,8 +85,6 @@ fn flags_have_two_spellings() {
 fn help_shows_the_new_spelling_only() {
     let world = TestProject::uninitialized();
     for (page, shown, hidden) in [
-        ("exec spawn", "--notify", "--for "),
-        ("exec spawn", "--wait-for", "--yield"),
         ("serve", "--exit-after", "--for "),
         ("session launch", "--task ", "--task-id"),
         ("handoff create", "--to-role", "--to "),
@@ -133,7 +127,7 @@ fn unknown_words_have_a_command_as_their_hint() {
     [exit 2]
     $ fairway ps
     error: unknown command 'ps'
-    hint: list the sessions: fairway session list
+    hint: list the sessions: fairway agents
     [exit 2]
     $ fairway taks
     error: unknown command 'taks'
@@ -141,11 +135,11 @@ fn unknown_words_have_a_command_as_their_hint() {
     [exit 2]
     $ fairway deploy
     error: unknown command 'deploy'
-    hint: list the commands: fairway --help
+    hint: land finished work: fairway land TASK
     [exit 2]
     $ fairway session restart
     error: unknown command 'restart'
-    hint: relaunch a session: fairway session relaunch ID
+    hint: relaunch a session: fairway relaunch SESSION
     [exit 2]
     $ fairway session sho
     error: unknown command 'sho'

@@ -126,10 +126,16 @@ fn repeat_by_request_id_gets_the_first_answer() {
 #[test]
 fn import_does_not_bring_a_removed_task_back() {
     let world = TestProject::new();
-    fs::write(world.root().join("tasks.yaml"), "- {id: A-1, title: one}\n- {id: A-2, title: two}\n").unwrap();
-    world.run(["task", "import", "tasks.yaml"]).exits(0);
+    fs::write(
+        world.root().join("tasks.jsonl"),
+        r#"{"id": "A-1", "title": "one"}
+{"id": "A-2", "title": "two"}
+"#,
+    )
+    .unwrap();
+    world.run(["task", "import", "tasks.jsonl"]).exits(0);
     world.run(["task", "rm", "A-1"]).exits(0);
-    let report = world.json(["task", "import", "tasks.yaml"]);
+    let report = world.json(["task", "import", "tasks.jsonl"]);
     assert_eq!((&report["imported"], &report["unchanged"], &report["skipped"]), (&json!(0), &json!(1), &json!(1)));
     assert_eq!(report["ignored"][0]["task_id"], "A-1");
     world.run(["task", "show", "A-1", "--json"]).refuses(3, "not_found");

@@ -49,14 +49,14 @@ fn usage_is_summed_over_turns() {
         "fairway usage --by lane",
         "fairway usage --by task --since 2d",
         "fairway usage --by role --quiet",
-        "fairway usage --by model --for s1",
+        "fairway usage --by model --of-session s1",
         "fairway usage --by day",
         "fairway usage --by day --since 2025-12-31",
         "fairway usage --since 2027-01-01",
-        "fairway usage --json --by model --for s2 --for s1 --for s2",
+        "fairway usage --json --by model --of-session s2 --of-session s1 --of-session s2",
         "fairway usage --by colour",
         "fairway usage --since soon",
-        "fairway usage --for nobody",
+        "fairway usage --of-session nobody",
     ]), @r#"
     $ fairway usage
     SESSION  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                       TOOL CALLS  FAILED
@@ -78,7 +78,7 @@ fn usage_is_summed_over_turns() {
     $ fairway usage --by role --quiet
     frontend
     backend
-    $ fairway usage --by model --for s1
+    $ fairway usage --by model --of-session s1
     MODEL  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                      TOOL CALLS  FAILED
     large  2      2000   200     20          2            $0.7500                   2           2
     small  1      1000   100     10          1            unknown                   1           0
@@ -96,7 +96,7 @@ fn usage_is_summed_over_turns() {
     total       3      3000   300     30          3            $0.5000 + 2 turns unknown  3           1       0        0     -
     $ fairway usage --since 2027-01-01
     nothing was reported
-    $ fairway usage --json --by model --for s2 --for s1 --for s2
+    $ fairway usage --json --by model --of-session s2 --of-session s1 --of-session s2
     {"by":"model","since":null,"rows":[{"key":"large","turns":2,"input_tokens":2000,"output_tokens":200,"cache_read_tokens":20,"cache_creation_tokens":2,"cost_usd":0.75,"turns_without_cost":0,"tools":2,"tool_failures":2},{"key":null,"turns":1,"input_tokens":1000,"output_tokens":100,"cache_read_tokens":10,"cache_creation_tokens":1,"cost_usd":null,"turns_without_cost":1,"tools":1,"tool_failures":0},{"key":"small","turns":1,"input_tokens":1000,"output_tokens":100,"cache_read_tokens":10,"cache_creation_tokens":1,"cost_usd":null,"turns_without_cost":1,"tools":1,"tool_failures":0}],"total":{"key":null,"turns":4,"input_tokens":4000,"output_tokens":400,"cache_read_tokens":40,"cache_creation_tokens":4,"cost_usd":0.75,"turns_without_cost":2,"tools":4,"tool_failures":2}}
     $ fairway usage --by colour
     error: invalid value 'colour' for '--by <BY>': 'colour' is none of session, lane, task, role, model, day
@@ -105,7 +105,7 @@ fn usage_is_summed_over_turns() {
     $ fairway usage --since soon
     error: since 'soon' is no date (2026-01-31), time or span (7d)
     [exit 2]
-    $ fairway usage --for nobody
+    $ fairway usage --of-session nobody
     error: there is no session 'nobody'
     hint: list the sessions: fairway session list --all
     [exit 3]

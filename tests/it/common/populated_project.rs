@@ -25,7 +25,7 @@ impl TestProject {
         fixtures::add_approval(&world, "s4", "Bash", true);
         fs::write(world.root().join("s2.log"), "what it printed\n").unwrap();
         fs::write(world.root().join("call.json"), r#"{"command":"true"}"#).unwrap();
-        fs::write(world.root().join("tasks.yaml"), "- id: I-1\n  title: from a file\n").unwrap();
+        fs::write(world.root().join("tasks.jsonl"), "{\"id\": \"I-1\", \"title\": \"from a file\"}\n").unwrap();
         for call in [
             "task dep add T-1 T-5",
             "task dep rm T-1 T-5",

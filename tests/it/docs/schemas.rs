@@ -57,7 +57,7 @@ fn other_forms_of_a_verb_print_documents_too() {
         ("start T-4 T-1 --dry-run --lane ui -- true", 0, "start-plan-list"),
         ("session stop s2 s4", 0, "session-each"),
         ("exec spawn -- true", 0, "job-spawn"),
-        ("exec spawn --yield 20s -- true", 0, "job-poll"),
+        ("exec spawn --wait-for 20s -- true", 0, "job-poll"),
         ("exec log 000007d1 --follow", 0, "job-item"),
         ("exec list", 0, "job-list"),
         ("restore --list", 0, "snapshot-list"),

@@ -36,7 +36,7 @@ fn jobs_of_one_queue_run_in_order() {
     for number in 0..count {
         // Whoever finds another one at work says so.
         let text = format!("mkdir busy || echo two >>trouble; echo {number} >>order; rmdir busy");
-        place.spawn(["--for", "a", "--shell", &text]);
+        place.spawn(["--notify", "a", "--shell", &text]);
     }
     let rows = place.wait_all_final("a queue");
     assert!(rows.iter().all(|row| row.status == "succeeded"), "{rows:#?}");
@@ -52,11 +52,11 @@ fn queues_run_in_parallel() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let hold = "while [ ! -e go ]; do sleep 0.02; done";
-    place.spawn(["--for", "a", "--shell", hold]);
-    place.spawn(["--for", "a", "--shell", "true"]);
-    place.spawn(["--for", "b", "--shell", hold]);
-    place.spawn(["--for", "a", "--queue", "", "--shell", hold]);
-    place.spawn(["--for", "c", "--queue", "a", "--shell", "true"]);
+    place.spawn(["--notify", "a", "--shell", hold]);
+    place.spawn(["--notify", "a", "--shell", "true"]);
+    place.spawn(["--notify", "b", "--shell", hold]);
+    place.spawn(["--notify", "a", "--queue", "", "--shell", hold]);
+    place.spawn(["--notify", "c", "--queue", "a", "--shell", "true"]);
     place.spawn(["--shell", hold]);
     let want = ["running", "queued", "running", "running", "queued", "running"];
     seen(&place, || (statuses(&place) == want).then_some(()));
@@ -88,8 +88,8 @@ fn parallel_limit_is_kept() {
 fn next_job_starts_after_a_supervisor_is_killed() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    let first = place.spawn(["--for", "a", "--recovery", "lost", "--shell", "echo on >>ran; sleep 100"]);
-    place.spawn(["--for", "a", "--shell", "echo next >>ran"]);
+    let first = place.spawn(["--notify", "a", "--recovery", "lost", "--shell", "echo on >>ran; sleep 100"]);
+    place.spawn(["--notify", "a", "--shell", "echo next >>ran"]);
     seen(&place, || (place.count("ran", "on") == 1).then_some(()));
     let waits = seen(&place, || queue_waiter(&place));
     // It sleeps: no tick of its time passes, whatever else is done in the project.
@@ -119,9 +119,9 @@ fn next_job_starts_after_a_supervisor_is_killed() {
 fn next_job_starts_after_the_waiter_is_killed() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    place.spawn(["--notify", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     for _ in 0..3 {
-        place.spawn(["--for", "a", "--shell", "true"]);
+        place.spawn(["--notify", "a", "--shell", "true"]);
     }
     seen(&place, || queue_waiter(&place)).signal(Signal::SIGKILL).unwrap();
     fs::write(place.dir.join("go"), "").unwrap();
@@ -133,8 +133,8 @@ fn next_job_starts_after_the_waiter_is_killed() {
 fn wait_for_a_queued_job_starts_it() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    let hold = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
-    let next = place.spawn(["--for", "a", "--", "true"]);
+    let hold = place.spawn(["--notify", "a", "--recovery", "lost", "--", "sleep", "100"]);
+    let next = place.spawn(["--notify", "a", "--", "true"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // First the one who would notice, then the one that is waited for: nobody is left.
     seen(&place, || queue_waiter(&place)).signal(Signal::SIGKILL).unwrap();
@@ -158,8 +158,8 @@ fn second_worker_waits_until_the_first_ends() {
     // A service waits for its turn.
     let second = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let service = i32::try_from(second.id()).unwrap();
-    let first = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
-    place.spawn(["--for", "a", "--", "true"]);
+    let first = place.spawn(["--notify", "a", "--recovery", "lost", "--", "sleep", "100"]);
+    place.spawn(["--notify", "a", "--", "true"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     assert!(queue_waiter(&place).is_none(), "the worker waits already");
     place.supervisor(&first).unwrap().signal(Signal::SIGKILL).unwrap();
@@ -180,8 +180,8 @@ fn second_worker_waits_until_the_first_ends() {
 fn queued_job_without_its_start_file_is_lost() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    let hold = place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
-    let [next, other] = [(); 2].map(|()| place.spawn(["--for", "a", "--", "true"]));
+    let hold = place.spawn(["--notify", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    let [next, other] = [(); 2].map(|()| place.spawn(["--notify", "a", "--", "true"]));
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // The file that it starts with is gone: it may have run, or never will.
     let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
@@ -201,8 +201,8 @@ fn queued_job_without_its_start_file_is_lost() {
 fn job_whose_supervisors_die_is_not_retried_forever() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
-    place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
-    let next = place.spawn(["--for", "a", "--shell", "echo ran >>ran"]);
+    place.spawn(["--notify", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    let next = place.spawn(["--notify", "a", "--shell", "echo ran >>ran"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
     // A process that can be woken has read the settings; a new one cannot.
     seen(&place, || {

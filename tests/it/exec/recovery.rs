@@ -108,7 +108,7 @@ fn jobs_of_another_boot_or_ended_session_are_lost() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     world.add_session("s1");
-    let (boot, session) = (begun(&place, &["--queue", ""]), begun(&place, &["--for", "s1", "--queue", ""]));
+    let (boot, session) = (begun(&place, &["--queue", ""]), begun(&place, &["--notify", "s1", "--queue", ""]));
     let (elsewhere, unbegun) = (begun(&place, &["--queue", ""]), begun(&place, &["--queue", ""]));
     // All have begun: the next one that begins would settle what it finds.
     for run in [&boot, &session, &elsewhere, &unbegun] {
@@ -268,8 +268,8 @@ fn restored_store_starts_no_job_that_may_have_run() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let text = "echo began >>ran; while [ ! -e go ]; do sleep 0.02; done";
-    let run = place.spawn(["--for", "a", "--shell", text]);
-    let next = place.spawn(["--for", "a", "--shell", "echo next >>ran"]);
+    let run = place.spawn(["--notify", "a", "--shell", text]);
+    let next = place.spawn(["--notify", "a", "--shell", "echo next >>ran"]);
     seen(&place, || (place.count("ran", "began") == 1).then_some(()));
     place.run(["backup", "copy.db"]).exits(0);
     fs::write(place.dir.join("go"), "").unwrap();
@@ -281,7 +281,7 @@ fn restored_store_starts_no_job_that_may_have_run() {
     assert_eq!(row(&place, &run).status, "succeeded");
     place.run(["session", "reconcile"]).exits(0);
     // A queued one of the backup that has run since is not run again either.
-    place.spawn(["--for", "a", "--", "true"]);
+    place.spawn(["--notify", "a", "--", "true"]);
     let rows = place.wait_all_final("after the restore");
     assert_eq!(rows.iter().find(|row| row.id == next).unwrap().status, "succeeded", "{rows:#?}");
     assert_eq!((place.count("ran", "began"), place.count("ran", "next")), (1, 1));

@@ -27,7 +27,7 @@ fn invalid_spawn_is_refused_and_leaves_nothing() {
         (&["--recovery", "maybe", "--", "true"], "usage", "maybe"),
         (&["--queue", " ", "--", "true"], "invalid_value", "queue"),
         (&["--size", "1x1", "--", "true"], "usage", "--pty"),
-        (&["--for", "a b", "--", "true"], "usage", "session key"),
+        (&["--notify", "a b", "--", "true"], "usage", "session key"),
     ] {
         let run = place.run(["exec", "spawn", "--json"].into_iter().chain(words.iter().copied()));
         let error = run.error();
@@ -43,7 +43,7 @@ fn invalid_spawn_is_refused_and_leaves_nothing() {
     // An acting session must be known, unless the run is for another key.
     place.run(["exec", "spawn", "--session", "ghost", "--json", "--", "true"]).refuses(3, "not_found");
     assert!(place.rows().is_empty());
-    place.run(["exec", "spawn", "--session", "ghost", "--for", "ghost", "--", "true"]).exits(0);
+    place.run(["exec", "spawn", "--session", "ghost", "--notify", "ghost", "--", "true"]).exits(0);
     place.wait_all_final("a foreign key");
     place.wait_no_processes("refusals");
 }
@@ -118,9 +118,9 @@ fn foreground_waits_for_the_end_and_yield_only_for_a_while() {
     assert_eq!((ended["status"].as_str(), ended["exit_code"].as_i64()), (Some("failed"), Some(3)), "{ended:#}");
     assert_eq!(ended["snippet"], "out\n");
     place.run(["exec", "spawn", "--foreground", "--", "true"]).exits(0);
-    let soon = place.run(["exec", "spawn", "--json", "--yield", "20s", "--", "echo", "soon"]).exits(0).json();
+    let soon = place.run(["exec", "spawn", "--json", "--wait-for", "20s", "--", "echo", "soon"]).exits(0).json();
     assert_eq!((soon["status"].as_str(), soon["snippet"].as_str()), (Some("succeeded"), Some("soon\n")), "{soon:#}");
-    let later = place.json(["exec", "spawn", "--yield", "1s", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
+    let later = place.json(["exec", "spawn", "--wait-for", "1s", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     // As it stands by then, and not as it was asked for.
     assert!(later.get("snippet").is_none() && later["status"] == "running", "{later:#}");
     fs::write(place.dir.join("go"), "").unwrap();

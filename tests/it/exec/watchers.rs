@@ -19,7 +19,7 @@ pub(super) fn world() -> TestProject {
 #[track_caller]
 pub(super) fn spawn(world: &TestProject, session: &str, flags: &[&str], shell: &str) -> String {
     // Nothing of a test that fails stays for good.
-    let mut args = vec!["exec", "spawn", "--timeout", "2m", "--for", session];
+    let mut args = vec!["exec", "spawn", "--timeout", "2m", "--notify", session];
     args.extend(flags);
     args.extend(["--shell", shell]);
     world.json(args)["run_id"].as_str().unwrap().to_owned()

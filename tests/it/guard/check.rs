@@ -22,7 +22,7 @@ fn call_is_decided_and_recorded_with_its_rule() {
     assert_eq!((&log[1]["allowed"], &log[1]["session_id"]), (&json!(true), &json!("s1")));
     assert!(!log.to_string().contains("abc123secret"), "{log}");
     assert_eq!(world.json(["guard", "log", "--denied"]).as_array().unwrap().len(), 1);
-    assert_eq!(world.json(["guard", "log", "--for", "s2"]).as_array().unwrap().len(), 0);
+    assert_eq!(world.json(["guard", "log", "--of-session", "s2"]).as_array().unwrap().len(), 0);
     let events = world.run(["events", "--json"]).exits(0).stdout;
     assert_eq!(events.lines().filter(|line| line.contains("guard.denied")).count(), 1, "{events}");
 }

@@ -107,7 +107,7 @@ fn tools_and_commands_leave_the_same_store() {
     both(
         "run",
         json!({ "action": "spawn", "argv": ["true"], "yield_ms": 10_000 }),
-        &["exec", "spawn", "--yield", "10s", "--", "true"],
+        &["exec", "spawn", "--wait-for", "10s", "--", "true"],
     );
     both("overlap", json!({}), &["overlap"]);
     both("task", json!({ "task": "T-2" }), &["task", "show", "T-2"]);

@@ -339,7 +339,7 @@ fn script_is_called_as_long_as_it_would_be_launched() {
         assert!(!called());
     };
     // Running sessions go on while the configuration is not trusted.
-    world.configure("[backends.b]\nscript = \"../yes\"\nstale_after = \"1h\"\n");
+    world.configure("[backends.b]\nscript = \"../yes\"\nsetup = \"script\"\n");
     world.run(["session", "nudge", "s1", "x"]).exits(0);
     assert!(called());
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o757)).unwrap();

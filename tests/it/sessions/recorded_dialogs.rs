@@ -11,7 +11,7 @@ fn recorded(name: &str) -> String {
 }
 
 fn permission(provider: &str) -> DialogProfile {
-    built_in_profiles().remove(provider).unwrap().permission_dialog.unwrap()
+    built_in_profiles().remove(provider).unwrap().facts.permission_dialog.unwrap()
 }
 
 fn in_claude(screen: &str) -> Option<Dialog> {
@@ -53,8 +53,8 @@ fn screens_without_the_recorded_dialog_are_none() {
             dialog.as_ref().and_then(DialogProfile::shape).is_some_and(|shape| find(&screen, shape).is_some())
         };
         let state = rest.rsplit_once('-').unwrap().0;
-        assert_eq!(is_known(&profile.permission_dialog), state == "permission", "{name}");
-        assert_eq!(is_known(&profile.choice_dialog), state == "choices", "{name}");
+        assert_eq!(is_known(&profile.facts.permission_dialog), state == "permission", "{name}");
+        assert_eq!(is_known(&profile.facts.choice_dialog), state == "choices", "{name}");
         seen += 1;
     }
     assert!(seen > 40);
@@ -95,7 +95,7 @@ fn command_that_imitates_a_dialog_is_told_whole() {
 
 #[test]
 fn question_of_an_agent_is_known_by_its_words_and_its_choices() {
-    let shape = built_in_profiles().remove("claude").unwrap().choice_dialog.unwrap();
+    let shape = built_in_profiles().remove("claude").unwrap().facts.choice_dialog.unwrap();
     let shape = shape.shape().unwrap();
     let screen = recorded("claude-choices-100");
     let dialog = find(&screen, shape).unwrap();

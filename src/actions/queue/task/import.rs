@@ -89,7 +89,7 @@ fn in_steps(app: &App, path: &Path, file: &ImportFile, intent: &str) -> Result<A
 fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile> {
     let placed = parse(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
     if placed.is_empty() {
-        let why = "has no tasks; expected JSON lines, a JSON document or YAML, with id and title of each task";
+        let why = "has no tasks; expected JSON lines or a JSON document (of YAML: yq -o json), with id and title of each task";
         return Err(Refusal::invalid("the file", why).into());
     }
     let mut file = ImportFile { tasks: BTreeMap::new(), order: Vec::new(), skipped: Vec::new() };

@@ -48,8 +48,8 @@ impl RecordedDialogs {
         let has_screen = session.has_terminal() && session.adapter_script.is_some();
         let is_usable = |dialog: &DialogProfile| has_screen && dialog.shape().is_some();
         Self {
-            permission: profile.permission_dialog.filter(is_usable),
-            choice: profile.choice_dialog.filter(is_usable),
+            permission: profile.facts.permission_dialog.filter(is_usable),
+            choice: profile.facts.choice_dialog.filter(is_usable),
         }
     }
 }

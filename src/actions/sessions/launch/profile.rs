@@ -156,7 +156,7 @@ fn environment(input: &ProfileInput<'_>) -> BTreeMap<OsString, OsString> {
 
 /// A note when the program's version is not the one with which the profile was tested.
 fn unproven(input: &ProfileInput<'_>, program: &Path) -> Option<String> {
-    let proven = input.entry.profile.proven_with.as_deref()?;
+    let proven = input.entry.profile.facts.proven_with.as_deref()?;
     let version = packages::recorded_version(program).filter(|version| version != proven)?;
     let provider = input.provider;
     Some(format!("{provider} {version} is unproven: its profile was tried with {proven}"))
@@ -185,7 +185,7 @@ fn hooks(
         notes.extend((!is_installed).then(|| off(&why)));
         Ok(hooks)
     };
-    let Some(args) = &input.entry.profile.hook_args else {
+    let Some(args) = &input.entry.profile.facts.hook_args else {
         return without(format!("the hooks of {provider} are not installed, and a launch cannot bring them"));
     };
     if is_installed && !known.run_beside_installed(&settings) {
@@ -232,7 +232,7 @@ fn own_sandbox_args(
     if !input.is_sandboxed {
         return writable_args(input, words, environment, notes);
     }
-    let Some(args) = input.entry.profile.unsandboxed_args.clone() else { return Ok(Vec::new()) };
+    let Some(args) = input.entry.profile.facts.unsandboxed_args.clone() else { return Ok(Vec::new()) };
     if !args.is_empty() {
         notes.push(format!(
             "the own sandbox of {} is off: it cannot start in the sandbox of the session",

@@ -62,7 +62,7 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     let Some((session, from)) = app.read(|tx| candidate(tx, id, true))? else { return Ok(ScreenVerdict::Nothing) };
     let Some(provider) = &session.provider else { return Ok(ScreenVerdict::Nothing) };
     let profile = app.settings.provider(provider.as_str()).profile;
-    let interrupted_sign = profile.interrupted_sign.unwrap_or_default();
+    let interrupted_sign = profile.facts.interrupted_sign.unwrap_or_default();
     if interrupted_sign.is_empty() && app.read(|tx| candidate(tx, id, false))?.is_none() {
         return Ok(ScreenVerdict::Nothing);
     }

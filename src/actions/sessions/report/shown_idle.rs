@@ -68,7 +68,7 @@ fn candidate(app: &App, one: &SessionOverview) -> Option<(ProviderProfile, Times
     }
     let transcript = session.transcript.as_deref()?;
     let profile = app.settings.provider(session.provider.as_ref()?.as_str()).profile;
-    profile.interrupted_sign.as_ref().filter(|signs| !signs.is_empty())?;
+    profile.facts.interrupted_sign.as_ref().filter(|signs| !signs.is_empty())?;
     let printed = fs::metadata(transcript).and_then(|found| found.modified()).ok()?;
     Some((profile, Timestamp::from_system_time(printed)?))
 }
@@ -77,7 +77,7 @@ fn candidate(app: &App, one: &SessionOverview) -> Option<(ProviderProfile, Times
 fn is_interrupted(session: &Session, profile: &ProviderProfile) -> bool {
     let Some(path) = session.transcript.as_deref().map(Path::new) else { return false };
     let Ok((bytes, _)) = transcript::end(path, MAX_BYTES) else { return false };
-    let signs = profile.interrupted_sign.as_deref().unwrap_or_default();
+    let signs = profile.facts.interrupted_sign.as_deref().unwrap_or_default();
     // Programs draw words whole: without one of the sign there is no screen to be drawn.
     let has_word = |sign: &String| {
         let word = sign.split_whitespace().max_by_key(|word| word.len()).unwrap_or_default().as_bytes();

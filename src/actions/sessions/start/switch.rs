@@ -157,10 +157,8 @@ fn plans(app: &App, of: &Session, request: &SwitchRequest) -> Result<(LaunchPlan
         return Err(Refusal::Usage { why }.into());
     }
     let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();
-    if app.settings.provider(&provider).profile.acp.and_then(|acp| acp.switches) == Some(false) {
-        let why = format!(
-            "a conversation of {provider} does not go on in a terminal and back: providers.{provider}.acp.switches"
-        );
+    if app.settings.provider(&provider).profile.acp.and_then(|acp| acp.facts.switches) == Some(false) {
+        let why = format!("a conversation of {provider} was seen not to go on in a terminal and back");
         return Err(Refusal::Usage { why }.into());
     }
     let Some(conversation) = of.external_session_id.clone() else {
