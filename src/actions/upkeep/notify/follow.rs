@@ -1,43 +1,24 @@
 //! A sender that waits for changes.
 
-use std::{
-    os::fd::{AsFd, OwnedFd},
-    rc::Rc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{rc::Rc, thread, time::Duration};
 
 use anyhow::{Context as _, Result};
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, poll},
-};
 
 use super::send::{Outlets, SendReport, require_sinks, send_due};
 use crate::{
     actions::{
         App,
-        core::{errors, session_process},
+        core::{change_wait::Round, errors},
     },
     config::{Project, load_in_force},
-    domain::{Actor, rules::staleness::ProcessObservation},
-    env::{Env, Timestamp},
+    domain::Actor,
+    env::Env,
     os::{
         notify::{ChangeWaiter, WaiterFile},
-        poll::poll_timeout,
         poll_until::sleep,
-        process,
     },
-    store::sessions,
 };
 
-/// The limits of the delay after a wake-up, in which further changes are collected for one round.
-const MIN_DELAY: Duration = Duration::from_millis(50);
-const MAX_DELAY: Duration = Duration::from_secs(1);
-/// While changes come without a pause, rounds use at most this part of a core: one divided by this number.
-const SHARE: u32 = 40;
-/// The longest time to wait at once, because clocks are set and computers sleep.
-const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The delay after the store was busy.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
 
@@ -66,11 +47,9 @@ pub(super) fn follow_with(
     mut report: impl FnMut(&SendReport) -> Result<()>,
 ) -> Result<()> {
     loop {
-        let started = Instant::now();
         let (layers, settings) = load_in_force(&app.project, &app.env)?;
         let current = app.with_settings(layers, settings);
-        // Before the board is read: a process that ends meanwhile wakes.
-        let processes = if current.settings.notify.sinks.is_empty() { Vec::new() } else { live_processes(&current)? };
+        let round = Round::begin(&current, !current.settings.notify.sinks.is_empty())?;
         let next = match send_due(&current, hook_providers, outlets) {
             Ok(sent) => {
                 report(&sent)?;
@@ -79,47 +58,8 @@ pub(super) fn follow_with(
             Err(error) if errors::classify(&error).retryable => Some(current.env.now().plus(BUSY_DELAY)),
             Err(error) => return Err(error),
         };
-        let cost = started.elapsed();
-        let limit = next.map(|next| time_left(next, current.env.now()));
-        if wait(waiter, &processes, limit)? {
-            sleep((cost * SHARE).clamp(MIN_DELAY, MAX_DELAY));
-            waiter.drain().map_err(errors::internal)?;
-        }
+        round.wait(waiter, &[], next, current.env.now())?;
     }
-}
-
-/// The time until `next`, plus a millisecond, so that `next` is over afterwards.
-fn time_left(next: Timestamp, now: Timestamp) -> Duration {
-    next.since(now).saturating_add(Duration::from_millis(1)).min(MAX_WAIT)
-}
-
-/// Waits for a change or the end of a process; false when the time is over.
-fn wait(waiter: &ChangeWaiter, processes: &[OwnedFd], limit: Option<Duration>) -> Result<bool> {
-    let deadline = limit.map(|limit| Instant::now() + limit);
-    loop {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let mut ready: Vec<PollFd<'_>> = vec![PollFd::new(waiter.as_fd(), PollFlags::POLLIN)];
-        ready.extend(processes.iter().map(|process| PollFd::new(process.as_fd(), PollFlags::POLLIN)));
-        match poll(&mut ready, poll_timeout(left)) {
-            Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
-            Ok(0) | Err(Errno::EINTR) => {}
-            Ok(_) => return Ok(true),
-            Err(error) => return Err(errors::internal(error)),
-        }
-    }
-}
-
-/// Descriptors that become readable when the process of a live session on this host ends.
-fn live_processes(app: &App) -> Result<Vec<OwnedFd>> {
-    let live = app.read(|tx| Ok(sessions::live(tx)?))?;
-    let local = live.iter().filter(|session| session_process::is_local(session));
-    let opened = local.filter_map(|session| {
-        let pid = i32::try_from(session.pid?).ok()?;
-        let process = process::pidfd(pid).ok()??;
-        // The pid may belong to another process by now.
-        matches!(session_process::process_state(session), ProcessObservation::Alive).then_some(process)
-    });
-    Ok(opened.collect())
 }
 
 /// The delay after a failure, such as a configuration with an error.
