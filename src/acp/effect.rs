@@ -35,6 +35,8 @@ pub enum Report {
     TurnStarted,
     /// The running turn has taken a prompt.
     Steered,
+    /// A tool has begun.
+    ToolBegan,
     /// A tool has ended.
     ToolEnded {
         call: ToolCall,

@@ -59,6 +59,7 @@ impl StateMachine {
         let is_turn = matches!(self.phase, Phase::Prompting { .. });
         self.said.clear();
         let id = news.id.clone();
+        let is_new = !self.calls.contains_key(&id);
         let Some(found) = self.call(&id) else { return };
         let had_ended = found.call.has_ended();
         found.call.merge(news);
@@ -74,6 +75,9 @@ impl StateMachine {
             effects.push(Effect::Print(text));
         }
         // A conversation that is loaded repeats its calls outside of a turn.
+        if is_turn && is_new && !known.has_ended() {
+            effects.push(Effect::Report(Report::ToolBegan));
+        }
         if is_turn && !had_ended && known.has_ended() {
             effects.push(Effect::Report(Report::ToolEnded { call: known, permission }));
         }

@@ -203,6 +203,10 @@ impl StoreSink {
                 self.silently(&HookEvent::Other)?;
                 Ok(SinkReply::default())
             }
+            Report::ToolBegan => {
+                self.app.transaction(|tx| Ok(session_reports::count_call(tx, &self.id, true)?))?;
+                Ok(SinkReply::default())
+            }
             Report::ToolEnded { call, permission } => self.tool_ended(call, *permission),
             Report::ToolChanged(call) => self.judge_late("it does not do what it asked for", call),
             Report::TurnEnded { stop_reason, usage, said } => self.turn_ended(stop_reason, usage.as_ref(), said),

@@ -183,6 +183,7 @@ impl<'a> CanaryRun<'a> {
             | Report::Steered
             | Report::ToolEnded { .. }
             | Report::ToolChanged(_)
+            | Report::ToolBegan
             | Report::ContextUsage(_) => {}
         }
     }
