@@ -81,6 +81,7 @@ mod trust;
 mod usage;
 mod values;
 mod version;
+mod work;
 
 pub use context::{Context, exit_even_if_closed};
 pub use exit::Exit;

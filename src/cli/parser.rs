@@ -8,7 +8,7 @@ use super::{
     device, doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook,
     host, inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, pr, prime, prompt,
     provider, ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill, start,
-    status, store, task, top, trust, usage,
+    status, store, task, top, trust, usage, work,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -39,6 +39,7 @@ pub(super) enum Verb {
     Setup(setup::Args),
     Demo(demo::Args),
     Start(Box<start::Args>),
+    Work(work::Args),
     #[command(subcommand)]
     Task(task::Verb),
     #[command(subcommand)]
@@ -124,6 +125,7 @@ impl Verb {
             Self::Demo(args) => args.run(ctx),
             Self::Setup(args) => args.run(ctx, command()),
             Self::Start(args) => args.run(ctx),
+            Self::Work(args) => args.run(ctx),
             Self::Task(verb) => verb.run(ctx),
             Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),

@@ -78,6 +78,9 @@ pub struct Args {
     /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dry_run")]
     attach: bool,
+    /// Start it although its provider is parked
+    #[arg(long)]
+    anyway: bool,
     /// Leave the claim to the agent
     #[arg(long)]
     no_claim: bool,
@@ -111,6 +114,7 @@ impl Args {
             sandbox: self.sandbox,
             hooks: &LAUNCH_HOOKS,
             claims: !self.no_claim,
+            anyway: self.anyway,
             watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },
         };
         if self.dry_run {

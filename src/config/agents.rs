@@ -58,6 +58,8 @@ section! {
     pub struct AgentSettings {
         /// How long after the end of its turn a session with an unfinished task needs you.
         pub unfinished_after: Duration = "2m",
+        /// How long a turn may show nothing, while no tool and no job of it runs, before it needs you.
+        pub silent_after: Duration = "10m",
         /// How often a session that stops is told in one claim what its task still needs, while it makes progress; 0 for never.
         #[env(FAIRWAY_AGENTS_CONTINUE)]
         pub r#continue: i64 as Reminders = 0,

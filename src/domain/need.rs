@@ -25,6 +25,10 @@ string_enum! {
         Lease => "lease",
         /// A session has ended its turn, and its claimed task is not submitted.
         Unfinished => "unfinished",
+        /// The turn of a session has shown nothing for long.
+        Silent => "silent",
+        /// Every session with a task in progress is parked.
+        Parked => "parked",
         /// An agent has not read what was decided about its work.
         Decision => "decision",
         /// A landing sent work back, and it was not submitted again; or a base fails its own check, so that no work lands.

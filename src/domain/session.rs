@@ -38,6 +38,11 @@ pub const SHELL_PROVIDER: &str = "shell";
 /// The backend whose sessions speak the Agent Client Protocol.
 pub const STRUCTURED_BACKEND: &str = "acp";
 
+/// Why a usage limit has parked a session.
+pub fn usage_limit_of(provider: &Label) -> String {
+    format!("usage limit of {provider}")
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Its short id, which is also its name in the backend unless `session_name` is set.
@@ -294,16 +299,22 @@ impl Session {
     }
 
     /// Until when and why it is parked, such as `parked until 17:00 (usage limit of NAME)`; `None` for one that never was. The
-    /// time is that of this machine.
-    pub fn parking(&self) -> Option<String> {
-        self.parking_end().map(|end| format!("parked until {end}"))
+    /// time is that of this machine, with its date on another day.
+    pub fn parking(&self, now: Timestamp) -> Option<String> {
+        self.parking_end(now).map(|end| format!("parked until {end}"))
     }
 
     /// Until when and why it is parked, such as `17:00 (usage limit of NAME)`.
-    pub fn parking_end(&self) -> Option<String> {
-        let until: String = self.parked_until?.local_time().chars().take("17:00".len()).collect();
+    pub fn parking_end(&self, now: Timestamp) -> Option<String> {
+        let until = self.parked_until?.local_minute_or_day(now);
         let why = self.parked_why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
         Some(format!("{until}{why}"))
+    }
+
+    /// The provider whose usage limit has parked the session until a time to come.
+    pub fn limited_provider(&self, now: Timestamp) -> Option<&Label> {
+        let provider = self.provider.as_ref().filter(|_| self.is_parked(now))?;
+        (self.parked_why.as_deref() == Some(&usage_limit_of(provider))).then_some(provider)
     }
 
     /// Whether a stop of the session has begun.
@@ -452,11 +463,16 @@ pub(in crate::domain) mod tests {
         let (until, why) = (Some(at(20)), Some("usage limit of NAME".to_owned()));
         let parked = Session { parked_until: until, parked_why: why, ..session(SessionStatus::Running) };
         assert!(parked.is_parked(at(19)) && !parked.is_parked(at(20)));
-        assert!(parked.parking().unwrap().ends_with("(usage limit of NAME)"));
+        assert!(parked.parking(at(0)).unwrap().ends_with("(usage limit of NAME)"));
+        let text = |now| parked.parking_end(now).unwrap();
+        assert_eq!(
+            (text(at(0)).find(' '), text(at(400 * 86_400_000)).find(' ')),
+            (Some("00:00".len()), Some("1970-01-01".len()))
+        );
         let idle = parked.with_activity(Activity::Idle, None, "test", at(5));
         assert!(idle.is_parked(at(6)));
         let busy = idle.with_activity(Activity::Busy, None, "test", at(7));
-        assert_eq!((busy.is_parked(at(8)), busy.parking()), (false, None));
+        assert_eq!((busy.is_parked(at(8)), busy.parking(at(8))), (false, None));
     }
 
     #[test]

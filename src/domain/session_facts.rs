@@ -135,6 +135,8 @@ pub struct SessionOverview {
     pub noticed_at: Option<Timestamp>,
     /// What the end of its turn means; `None` when no turn has ended, when it has no task in progress, or when it was not judged.
     pub ended_turn: Option<EndedTurn>,
+    /// When its running turn last showed anything; `None` without one, while a tool or job of it runs, or when it was not judged.
+    pub turn_shown_at: Option<Timestamp>,
     /// Until when and why it is parked; `None` when it is not, or was not judged.
     pub parking: Option<String>,
 }
@@ -242,6 +244,7 @@ mod tests {
             is_stopped_by_reader: false,
             noticed_at: None,
             ended_turn: None,
+            turn_shown_at: None,
             parking: None,
         }
     }

@@ -8,6 +8,9 @@ use std::{
 
 use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Timelike, Utc};
 
+/// The characters of `2026-01-31`.
+const DATE_CHARS: usize = 10;
+
 /// A moment: milliseconds since 1970, UTC. Shown as RFC 3339 with milliseconds and `Z`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -43,6 +46,14 @@ impl Timestamp {
     pub fn local_time(self) -> String {
         let time = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default();
         time.with_timezone(&Local).format("%H:%M:%S").to_string()
+    }
+
+    /// The minute in the time zone of this machine, for people: `12:00`, and of another day than `now` with its date.
+    pub fn local_minute_or_day(self, now: Self) -> String {
+        let (text, today) = (self.to_local(), now.to_local());
+        let is_today = text.get(..DATE_CHARS) == today.get(..DATE_CHARS);
+        let from = if is_today { DATE_CHARS + 1 } else { 0 };
+        text.get(from..text.len() - ":00".len()).unwrap_or(&text).to_owned()
     }
 
     /// The beginning of this moment's day, in UTC.

@@ -71,7 +71,7 @@ impl NeedView {
     pub fn shape(&self) -> char {
         match self.kind {
             "approval" | "guard" | "program" | "lease" | "decision" | "prompt" | "runs_later" | "host" => '!',
-            "question" | "unfinished" | "review" | "handoff" => '?',
+            "question" | "unfinished" | "silent" | "parked" | "review" | "handoff" => '?',
             _ => '✗',
         }
     }

@@ -44,6 +44,7 @@ pub mod timestamp;
 pub mod tool_input;
 mod usage;
 mod values;
+mod work;
 
 pub use accepted_handoff::*;
 pub use adapter_check::*;
@@ -80,3 +81,4 @@ pub use store::*;
 pub use task::*;
 pub use text::*;
 pub use usage::*;
+pub use work::*;

@@ -23,7 +23,7 @@ use crate::{
         ReviewNextView, ReviewView, SandboxCheckView, SandboxTakeBackView, SandboxView, SearchHitView, SendKeysView,
         SentView, ServeUnitView, SessionDetailView, SessionMetaView, SessionOverviewView, SessionView, SettingView,
         SetupView, SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView, StoreMigrationView,
-        StoreRestoredView, StoreView, TaskDetailView, TaskView, TriedAgentView, TrustView, UsageView,
+        StoreRestoredView, StoreView, TaskDetailView, TaskView, TriedAgentView, TrustView, UsageView, WorkEventView,
         import::{ImportReport, IssueImportReport},
     },
 };
@@ -315,4 +315,5 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<Vec<TriedAgentView>>("tried-agents", "Structured agents, and whether they ask", &["doctor agents"]),
     document::<TrustView>("trust", "The trust of a configuration", &["trust", "config edit"]),
     document::<UsageView>("usage", "Usage, added up", &["usage"]),
+    document::<WorkEventView>("work-event", "An event of the work", &[]).in_lines(&["work"]),
 ];

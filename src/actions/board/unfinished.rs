@@ -1,14 +1,20 @@
-//! Sessions that ended their turn with a task that is not submitted.
+//! Sessions that ended their turn with a task that is not submitted, and those that all wait for a time.
 
-use super::{facts::Facts, need::Need};
+use super::{
+    facts::{Facts, may_work},
+    need::Need,
+};
 use crate::{
     actions::App,
     domain::{
         blocker::Blocker,
         ended_turn::{EndedTurn, TurnEnd},
         need::NeedKind,
+        plural,
         session_facts::SessionOverview,
+        task::TaskStatus,
     },
+    env::Timestamp,
 };
 
 /// One item for each session whose last message asks, at once, and for each one that has stopped for `agents.unfinished_after`.
@@ -27,6 +33,39 @@ pub(super) fn items(app: &App, facts: &Facts) -> Vec<Need> {
         }
     }
     items
+}
+
+/// One item for each session whose running turn has shown nothing for `agents.silent_after`.
+pub(super) fn silent_turns(app: &App, facts: &Facts) -> Vec<Need> {
+    let is_silent = |at: &Timestamp| facts.now >= at.plus(app.settings.agents.silent_after);
+    let silent = facts.sessions.iter().filter_map(|one| one.turn_shown_at.filter(is_silent).map(|at| (one, at)));
+    let item = |(one, at): (&SessionOverview, Timestamp)| {
+        let id = &one.session.id;
+        let line = "its turn shows nothing, and no tool and no job of it runs".to_owned();
+        let evidence = format!("its last report or line was at {at}");
+        let need = Need::new(NeedKind::Silent, id.as_str(), Some(at), line, evidence).session(one);
+        let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
+        need.then("look at it", format!("fairway session peek {id}"))
+            .then("park it, when it is at a usage limit", format!("fairway session park {id} --for 1h"))
+            .then("interrupt the turn", format!("fairway session interrupt {id}"))
+    };
+    silent.map(item).collect()
+}
+
+/// One item when every session with a task in progress is parked.
+pub(super) fn all_parked(facts: &Facts) -> Option<Need> {
+    let has_work =
+        |one: &&SessionOverview| may_work(one) && one.holds.iter().any(|held| held.status == TaskStatus::InProgress);
+    let at_work: Vec<&SessionOverview> = facts.sessions.iter().filter(has_work).collect();
+    let first = at_work.iter().min_by_key(|one| one.session.parked_until)?;
+    if at_work.iter().any(|one| one.parking.is_none()) {
+        return None;
+    }
+    let (id, until) = (&first.session.id, first.session.parking_end(facts.now)?);
+    let (sessions, are) = (plural::count(at_work.len(), "session"), plural::form(at_work.len(), "is", "are"));
+    let line = format!("no agent works until {until}: {sessions} {are} parked");
+    let need = Need::new(NeedKind::Parked, "all", first.session.activity_at, line, format!("the parking of {id}"));
+    Some(need.then("end the parking", format!("fairway session unpark {id}")))
 }
 
 /// An item with the end of the last message as its evidence.

@@ -78,6 +78,7 @@ pub fn with_facts(
             is_stopped_by_reader: false,
             noticed_at: None,
             ended_turn: None,
+            turn_shown_at: None,
             parking: None,
             session,
         };

@@ -1,6 +1,6 @@
 //! Parking: a session that waits for a time, because of a usage limit or because a person wants it.
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -9,14 +9,16 @@ use super::prompt;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive, lookup},
+        core::{keepalive, lookup, session_process},
     },
     adapters::plumbing::transcript,
     config::LimitProfile,
-    domain::{Event, EventKind, Refusal, SessionId, id::Label, session::Session, text_limits},
+    domain::{
+        Event, EventKind, Refusal, SessionId, id::Label, rules::work::ProviderParking, session::Session, text_limits,
+    },
     env::Timestamp,
     os::poll_until::poll_until,
-    store::WriteTx,
+    store::{ReadTx, StoreError, WriteTx, sessions},
     wire::SessionView,
 };
 
@@ -40,7 +42,8 @@ pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>) -> R
             return Err(Refusal::invalid("until", format!("{until} is over")).into());
         }
         let parked = record(tx, &session, until, why.clone().unwrap_or_else(|| format!("by {}", app.actor.name)))?;
-        Answer::new(&SessionView::from(&parked), id, format!("{id} is {}", parked.parking().unwrap_or_default()))
+        let parking = parked.parking(tx.now()).unwrap_or_default();
+        Answer::new(&SessionView::from(&parked), id, format!("{id} is {parking}"))
     })
 }
 
@@ -80,6 +83,23 @@ pub(in crate::actions) fn record(
 
 fn event(kind: EventKind, session: &Session) -> Event {
     Event::new(kind).session(&session.id, &session.run_id).lane(session.lane.as_ref())
+}
+
+/// The providers whose usage limit has parked a session of this host, each with the latest of these parkings.
+pub(in crate::actions) fn limited_providers(
+    tx: &ReadTx<'_>,
+    now: Timestamp,
+) -> Result<BTreeMap<Label, ProviderParking>, StoreError> {
+    let mut found: BTreeMap<Label, ProviderParking> = BTreeMap::new();
+    for session in sessions::live(tx)?.into_iter().chain(sessions::holding_final(tx)?) {
+        let (Some(provider), Some(until)) = (session.limited_provider(now), session.parked_until) else { continue };
+        let is_later = found.get(provider).is_none_or(|known| known.until < until);
+        if is_later && session_process::is_local(&session) {
+            let clause = session.parking(now).unwrap_or_default();
+            found.insert(provider.clone(), ProviderParking { until, clause });
+        }
+    }
+    Ok(found)
 }
 
 /// When the usage limit of this provider passes, by the newest lines of its transcript; `None` when they tell of no such limit.

@@ -95,6 +95,7 @@ pub const PAGES: &[GuidePage] = pages![
     "several-machines" in "guides",
     "tasks" in "guides",
     "troubleshooting" in "guides",
+    "work" in "guides",
     "worker-api" in "integration",
 ];
 

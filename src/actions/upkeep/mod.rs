@@ -19,3 +19,4 @@ pub mod retire_host;
 pub mod search;
 pub mod serve_unit;
 pub mod store;
+pub mod work;

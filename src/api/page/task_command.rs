@@ -8,7 +8,7 @@ use crate::{
         Answer, App,
         queue::task::{ForceReason, add, edit, transition},
         sessions::{
-            launch::{provider_hooks::ProviderHooks, start::PromptWatch},
+            launch::provider_hooks::ProviderHooks,
             start::{self, StartRequest},
         },
     },
@@ -130,22 +130,8 @@ impl TaskCommand {
             }
             Self::Reopen(id) => transition::reopen(app, id, &reason()?),
             Self::Start(id) => {
-                let request = StartRequest {
-                    body: None,
-                    role: None,
-                    lane: None,
-                    provider: form.written("provider").map(Label::parse).transpose()?,
-                    backend: None,
-                    env: std::collections::BTreeMap::new(),
-                    command: None,
-                    prompt: None,
-                    no_profile: false,
-                    structured: false,
-                    sandbox: None,
-                    hooks,
-                    claims: true,
-                    watch: PromptWatch::Briefly,
-                };
+                let provider = form.written("provider").map(Label::parse).transpose()?;
+                let request = StartRequest { provider, ..StartRequest::new(hooks) };
                 let mut notes = Vec::new();
                 let answer = start::start(app, id.as_str(), &request, &mut notes)?;
                 Ok(answer.with_notes(notes))

@@ -12,6 +12,7 @@ pub const FIRST_SCREEN: &[(&str, &str)] = &[
     ("setup", "Connect this repository and your agents"),
     ("add", "Add a task"),
     ("start", "Start an agent on a task"),
+    ("work", "Start agents on ready tasks, and keep them going"),
     ("status", "Show what needs you, then lanes, sessions and jobs"),
     ("top", "Show the same, live"),
     ("serve --open", "Open the same in the browser"),
@@ -23,13 +24,12 @@ pub const FIRST_SCREEN: &[(&str, &str)] = &[
     ("changes", "Send submitted work back, with a note"),
     ("land", "Land finished work in its base"),
     ("stop", "Stop an agent"),
-    ("relaunch", "Launch an agent again that is over"),
     ("doctor", "Find what is wrong"),
 ];
 
 /// The groups of `fairway help --all` and their commands. Each visible command belongs to exactly one group.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
+    ("Start", &["setup", "start", "work", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
     ("Talk", &["send", "prompt", "answer", "inbox"]),

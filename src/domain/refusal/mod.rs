@@ -12,7 +12,7 @@ use super::{
     blocker::{GateReport, NotReadyReason},
     commit_id,
     excerpt::excerpt,
-    id::InvalidValue,
+    id::{InvalidValue, Label},
     landing::{FailedLandCheck, FailedRegeneration, StopCause, StoppedLanding, landed_with},
     message::{Channel, MessageStatus, PromptWait},
     plural,
@@ -807,6 +807,12 @@ refusals! {
     #[hint("end its parking: fairway session unpark {session}")]
     #[details("session_id": session)]
     SessionParked { session: SessionId, parking: String },
+    /// The usage limit of its provider has not passed.
+    #[error("{task} does not start: {provider} is {parking}")]
+    #[code(Conflict, "provider_parked")]
+    #[hint("start it all the same: fairway start {task} --anyway")]
+    #[details("provider": provider, "until": until)]
+    ProviderParked { task: String, provider: Label, parking: String, until: Timestamp },
     /// A reminder is for a session that ended its turn with an unfinished task.
     #[error("the session {session} has not stopped: {why}")]
     #[code(Conflict, "session_not_stopped")]

@@ -62,6 +62,7 @@ mod tests {
             is_stopped_by_reader: false,
             noticed_at: None,
             ended_turn: None,
+            turn_shown_at: None,
             parking: None,
         }
     }

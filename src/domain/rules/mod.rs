@@ -30,3 +30,4 @@ pub mod staleness;
 pub mod task_times;
 pub mod turn_end;
 pub mod waiting;
+pub mod work;

@@ -114,10 +114,10 @@ pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     }
 }
 
-/// Why the session has been silent for too long. A session that waits for a person may be silent.
+/// Why the session has been silent for too long. A session that waits for a person or is parked may be silent.
 fn overdue_heartbeat(facts: &LivenessFacts<'_>, now: Timestamp) -> Option<String> {
     let silence = now.since(facts.session.last_seen());
-    let waits = facts.session.activity == Activity::RequiresAction;
+    let waits = facts.session.activity == Activity::RequiresAction || facts.session.is_parked(now);
     (facts.stale_after? < silence && !waits).then(|| format!("no heartbeat for {}", format_duration(silence)))
 }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_measured_from_the_last_sign_and_excused_by_a_question() {
+    fn silence_is_measured_from_the_last_sign_and_excused_by_a_question_and_by_parking() {
         let mut one = session(SessionStatus::Running);
         let look =
             |one: &Session, now| look(one, &ProcessObservation::NotRecorded, &BackendObservation::NotRecorded, now);
@@ -262,6 +262,9 @@ mod tests {
         assert_eq!(look(&one, 0), Liveness::Unobservable);
         one.activity = Activity::RequiresAction;
         assert_eq!(look(&one, 20 * HOUR), Liveness::Unobservable);
+        (one.activity, one.parked_until) = (Activity::Idle, Some(Timestamp::from_millis(5 * HOUR)));
+        assert_eq!(look(&one, 5 * HOUR - 1), Liveness::Unobservable);
+        assert!(matches!(look(&one, 5 * HOUR), Liveness::Stale(StaleCause::NoHeartbeat, _)));
     }
 
     #[test]

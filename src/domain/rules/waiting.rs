@@ -41,7 +41,7 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
             format!("{id} has been waiting for a person{}{}", for_so_long(), question.unwrap_or_default())
         }
         WaitReason::SessionStopping => format!("{id} is being stopped"),
-        WaitReason::SessionParked => format!("{id} is {}", session.parking().unwrap_or_default()),
+        WaitReason::SessionParked => format!("{id} is {}", session.parking(now).unwrap_or_default()),
         WaitReason::StateUnknown => format!("{id} has not reported its state"),
         WaitReason::SessionStarting => format!("{id} is starting"),
         WaitReason::SessionStale => format!("{id} is stale"),

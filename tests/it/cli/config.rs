@@ -39,6 +39,7 @@ fn every_value_names_its_source() {
     hooks.role                             "person"                                                                                                         default
     hooks.approval_wait                    "50s"                                                                                                            default
     agents.unfinished_after                "2m"                                                                                                             default
+    agents.silent_after                    "10m"                                                                                                            default
     agents.continue                        0                                                                                                                default
     agents.unguarded                       "show"                                                                                                           default
     context.pressure                       0.8                                                                                                              default

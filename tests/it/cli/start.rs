@@ -13,6 +13,7 @@ fn start_and_relaunch_name_the_way_on() {
         "fairway start",
         "fairway start T-9 -- /bin/true",
         "fairway start T-2 T-3 --attach -- /bin/true",
+        "fairway work --once",
         "fairway session relaunch",
         "fairway session relaunch s1",
         "fairway session relaunch --dead",
@@ -28,6 +29,11 @@ fn start_and_relaunch_name_the_way_on() {
     $ fairway start T-2 T-3 --attach -- /bin/true
     error: --attach is for one session; several are given
     [exit 2]
+    $ fairway work --once
+    work   2 places, 1 ready task; Ctrl-C stops starting, agents go on
+    00:00  T-2 did not start: git cannot be started: it is not in PATH
+    00:00  1 task did not start, and no agent works
+    [exit 7]
     $ fairway session relaunch
     error: no session that is over has a claim
     hint: list the sessions: fairway session list --all

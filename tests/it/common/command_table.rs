@@ -443,6 +443,16 @@ pub const COMMANDS: &[CommandRow] = &[
             "session upsert --id s1 --run-id {}",
         ],
     ),
+    row(
+        "work",
+        "work --until 2000-01-01T00:00:00Z",
+        &[
+            "work --until {}",
+            "work --until 2000-01-01T00:00:00Z --provider {}",
+            "work --until 2000-01-01T00:00:00Z --role {}",
+            "work --until 2000-01-01T00:00:00Z --sandbox {}",
+        ],
+    ),
     row("status", "status", &[]),
     row("top", "top --once", &[]),
     row(

@@ -114,6 +114,7 @@ run_pages! {
     getting_started: "docs/getting-started.md",
     tasks: "docs/guides/tasks.md",
     sessions: "docs/guides/sessions.md",
+    work: "docs/guides/work.md",
     messages: "docs/guides/messages.md",
     review: "docs/guides/review.md",
     landing: "docs/guides/landing.md",

@@ -30,9 +30,19 @@ fn usage_limit_parks_a_session_until_its_reset_and_an_ordinary_refusal_does_not(
     };
     assert_eq!(fails(json!({ "error": "rate_limit", "isApiErrorMessage": true, "apiErrorStatus": 429 })), Value::Null);
     assert_eq!(needs(&world)[0]["kind"], "unfinished");
-    // It waits for its time, which is no item, and prompts wait with it.
+    // It waits for its time, with one item while nobody else works, and prompts wait with it.
     assert_eq!(fails(limit(600))["why"], "usage limit of claude");
-    assert_eq!((needs(&world).len(), &world.session()["turn_end"]["meaning"]), (0, &json!("waits")));
+    let items = needs(&world);
+    assert_eq!((items.len(), &world.session()["turn_end"]["meaning"]), (1, &json!("waits")));
+    assert_eq!(
+        (&items[0]["id"], &items[0]["commands"][0]["command"]),
+        (&json!("parked:all"), &json!(format!("fairway session unpark {id}")))
+    );
+    let line = items[0]["line"].as_str().unwrap();
+    assert!(
+        line.starts_with("no agent works until ") && line.ends_with("(usage limit of claude): 1 session is parked"),
+        "{line}"
+    );
     let shown = world.run(["session", "list"]).exits(0).stdout;
     assert!(shown.contains("parked until ") && shown.contains("(usage limit of claude)"), "{shown}");
     let sent = world.json(["prompt", &id, "go on"]);

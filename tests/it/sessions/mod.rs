@@ -48,6 +48,7 @@ mod successor;
 mod tmux;
 mod trust;
 mod upsert;
+mod work;
 mod worktree_by_launch;
 
 use std::{

@@ -16,7 +16,7 @@ use crate::{
     domain::{
         checkpoint::{CheckpointOrigin, CheckpointState},
         secrets,
-        session::{Activity, Session},
+        session::{Activity, Session, usage_limit_of},
         text_limits::MAX_LINE_BYTES,
     },
     store::{
@@ -83,7 +83,7 @@ pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOu
         let idle = runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         match limit {
             Some(until) => {
-                parking::record(tx, &idle, until, format!("usage limit of {}", caller.provider))?;
+                parking::record(tx, &idle, until, usage_limit_of(&caller.provider))?;
                 Ok(())
             }
             None => add_checkpoint(tx, session, &text),

@@ -11,7 +11,7 @@ use crate::{
     },
     domain::{
         LaneName, Refusal, Role, TaskId,
-        task::{NotReadyReason, TaskSummary},
+        task::{NotReadyReason, Task, TaskSummary},
     },
     store::{
         ReadTx,
@@ -128,21 +128,31 @@ pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
     if !open_reviews::capacity(app).is_limited() {
         return Ok(None);
     }
+    let (free, refusal) = claimable(app, whom)?;
+    Ok(refusal.filter(|_| free.is_empty()))
+}
+
+/// The first ready tasks that a fresh claim would get, in claim order, and the first refusal of another one because too many
+/// reviews are open.
+pub(in crate::actions) fn claimable(app: &App, whom: ReadyFor<'_>) -> Result<(Vec<Task>, Option<Refusal>)> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;
-        let (cache, mut refusal, mut is_free) = (OpenReviewsCache::new(), None, false);
         let mut ready = Vec::new();
         tasks::for_each_ready(tx, role.as_ref(), lane.as_ref(), MAX_JUDGED, |task| {
             ready.push(task);
             Ok(ready.len() < MAX_JUDGED)
         })?;
-        for task in &ready {
-            match open_reviews::refusal(app, tx, task, &cache)? {
+        let ids: Vec<&TaskId> = ready.iter().map(|task| &task.id).collect();
+        let elsewhere = landed_here::missing_now(app, tx, &ids)?;
+        ready.retain(|task| elsewhere.iter().all(|(id, _)| *id != task.id));
+        let (cache, mut refusal, mut free) = (OpenReviewsCache::new(), None, Vec::new());
+        for task in ready {
+            match open_reviews::refusal(app, tx, &task, &cache)? {
                 Some(found) => refusal = refusal.or(Some(found)),
-                None => is_free = true,
+                None => free.push(task),
             }
         }
-        Ok(refusal.filter(|_| !is_free))
+        Ok((free, refusal))
     })
 }
 

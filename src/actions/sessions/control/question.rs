@@ -49,8 +49,9 @@ pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], 
 pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     // The activity of now, not of the time when the session was found.
     let now = app.read(|tx| Ok(sessions::find(tx, &live.session.id)?))?;
-    if let Some(now) = now.as_ref().filter(|now| now.is_parked(app.env.now())) {
-        let parking = now.parking().unwrap_or_default();
+    let clock = app.env.now();
+    if let Some(now) = now.as_ref().filter(|now| now.is_parked(clock)) {
+        let parking = now.parking(clock).unwrap_or_default();
         return Err(Refusal::SessionParked { session: now.id.clone(), parking }.into());
     }
     if let Some(now) = now.filter(|now| now.activity == Activity::RequiresAction) {

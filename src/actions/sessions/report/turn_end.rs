@@ -1,13 +1,16 @@
 //! Ended turns: which idle sessions have stopped although they have claimed a task, and which wait for something of their own.
 
+use std::fs;
+
 use anyhow::Result;
 
 use crate::{
-    actions::{App, queue::gates},
+    actions::{App, core::session_process, queue::gates},
     domain::{
         EventKind, RoutingKey, SessionId, TaskId,
         checkpoint::CheckpointState,
         ended_turn::EndedTurn,
+        job::{Job, JobId},
         message::{Message, Recipient},
         rules::turn_end::{self, TurnFacts},
         session::Activity,
@@ -28,18 +31,14 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
     for one in sessions {
         one.ended_turn = None;
         let is_parked = !one.is_over() && one.session.is_parked(now);
-        one.parking = one.session.parking().filter(|_| is_parked);
+        one.parking = one.session.parking(now).filter(|_| is_parked);
+        one.turn_shown_at = running_turn(app, tx, one, &mut active)?;
         let is_idle = one.current_activity() == Some(Activity::Idle);
         let in_progress = |held: &&HeldTask| held.status == TaskStatus::InProgress;
         let held: Vec<&HeldTask> = one.holds.iter().filter(in_progress).filter(|_| is_idle).collect();
         let Some(first) = held.first() else { continue };
-        let active = match &mut active {
-            Some(known) => known,
-            none => none.insert(jobs::active(tx)?),
-        };
         let id = &one.session.id;
-        let is_own = |key: &RoutingKey| key.as_str() == id.as_str();
-        let job = active.iter().find(|job| job.session.as_ref().is_some_and(is_own)).map(|job| &job.id);
+        let job = own_job(tx, id, &mut active)?;
         let reports = session_reports::find(tx, id)?;
         let blockers = match tasks::find(tx, &first.task)? {
             Some(task) => gates::stored_blockers(app, tx, &task)?,
@@ -49,8 +48,8 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
             has_asked: any(&held, |task| has_asked(tx, task))?,
             message: on_its_way(app, tx, one)?,
             said: reports.last_message.as_deref(),
-            parking_end: one.session.parking_end().filter(|_| is_parked),
-            job,
+            parking_end: one.session.parking_end(now).filter(|_| is_parked),
+            job: job.as_ref(),
             handoff: open_handoff(tx, &first.task)?,
             blockers: &blockers,
         };
@@ -62,6 +61,41 @@ pub(in crate::actions) fn judge(app: &App, tx: &ReadTx<'_>, sessions: &mut [Sess
         one.ended_turn = Some(EndedTurn { task, meaning, since, said: reports.last_message, epoch, told });
     }
     Ok(())
+}
+
+/// When the running turn of a session that Fairway launched last showed anything: a report, or a line in its transcript. `None`
+/// without one; and when that is long ago, while a tool or job of it runs.
+fn running_turn(
+    app: &App,
+    tx: &ReadTx<'_>,
+    one: &SessionOverview,
+    active: &mut Option<Vec<Job>>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let session = &one.session;
+    let Some(transcript) = session.transcript.as_ref().filter(|_| session_process::is_local(session)) else {
+        return Ok(None);
+    };
+    if one.current_activity() != Some(Activity::Busy) {
+        return Ok(None);
+    }
+    let printed = fs::metadata(transcript).and_then(|found| found.modified()).ok();
+    let printed = printed.and_then(Timestamp::from_system_time);
+    let shown = [session.activity_at, printed].into_iter().flatten().fold(one.seen.at, Timestamp::max);
+    if app.env.now() < shown.plus(app.settings.agents.silent_after) {
+        return Ok(Some(shown));
+    }
+    let works = session_reports::find(tx, &session.id)?.open_calls > 0 || own_job(tx, &session.id, active)?.is_some();
+    Ok((!works).then_some(shown))
+}
+
+/// A running job that the session has started. `active` keeps the running jobs for the next call.
+fn own_job(tx: &ReadTx<'_>, id: &SessionId, active: &mut Option<Vec<Job>>) -> Result<Option<JobId>, StoreError> {
+    let active = match active {
+        Some(known) => known,
+        none => none.insert(jobs::active(tx)?),
+    };
+    let is_own = |key: &RoutingKey| key.as_str() == id.as_str();
+    Ok(active.iter().find(|job| job.session.as_ref().is_some_and(is_own)).map(|job| job.id.clone()))
 }
 
 /// The newest event of a reminder to this session in this claim of the task.
@@ -77,14 +111,15 @@ pub(in crate::actions::sessions) fn last_reminder(
         .filter(|event| event.task.as_deref() == Some(task.as_str()) && event.data["epoch"].as_i64() == Some(epoch)))
 }
 
-/// When the end of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
+/// When the end or the silence of a turn becomes an item, or what a session waits for may have come to nothing; `None` for any other session.
 pub(in crate::actions) fn next_change(app: &App, one: &SessionOverview, now: Timestamp) -> Option<Timestamp> {
     let parked = one.session.parked_until.filter(|until| *until > now);
     let ended = one.ended_turn.as_ref().map(|ended| {
         let from = if ended.meaning.is_stop() { ended.since } else { now };
         from.plus(app.settings.agents.unfinished_after)
     });
-    parked.into_iter().chain(ended).min()
+    let silent = one.turn_shown_at.map(|at| at.plus(app.settings.agents.silent_after));
+    parked.into_iter().chain(ended).chain(silent).min()
 }
 
 fn any(held: &[&HeldTask], is: impl Fn(&TaskId) -> Result<bool, StoreError>) -> Result<bool, StoreError> {

@@ -13,9 +13,10 @@ use crate::{
                 purpose::{Purpose, Start},
             },
             liveness::dead,
+            parking,
         },
     },
-    domain::{Refusal, Role, SessionId, TaskId, task::Task},
+    domain::{Refusal, Role, SessionId, TaskId, id::Label, task::Task},
     store::tasks,
 };
 
@@ -76,6 +77,27 @@ impl Draft {
             claim::check_at_start(&claimant, tx, session, &task, &dead)
         })
     }
+
+    /// Checks that no usage limit holds for the provider.
+    /// Fails with `provider_parked`.
+    pub(super) fn check_provider(&self, app: &App, request: &StartRequest) -> Result<()> {
+        let Some(provider) = self.plan.session.provider.as_ref().filter(|_| !request.anyway) else { return Ok(()) };
+        let limited = app.read(|tx| Ok(parking::limited_providers(tx, app.env.now())?))?;
+        let Some(parking) = limited.get(provider) else { return Ok(()) };
+        // A new task has no id yet.
+        let title = || shell_words::quote(&self.task.fields.title).into_owned();
+        let task = if self.is_new_task { title() } else { self.task.id.to_string() };
+        let (provider, until) = (provider.clone(), parking.until);
+        Err(Refusal::ProviderParked { task, provider, parking: parking.clause.clone(), until }.into())
+    }
+}
+
+/// The provider of the session that a start of this task would launch; `None` for a program without one.
+pub(in crate::actions) fn provider_of(app: &App, task: &Task, request: &StartRequest) -> Result<Option<Label>> {
+    let place = task_lane::find(app, task, request)?;
+    let of_role = app.settings.role(&role(task, &place, request)?);
+    let chosen = agent_program::provider(app, request, &of_role, &place.lane)?;
+    Ok(chosen.or(of_role.provider).or(place.lane.provider))
 }
 
 fn own_prompt(app: &App, plan: &LaunchPlan, task: &TaskId) -> Option<String> {

@@ -13,5 +13,6 @@ pub mod switch;
 pub(in crate::actions) mod task_lane;
 
 pub use agent_program::installed_providers;
+pub(in crate::actions) use draft::provider_of;
 pub use request::StartRequest;
 pub use steps::{dry_run, start};

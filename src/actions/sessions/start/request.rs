@@ -32,6 +32,31 @@ pub struct StartRequest {
     pub no_profile: bool,
     pub hooks: &'static dyn ProviderHooks,
     pub claims: bool,
+    /// Whether it goes past a parking of the provider.
+    pub anyway: bool,
     /// How long the start waits for the delivery of the first prompt.
     pub watch: PromptWatch,
+}
+
+impl StartRequest {
+    /// A start with a claim, in which everything else is the default.
+    pub const fn new(hooks: &'static dyn ProviderHooks) -> Self {
+        Self {
+            body: None,
+            role: None,
+            lane: None,
+            provider: None,
+            backend: None,
+            structured: false,
+            env: BTreeMap::new(),
+            command: None,
+            prompt: None,
+            sandbox: None,
+            no_profile: false,
+            hooks,
+            claims: true,
+            anyway: false,
+            watch: PromptWatch::Briefly,
+        }
+    }
 }

@@ -1,0 +1,10 @@
+//! The input of `work`.
+
+use crate::{actions::sessions::start::StartRequest, domain::rules::work::Plan};
+
+/// What a person has asked for, and how each task starts.
+#[derive(Debug, Clone)]
+pub struct WorkRequest {
+    pub plan: Plan,
+    pub start: StartRequest,
+}
