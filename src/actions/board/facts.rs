@@ -21,7 +21,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::{approval_state, session_process::RunProcesses},
+        core::{approval_state, awaited_answer, session_process::RunProcesses},
         jobs::output::{JobReader, last_line},
         land::{
             self, LandPause, at_work,
@@ -188,7 +188,7 @@ impl Facts {
         self.stopped = landings::stopped(tx)?;
         self.landing = at_work::find(app, tx)?;
         self.paused = land::paused(app);
-        let pending = approval_state::pending(app, tx)?.into_iter();
+        let pending = awaited_answer::pending(app, tx)?.into_iter();
         self.approvals =
             pending.map(|one| Ok((one.clone(), approval_state::offers(tx, &one)?))).collect::<Result<_>>()?;
         (self.shown_dialogs, self.next_dialog) = shown_dialogs::find(app, &self.approvals, &self.sessions, now);

@@ -1,69 +1,18 @@
 //! Approval requests as store rows: the pending requests that expire, and the events about a request.
 
-use std::{fs, io, path::PathBuf};
-
 use anyhow::Result;
 
-use super::{app::App, other_host};
 use crate::{
     domain::{
         Event, EventKind,
         approval::{Approval, ApprovalStatus, Offers},
         session::Session,
     },
-    os::{files, lock::SharedLock},
     store::{
         ReadTx, WriteTx, approvals,
         events::{self, LoggedEvent},
-        sessions,
     },
 };
-
-/// Marks that this process waits for the answer to an approval, until it is dropped or the process ends, however that ends.
-#[derive(Debug)]
-pub struct AwaitedAnswer {
-    _lock: SharedLock,
-    file: PathBuf,
-}
-
-impl AwaitedAnswer {
-    pub(in crate::actions) fn begin(app: &App, id: i64) -> io::Result<Self> {
-        let file = awaited_file(app, id);
-        file.parent().map_or(Ok(()), files::private_dir)?;
-        Ok(Self { _lock: SharedLock::acquire_waiting(&file)?, file })
-    }
-}
-
-impl Drop for AwaitedAnswer {
-    fn drop(&mut self) {
-        // Only to tidy up: the lock counts.
-        let _ = fs::remove_file(&self.file);
-    }
-}
-
-/// Beside the files of those who watch. No session's id has a colon.
-fn awaited_file(app: &App, id: i64) -> PathBuf {
-    app.project.runtime_dir().join("attended").join(format!("approval:{id}"))
-}
-
-/// The approval as it is now: it cannot be answered here once the process that waited for the answer has ended. On another host
-/// that process cannot be seen.
-pub fn as_now(app: &App, tx: &ReadTx<'_>, approval: Approval) -> Result<Approval> {
-    if !approval.answerable || approval.status != ApprovalStatus::Pending {
-        return Ok(approval);
-    }
-    let is_elsewhere = match sessions::find(tx, &approval.session)? {
-        Some(session) => other_host::of_session(tx, &session)?.is_some(),
-        None => false,
-    };
-    let is_awaited = || SharedLock::is_locked(&awaited_file(app, approval.id)).unwrap_or(true);
-    Ok(Approval { answerable: is_elsewhere || is_awaited(), ..approval })
-}
-
-/// The pending approvals as they are now, oldest first.
-pub fn pending(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Approval>> {
-    approvals::all(tx, true)?.into_iter().map(|approval| as_now(app, tx, approval)).collect()
-}
 
 /// Expires a session's pending approval requests; with `tool`, only those for that tool. Call it when the tool has run, or when
 /// the turn or the session ends: the provider does not wait for an answer any more.
@@ -82,21 +31,9 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
     Ok(())
 }
 
-/// Expires a session's pending approval requests that Fairway cannot answer, because no hook waits for the answer. Call it when a
-/// new turn begins: a person has then answered in the agent's window.
-pub(in crate::actions) fn expire_unanswerable(app: &App, tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    for approval in approvals::pending_of(tx, &session.id)? {
-        let approval = as_now(app, tx, approval)?;
-        if !approval.answerable {
-            expire(tx, approval, WENT_ON)?;
-        }
-    }
-    Ok(())
-}
+pub(super) const WENT_ON: &str = "the session went on";
 
-const WENT_ON: &str = "the session went on";
-
-fn expire(tx: &WriteTx<'_>, approval: Approval, why: &str) -> Result<()> {
+pub(super) fn expire(tx: &WriteTx<'_>, approval: Approval, why: &str) -> Result<()> {
     let approval = approvals::resolve(tx, approval, ApprovalStatus::Lapsed, Some(why))?;
     tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
     Ok(())

@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
+pub(crate) mod awaited_answer;
 pub(crate) mod change_wait;
 pub mod errors;
 pub mod fingerprint;

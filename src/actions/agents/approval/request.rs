@@ -7,7 +7,8 @@ use crate::{
     actions::{
         App,
         core::{
-            approval_state::{self, AwaitedAnswer, event, with_offers},
+            approval_state::{event, with_offers},
+            awaited_answer::{self, AwaitedAnswer},
             errors, lookup,
         },
         sessions::report::activity,
@@ -82,7 +83,7 @@ pub fn request(
 
 /// The approval as it is now.
 pub(super) fn find_now(app: &App, tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
-    approval_state::as_now(app, tx, find(tx, id)?)
+    awaited_answer::as_now(app, tx, find(tx, id)?)
 }
 
 pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
@@ -131,7 +132,7 @@ pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()>
 pub fn list(app: &App, all: bool) -> Result<Vec<ApprovalView>> {
     app.read(|tx| {
         let found = approvals::all(tx, !all)?.into_iter();
-        found.map(|one| Ok(ApprovalView::from(&approval_state::as_now(app, tx, one)?))).collect()
+        found.map(|one| Ok(ApprovalView::from(&awaited_answer::as_now(app, tx, one)?))).collect()
     })
 }
 

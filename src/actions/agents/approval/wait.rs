@@ -12,7 +12,7 @@ use super::request::{find, mark_busy};
 use crate::{
     actions::{
         App,
-        core::{approval_state, errors, server_outage::ServerOutage},
+        core::{awaited_answer, errors, server_outage::ServerOutage},
         sessions::attendance,
     },
     domain::{
@@ -166,7 +166,7 @@ pub fn watch(
     loop {
         let look = || {
             app.read(|tx| {
-                let pending = approval_state::pending(app, tx)?;
+                let pending = awaited_answer::pending(app, tx)?;
                 let mut changes = Vec::new();
                 for id in &seen {
                     if !pending.iter().any(|one| one.id == *id) {

@@ -12,7 +12,7 @@ use crate::{
     actions::{
         App,
         agents::{approval, runtime},
-        core::{approval_state, lookup},
+        core::{awaited_answer, lookup},
         sessions::{
             finish, prompt, reminder,
             report::{own_program, telemetry},
@@ -33,7 +33,7 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
             was_parked = session.is_parked(tx.now());
-            approval_state::expire_unanswerable(app, tx, session)?;
+            awaited_answer::expire_unanswerable(app, tx, session)?;
             runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }

@@ -9,7 +9,7 @@ use super::{activity, screen_dialog};
 use crate::{
     actions::{
         App,
-        core::{approval_state, keepalive, lookup},
+        core::{awaited_answer, keepalive, lookup},
         sessions::{adapter_endpoint, control::question},
     },
     domain::{
@@ -170,7 +170,7 @@ fn record(
         if now < still_until {
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
         }
-        approval_state::expire_unanswerable(app, tx, &session)?;
+        awaited_answer::expire_unanswerable(app, tx, &session)?;
         let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, now);
         keepalive::update_session(tx, &idle)?;
         activity::record_activity_change(tx, &session, &idle)?;
