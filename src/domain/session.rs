@@ -207,7 +207,7 @@ impl Session {
 
     /// starting, stale → running. Clears the reason of the earlier status, but not who is stopping the session.
     /// Fails with `session_final`.
-    pub fn to_running(&self) -> Result<Self, Refusal> {
+    pub(in crate::domain) fn to_running(&self) -> Result<Self, Refusal> {
         self.check_open()?;
         let reason = self.reason.clone().filter(|_| self.is_being_stopped());
         Ok(Self { status: SessionStatus::Running, reason, ..self.clone() })
@@ -215,13 +215,13 @@ impl Session {
 
     /// Records a heartbeat at `now`: a starting or stale session becomes running.
     /// Fails with `session_final`.
-    pub fn with_heartbeat(&self, now: Timestamp) -> Result<Self, Refusal> {
+    pub(in crate::domain) fn with_heartbeat(&self, now: Timestamp) -> Result<Self, Refusal> {
         Ok(Self { last_heartbeat_at: Some(now), ..self.to_running()? })
     }
 
     /// starting, running → stale. A session that is already stale keeps its first reason, and one that is being stopped its status.
     /// Fails with `session_final`.
-    pub fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
+    pub(in crate::domain) fn to_stale(&self, reason: Option<&str>) -> Result<Self, Refusal> {
         self.check_open()?;
         if self.status == SessionStatus::Stale || self.is_being_stopped() {
             return Ok(self.clone());
@@ -234,7 +234,7 @@ impl Session {
     /// # Errors
     /// `session_final`, and `session_mismatch` for a return to starting or for a final status, which only [`Self::to_finished`]
     /// sets.
-    pub fn with_reported_status(&self, status: SessionStatus) -> Result<Self, Refusal> {
+    pub(in crate::domain) fn with_reported_status(&self, status: SessionStatus) -> Result<Self, Refusal> {
         match status {
             SessionStatus::Running => self.to_running(),
             SessionStatus::Stale => self.to_stale(Some("reported stale")),
@@ -250,7 +250,7 @@ impl Session {
     /// starting, running, stale → ended, failed. Activity and question are cleared. The end of a session that is being stopped is
     /// that stop for every reporter.
     /// Fails with `session_final` when the session has ended already, `invalid_value` for a status that is not final.
-    pub fn to_finished(
+    pub(in crate::domain) fn to_finished(
         &self,
         status: SessionStatus,
         exit_code: Option<i64>,
@@ -281,7 +281,7 @@ impl Session {
 
     /// `by` begins to stop the session: from now on no report changes its activity or its reason.
     /// Fails with `session_final`.
-    pub fn to_stopping(&self, by: &str, now: Timestamp) -> Result<Self, Refusal> {
+    pub(in crate::domain) fn to_stopping(&self, by: &str, now: Timestamp) -> Result<Self, Refusal> {
         self.check_open()?;
         Ok(Self {
             activity: Activity::Stopping,
@@ -291,6 +291,47 @@ impl Session {
             reason: Some(ended_by::stopping_reason(by)),
             ..self.clone()
         })
+    }
+
+    /// The session with the facts about program, place and work of `facts`. What is known of its life stays.
+    pub(in crate::domain) fn described_as(&self, facts: &Self) -> Self {
+        let life = self.clone();
+        Self {
+            id: life.id,
+            run_id: life.run_id,
+            status: life.status,
+            activity: life.activity,
+            waiting_for: life.waiting_for,
+            activity_source: life.activity_source,
+            activity_at: life.activity_at,
+            last_heartbeat_at: life.last_heartbeat_at,
+            last_output_at: life.last_output_at,
+            ended_at: life.ended_at,
+            exit_code: life.exit_code,
+            reason: life.reason,
+            context_usage: life.context_usage,
+            first_prompt: life.first_prompt,
+            questions: life.questions,
+            parked_until: life.parked_until,
+            parked_why: life.parked_why,
+            version: life.version,
+            ..facts.clone()
+        }
+    }
+
+    /// A stop of the session has failed: it is as `earlier`, before that stop. A session that is not being stopped stays as it is.
+    pub(in crate::domain) fn to_not_stopping(&self, earlier: &Self) -> Self {
+        if !self.is_being_stopped() {
+            return self.clone();
+        }
+        Self {
+            activity: earlier.activity,
+            activity_source: earlier.activity_source.clone(),
+            activity_at: earlier.activity_at,
+            waiting_for: earlier.waiting_for.clone(),
+            reason: earlier.reason.clone(),
+            ..self.clone()
+        }
     }
 
     /// Whether the session waits for a time: nothing is typed into it, and prompts stay in its queue.
@@ -340,7 +381,13 @@ impl Session {
     /// Records the reported activity. Another activity ends an open question, and another text is a new question. A repeated
     /// report keeps the time at which the activity began. A session that is being stopped keeps its activity.
     #[must_use]
-    pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
+    pub(in crate::domain) fn with_activity(
+        &self,
+        activity: Activity,
+        waiting_for: Option<&str>,
+        source: &str,
+        now: Timestamp,
+    ) -> Self {
         if self.is_being_stopped() {
             return self.clone();
         }

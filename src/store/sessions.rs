@@ -143,12 +143,11 @@ pub fn update(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), UPDATE, &values)? == 1)
 }
 
-/// Records a heartbeat of a live session.
-pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
-    const TOUCH: &str = "UPDATE agent_sessions SET last_heartbeat_at = $2, version = version + 1 \
-         WHERE id = $1 AND ended_at IS NULL";
-    sql::execute(tx.conn(), TOUCH, &[&id, &tx.now()])?;
-    Ok(())
+/// Records a heartbeat of a session if its row still has the version that was read. Returns `false` when it has not.
+pub fn touch(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
+    const TOUCH: &str =
+        "UPDATE agent_sessions SET last_heartbeat_at = $3, version = version + 1 WHERE id = $1 AND version = $2";
+    Ok(sql::execute(tx.conn(), TOUCH, &[&session.id, &session.version, &tx.now()])? == 1)
 }
 
 /// Records when the backend of a session run last saw output of it. All other columns stay as they are, including the version.

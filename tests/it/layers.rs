@@ -1,6 +1,10 @@
 //! Imports point down only: between the top-level modules, between the groups of `actions`, and between files.
 
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::common::import_graph::ImportGraph;
 
@@ -91,6 +95,17 @@ fn files_form_no_import_cycle() {
     assert!(cycles.is_empty(), "{cycles:#?}");
 }
 
+/// The transitions of a session are visible to the domain only, so that the writes of rows are left to be looked at.
+#[test]
+fn use_cases_change_sessions_in_one_file() {
+    let writes = regex::Regex::new(r"\bsessions::(insert|update|touch)\(").unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let has_writes = |file: &PathBuf| writes.is_match(&fs::read_to_string(root.join(file)).unwrap());
+    let files: BTreeSet<PathBuf> = sources().edges().into_iter().map(|(from, _)| from).collect();
+    let found: Vec<&PathBuf> = files.iter().filter(|file| file.starts_with("actions") && has_writes(file)).collect();
+    assert_eq!(found, [Path::new("actions/core/session_events.rs")]);
+}
+
 #[test]
 fn upward_import_and_unknown_module_are_found() {
     let violation = |from: &str, to: &str| layer_violation(Path::new(from), Path::new(to));
@@ -124,5 +139,5 @@ fn cycle_through_reexports_and_macros_is_found() {
     write("a/two.rs", "pub struct Two;\npub fn f() -> String { format!(\"{:?}\", crate::b::f()) }\n");
     let cycles = ImportGraph::read(root.path()).cycles();
     assert_eq!(cycles.len(), 1, "{cycles:?}");
-    assert_eq!(cycles[0], ["a/mod.rs", "a/one.rs", "a/two.rs", "b.rs"].map(std::path::PathBuf::from));
+    assert_eq!(cycles[0], ["a/mod.rs", "a/one.rs", "a/two.rs", "b.rs"].map(PathBuf::from));
 }

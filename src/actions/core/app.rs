@@ -11,7 +11,7 @@ use anyhow::Result;
 pub use super::idempotency::IdempotencyKey;
 
 use super::{
-    answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store, progress::Progress,
+    answer::Answer, errors, landed_commits::LandedCommits, lookup, open_store, progress::Progress, session_events,
     snapshot_after_write::AfterWrite,
 };
 use crate::{
@@ -249,7 +249,7 @@ impl App {
     fn mutate_as(&self, is_heartbeat: bool, change: Change<'_>) -> Result<Answer> {
         let attributed = |tx: &WriteTx<'_>| {
             if is_heartbeat {
-                self.heartbeat(tx)?;
+                self.record_act(tx)?;
             }
             change(tx)
         };
@@ -268,14 +268,15 @@ impl App {
     /// Like [`App::mutate`], for one of several steps that are committed separately and that no `--request-id` covers.
     pub fn mutate_step(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<()>) -> Result<()> {
         self.transaction(|tx| {
-            self.heartbeat(tx)?;
+            self.record_act(tx)?;
             change(tx)
         })
     }
 
-    fn heartbeat(&self, tx: &WriteTx<'_>) -> Result<()> {
+    /// Records that the acting session, if any, has done something, and renews its leases.
+    pub(in crate::actions) fn record_act(&self, tx: &WriteTx<'_>) -> Result<()> {
         if let Some(session) = &self.actor.session {
-            keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
+            session_events::acted(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
             tasks::renew_leases(tx, &self.actor.name, None)?;
         }
         Ok(())

@@ -14,7 +14,7 @@ use super::{event, find, notify, own_process, poll, queue_waiter, sandboxed, sch
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, keepalive, lookup, open_store},
+        core::{errors, open_store},
     },
     domain::{
         EventKind, Refusal, RoutingKey, SessionId,
@@ -25,7 +25,7 @@ use crate::{
     env::{Timestamp, vars},
     os::{executable, files, host, lock::InheritableLock},
     render::escape_controls,
-    store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, sessions, tasks},
+    store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, sessions},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
     wire::{JobPollView, JobSpawnView},
 };
@@ -383,8 +383,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
         if let Some(acting) = &app.actor.session
             && sessions::find(tx, acting)?.is_some()
         {
-            keepalive::touch(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_ref())?;
-            tasks::renew_leases(tx, &app.actor.name, None)?;
+            app.record_act(tx)?;
         }
         write(tx)
     })

@@ -10,12 +10,12 @@ use super::{
         running_session::{self, RunningSession},
     },
     prompt::{self, listener},
-    report::{activity::record_activity_change, idle_screen},
+    report::idle_screen,
 };
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, keepalive, lookup, session_overview},
+        core::{errors, lookup, session_events, session_overview},
         queue::checkpoint,
     },
     adapters::AdapterError,
@@ -28,6 +28,7 @@ use crate::{
         rules::{
             open_question::{AnswerWay, answer_way},
             screen_dialog::Dialog,
+            session_machine::{Report, SessionEvent},
         },
         secrets,
         session::{ANSWER_SOURCE, Activity, HOOK_SOURCE},
@@ -283,10 +284,8 @@ fn settle_activity(tx: &WriteTx<'_>, id: &SessionId, number: i64) -> Result<()> 
     if session.activity != Activity::RequiresAction || session.questions != number {
         return Ok(());
     }
-    let works = session.with_activity(Activity::Busy, None, ANSWER_SOURCE, tx.now());
-    keepalive::update_session(tx, &works)?;
-    record_activity_change(tx, &session, &works)?;
-    Ok(())
+    let works = Report::of(Activity::Busy, None, ANSWER_SOURCE);
+    session_events::apply(tx, &session, &SessionEvent::Seen(works)).map(drop)
 }
 
 /// Adds a checkpoint with the answer, which replaces the question as the task's newest checkpoint.

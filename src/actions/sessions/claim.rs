@@ -6,7 +6,7 @@ use super::liveness::dead;
 use crate::{
     actions::{
         Answer, App,
-        core::session_end::DeadSession,
+        core::dead_session::DeadSession,
         queue::task::claim::{self, ClaimRequest},
     },
     domain::Refusal,

@@ -2,13 +2,12 @@
 
 use anyhow::Result;
 
-use super::finish::finish;
 use crate::{
     actions::{
         App,
         core::{
             last_heard::{LastHeard, Subject},
-            other_host,
+            other_host, session_events,
         },
     },
     domain::session::{Session, SessionStatus},
@@ -53,5 +52,5 @@ pub(super) fn give_up(
     forced: bool,
 ) -> Result<Session> {
     let reason = last_heard(app, tx, session, tx.now(), forced)?.reason(app, why);
-    finish(tx, session, SessionStatus::Failed, None, Some(&reason))
+    session_events::end(tx, session, SessionStatus::Failed, None, Some(&reason))
 }

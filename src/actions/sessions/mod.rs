@@ -7,7 +7,6 @@ pub mod answer;
 pub(crate) mod attendance;
 pub mod claim;
 pub mod control;
-mod finish;
 mod give_up;
 pub mod hand_started;
 pub mod launch;
@@ -22,5 +21,3 @@ pub mod report;
 pub mod sandbox;
 pub mod sidecar;
 pub mod start;
-
-pub use finish::finish;

@@ -9,16 +9,19 @@ use super::prompt;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive, lookup, session_process},
+        core::{lookup, session_events, session_process},
     },
     adapters::plumbing::transcript,
     config::LimitProfile,
     domain::{
-        Event, EventKind, Refusal, SessionId, id::Label, rules::work::ProviderParking, session::Session, text_limits,
+        Refusal, SessionId,
+        id::Label,
+        rules::{session_machine::SessionEvent, work::ProviderParking},
+        text_limits,
     },
     env::Timestamp,
     os::poll_until::poll_until,
-    store::{ReadTx, StoreError, WriteTx, sessions},
+    store::{ReadTx, StoreError, sessions},
     wire::SessionView,
 };
 
@@ -41,7 +44,8 @@ pub fn park(app: &App, id: &SessionId, until: Timestamp, why: Option<&str>) -> R
         if until <= tx.now() {
             return Err(Refusal::invalid("until", format!("{until} is over")).into());
         }
-        let parked = record(tx, &session, until, why.clone().unwrap_or_else(|| format!("by {}", app.actor.name)))?;
+        let why = why.clone().unwrap_or_else(|| format!("by {}", app.actor.name));
+        let parked = session_events::apply(tx, &session, &SessionEvent::Parked { until, why: &why })?;
         let parking = parked.parking(tx.now()).unwrap_or_default();
         Answer::new(&SessionView::from(&parked), id, format!("{id} is {parking}"))
     })
@@ -57,32 +61,13 @@ pub fn unpark(app: &App, id: &SessionId) -> Result<Answer> {
         if !session.is_parked(tx.now()) {
             return Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is not parked"));
         }
-        let after = Session { parked_until: None, parked_why: None, ..session.clone() };
-        keepalive::update_session(tx, &after)?;
-        tx.record(&event(EventKind::SessionUnparked, &session))?;
+        let after = session_events::apply(tx, &session, &SessionEvent::Unparked)?;
         Answer::new(&SessionView::from(&after), id, format!("{id} is parked no more"))
     })?;
     Ok(match prompt::try_deliver(app, id) {
         Some(note) => answer.note(note),
         None => answer,
     })
-}
-
-/// Records that a session is parked. The session must be as it is stored.
-pub(in crate::actions) fn record(
-    tx: &WriteTx<'_>,
-    session: &Session,
-    until: Timestamp,
-    why: String,
-) -> Result<Session> {
-    let after = Session { parked_until: Some(until), parked_why: Some(why.clone()), ..session.clone() };
-    keepalive::update_session(tx, &after)?;
-    tx.record(&event(EventKind::SessionParked, session).with("parked_until", until.to_string()).with("why", why))?;
-    Ok(after)
-}
-
-fn event(kind: EventKind, session: &Session) -> Event {
-    Event::new(kind).session(&session.id, &session.run_id).lane(session.lane.as_ref())
 }
 
 /// The providers whose usage limit has parked a session of this host, each with the latest of these parkings.

@@ -10,7 +10,7 @@ use crate::{
         core::{
             inside_session,
             last_heard::{LastHeard, Subject},
-            message_state, session_end,
+            message_state, session_events,
         },
         jobs::{finish, queue_waiter, scheduler},
         queue::task::release,
@@ -55,7 +55,7 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
         let (mut notes, mut unread) = (released.into_notes(), Vec::new());
         for session in sessions::live(tx)?.iter().filter(|session| is_there(session)) {
             unread.extend(message_state::unread_of(tx, &session.id)?);
-            session_end::finish(tx, session, SessionStatus::Failed, None, Some(&why))?;
+            session_events::end(tx, session, SessionStatus::Failed, None, Some(&why))?;
             document.sessions.push(session.id.to_string());
         }
         for job in jobs::active(tx)?.iter().filter(|job| host.owns(&job.host, job.host_id.as_deref())) {

@@ -26,6 +26,7 @@ pub mod runtime_health;
 pub mod sandbox_command;
 pub mod screen_dialog;
 pub mod screen_state;
+pub mod session_machine;
 pub mod staleness;
 pub mod task_times;
 pub mod turn_end;

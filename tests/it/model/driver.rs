@@ -10,7 +10,7 @@ use std::{
 use fairway::{
     actions::{
         Answer, App,
-        core::{errors, session_end::DeadSession},
+        core::{dead_session::DeadSession, errors},
         queue::{
             evidence, handoff, lane, review,
             task::{ForceReason, add, claim, done, release, transition},

@@ -9,13 +9,13 @@ use crate::{
         core::{
             approval_state::{event, with_offers},
             awaited_answer::{self, AwaitedAnswer},
-            errors, lookup,
+            errors, lookup, session_events,
         },
-        sessions::report::activity,
     },
     domain::{
         EventKind, Refusal,
         approval::{Approval, ApprovalStatus, Offers},
+        rules::session_machine::{Report, SessionEvent},
         session::{ANSWER_SOURCE, APPROVAL_SOURCE, Activity, Session},
     },
     env::Timestamp,
@@ -74,7 +74,7 @@ pub fn request(
         let approval = approvals::insert(tx, draft)?;
         let asked = event(EventKind::ApprovalAsked, &approval).with("answerable", approval.answerable);
         tx.record(&if let Waits::Agent(offers) = waits { with_offers(asked, offers) } else { asked })?;
-        activity::set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), APPROVAL_SOURCE)?;
+        set_activity(tx, &now, Activity::RequiresAction, Some(&describe(&approval)), APPROVAL_SOURCE)?;
         // Before anybody sees the request.
         let awaited = approval.answerable.then(|| AwaitedAnswer::begin(app, approval.id));
         Ok((approval.id, awaited.transpose().map_err(errors::internal)?))
@@ -109,12 +109,21 @@ pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
         return Ok(());
     }
     match approvals::pending_of(tx, &session.id)?.last() {
-        Some(other) => {
-            activity::set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), APPROVAL_SOURCE)?
-        }
-        None => activity::set_activity(tx, &session, Activity::Busy, None, APPROVAL_SOURCE)?,
-    };
-    Ok(())
+        Some(other) => set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), APPROVAL_SOURCE),
+        None => set_activity(tx, &session, Activity::Busy, None, APPROVAL_SOURCE),
+    }
+}
+
+/// A request and its answer show that the session lives. They come without a report of the agent, which alone would prove that
+/// typed text arrived.
+fn set_activity(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    activity: Activity,
+    waiting_for: Option<&str>,
+    source: &str,
+) -> Result<()> {
+    session_events::apply(tx, session, &SessionEvent::Lives(Report::of(activity, waiting_for, source))).map(drop)
 }
 
 /// Sets a session to busy after a person has answered its question in its terminal. Does nothing while one of its approvals is
@@ -123,7 +132,7 @@ pub(super) fn mark_answered(tx: &WriteTx<'_>, approval: &Approval) -> Result<()>
     let session = lookup::session(tx, &approval.session)?;
     let is_asking = session.activity == Activity::RequiresAction && approvals::pending_of(tx, &session.id)?.is_empty();
     if is_asking && !session.status.is_final() && session.check_run_id(Some(&approval.run_id)).is_ok() {
-        activity::set_activity(tx, &session, Activity::Busy, None, ANSWER_SOURCE)?;
+        set_activity(tx, &session, Activity::Busy, None, ANSWER_SOURCE)?;
     }
     Ok(())
 }

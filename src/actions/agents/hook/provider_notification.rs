@@ -9,12 +9,14 @@ use super::{
 use crate::{
     actions::{
         App,
-        agents::{approval, guard::ToolCall, runtime},
+        agents::{approval, guard::ToolCall},
+        core::session_events,
         queue::checkpoint,
         sessions::parking,
     },
     domain::{
         checkpoint::{CheckpointOrigin, CheckpointState},
+        rules::session_machine::SessionEvent,
         secrets,
         session::{Activity, Session, usage_limit_of},
         text_limits::MAX_LINE_BYTES,
@@ -36,7 +38,7 @@ pub(super) fn waiting(app: &App, caller: &HookCaller, text: &str) -> Result<Hook
         // A permission request before has a more exact text than this notification.
         let known = session.waiting_for.clone().filter(|_| session.activity == Activity::RequiresAction);
         let waiting_for = known.unwrap_or_else(|| text.clone());
-        runtime::report_activity(tx, session, Activity::RequiresAction, Some(&waiting_for), caller.source())?;
+        session_events::reported(tx, session, Activity::RequiresAction, Some(&waiting_for), caller.source())?;
         add_checkpoint(tx, session, &waiting_for)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
@@ -61,7 +63,7 @@ pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, 
 pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
-            runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+            session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
         }
         Ok(())
     })?;
@@ -80,11 +82,11 @@ pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOu
             return Ok(());
         }
         approval::expire_pending(tx, session, None)?;
-        let idle = runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        let idle = session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
         match limit {
             Some(until) => {
-                parking::record(tx, &idle, until, usage_limit_of(&caller.provider))?;
-                Ok(())
+                let why = usage_limit_of(&caller.provider);
+                session_events::apply(tx, &idle, &SessionEvent::Parked { until, why: &why }).map(drop)
             }
             None => add_checkpoint(tx, session, &text),
         }

@@ -8,8 +8,7 @@ use super::event::{HookCaller, StartKind};
 use crate::{
     actions::{
         App,
-        agents::runtime,
-        core::{keepalive, other_host},
+        core::{other_host, session_events},
         sessions::{
             actor,
             report::upsert::{self, LocalHost, SessionPatch},
@@ -18,6 +17,7 @@ use crate::{
     domain::{
         SessionId,
         lane::{Lane, LaneStatus},
+        rules::session_machine::{Report, SessionEvent},
         session::Session,
     },
     os::process::{ProcessKey, ProcessStatus},
@@ -122,8 +122,11 @@ pub(super) fn find_or_create(
             Resolved::Live(session) => complete_fields(tx, caller, start, session, &local)?,
         };
         match start {
-            Some(_) => runtime::touch_started(tx, &session)?,
-            None => runtime::touch(tx, &session)?,
+            Some(_) => {
+                let started = Report::without_activity("", "it acts");
+                session_events::apply(tx, &session, &SessionEvent::Lives(started))?;
+            }
+            None => session_events::heard(tx, &session)?,
         }
         session_reports::touch_hook(tx, &session.id)?;
         let session = reload(tx, session)?;
@@ -160,7 +163,7 @@ fn create(
     upsert::validate(&patch)?;
     upsert::check_references(tx, &patch)?;
     let session = upsert::new_session(app, tx, &patch, patch.id.as_ref(), own, local, tx.now())?;
-    upsert::insert(tx, &session)?;
+    session_events::register(tx, &session)?;
     Ok(session)
 }
 
@@ -201,13 +204,7 @@ fn complete_fields(
         after.host_id.clone_from(&local.host.id);
         after.boot_id.clone_from(&local.boot_id);
     }
-    let fields = upsert::changed_fields(&session, &after);
-    if fields.is_empty() {
-        return Ok(session);
-    }
-    keepalive::update_session(tx, &after)?;
-    upsert::record_changes(tx, &after, &fields)?;
-    reload(tx, after)
+    session_events::apply(tx, &session, &SessionEvent::Described { facts: &after })
 }
 
 /// Whether the session's process is alive, or its backend tracks it.

@@ -12,9 +12,12 @@ use crate::{
     actions::{
         App,
         agents::runtime::{self, context::Mode},
-        sessions::report::activity,
+        core::session_events,
     },
-    domain::session::Activity,
+    domain::{
+        rules::session_machine::{Report, SessionEvent},
+        session::Activity,
+    },
     store::session_reports,
 };
 
@@ -37,7 +40,8 @@ pub(super) fn handle(app: &App, caller: &HookCaller, start: StartKind) -> Result
         }
         // A compaction happens during a turn.
         if start != StartKind::Compacted {
-            activity::set_activity(tx, session, Activity::Idle, None, caller.source())?;
+            let idle = Report::of(Activity::Idle, None, caller.source());
+            session_events::apply(tx, session, &SessionEvent::Lives(idle))?;
             session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())

@@ -14,8 +14,8 @@ use crate::{
         agents::{
             approval::{self, ApprovalWait},
             guard::{self, EntryPoint, GuardDecision, ToolCall},
-            runtime,
         },
+        core::session_events,
         land::overlap,
         sessions::report::{own_program, telemetry},
     },
@@ -37,7 +37,7 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
     let found = resolve_session::find_or_create(app, caller, None, |tx, session| {
         // A session that calls a tool is busy, even without an event for the turn's start.
         if !caller.is_subagent && matches!(session.activity, Activity::Idle | Activity::Unknown) {
-            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
+            session_events::reported(tx, session, Activity::Busy, None, caller.source())?;
         }
         Ok(session_reports::count_call(tx, &session.id, true)?)
     })?;
@@ -100,7 +100,7 @@ pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<H
             session.activity == Activity::Idle && session.activity_source.as_deref() == Some(SCREEN_SOURCE);
         let is_waiting = session.activity == Activity::RequiresAction || is_misread;
         if is_waiting && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
-            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
+            session_events::reported(tx, session, Activity::Busy, None, caller.source())?;
         }
         Ok(())
     })?;

@@ -12,9 +12,9 @@ use crate::{
     actions::{
         App,
         agents::{approval, runtime},
-        core::{awaited_answer, lookup},
+        core::{awaited_answer, lookup, session_events},
         sessions::{
-            finish, prompt, reminder,
+            prompt, reminder,
             report::{own_program, telemetry},
         },
     },
@@ -34,7 +34,7 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
         if !caller.is_subagent {
             was_parked = session.is_parked(tx.now());
             awaited_answer::expire_unanswerable(app, tx, session)?;
-            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
+            session_events::reported(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())
@@ -82,7 +82,7 @@ pub(super) fn end(
         is_first_failure = own_program::record(tx, &session.id, finds_program)?;
         approval::expire_pending(tx, session, None)?;
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
-        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
         session_reports::reset_turn(tx, &session.id)?;
         let said = said.filter(|_| !caller.is_beside_supervisor(session)).and_then(ended_turn::end_of_message);
         if let Some(said) = said {
@@ -105,7 +105,7 @@ pub(super) fn end(
         (None, reply) => reply,
     };
     if matches!(reply, Reply::Continue(_)) {
-        app.transaction(|tx| runtime::report_activity(tx, &session, Activity::Busy, None, caller.source()))?;
+        app.transaction(|tx| session_events::reported(tx, &session, Activity::Busy, None, caller.source()))?;
     }
     Ok(HookOutcome { reply, ..outcome })
 }
@@ -124,7 +124,7 @@ pub(super) fn interrupted(
     resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
-        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+        session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
         Ok(session_reports::reset_turn(tx, &session.id)?)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
@@ -169,10 +169,11 @@ pub(super) fn session_end(
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
         if continues && own.as_ref() == Some(&session.id) {
-            runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
+            session_events::reported(tx, session, Activity::Idle, None, caller.source())?;
         } else {
             let session = lookup::session(tx, &session.id)?;
-            finish(tx, &session, SessionStatus::Ended, None, Some(&format!("reported by its provider: {reason}")))?;
+            let reason = format!("reported by its provider: {reason}");
+            session_events::end(tx, &session, SessionStatus::Ended, None, Some(&reason))?;
         }
         Ok(())
     })?;

@@ -14,10 +14,10 @@ use super::{
 use crate::{
     actions::{
         App,
-        agents::runtime,
         core::{
             errors,
             server_outage::{self, ServerOutage},
+            session_events,
         },
         sessions::{
             liveness::check_exited,
@@ -90,7 +90,7 @@ pub fn wait_for_prompts(
             Found::End => break None,
             Found::Prompts(live, batch) => {
                 // Set to busy at once, so that no other channel delivers to a session that seems idle.
-                match app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, caller.source())) {
+                match app.transaction(|tx| session_events::reported(tx, &live, Activity::Busy, None, caller.source())) {
                     Ok(_) => break Some((*live, batch)),
                     // The offer expires, and the next look finds the prompts again.
                     Err(error) if server_outage::is_outage(&error) => continue,

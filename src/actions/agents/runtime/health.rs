@@ -2,9 +2,13 @@
 
 use anyhow::Result;
 
-use super::{report_activity, report_context_usage, session_of_run, touch};
+use super::{report_context_usage, session_of_run};
 use crate::{
-    actions::{Answer, App, core::lookup, sessions::liveness::facts},
+    actions::{
+        Answer, App,
+        core::{lookup, session_events},
+        sessions::liveness::facts,
+    },
     domain::{
         Refusal, RunId,
         rules::runtime_health::{self, Health},
@@ -59,9 +63,9 @@ pub fn heartbeat(app: &App, report: &HealthReport) -> Result<Answer> {
             return Err(Refusal::Usage { why: "waiting_for requires the activity requires_action".into() }.into());
         }
         if report.activity.is_some() || waiting_for.is_some() {
-            report_activity(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
+            session_events::reported(tx, &session, activity, waiting_for.as_deref(), SOURCE)?;
         } else {
-            touch(tx, &session)?;
+            session_events::heard(tx, &session)?;
         }
         let pressed = match report.context_usage {
             Some(share) => report_context_usage(app, tx, &session, share)?,

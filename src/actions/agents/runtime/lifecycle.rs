@@ -3,20 +3,17 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::report_activity;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive, lookup},
-        sessions::{
-            finish,
-            report::upsert::{self, LocalHost, SessionPatch},
-        },
+        core::{lookup, session_events},
+        sessions::report::upsert::{self, LocalHost, SessionPatch},
     },
     domain::{
         LaneName, Refusal, Role, RunId, SessionId, TaskId,
         id::Label,
         lifecycle::{LifecycleEvent, event_time},
+        rules::session_machine::SessionEvent,
         secrets,
         session::{Activity, Session, SessionStatus},
         text_limits,
@@ -91,9 +88,9 @@ fn apply_to_known(
         None => end_session(tx, session, details)?,
         Some(activity) if report.event == LifecycleEvent::Started => {
             let session = merge(app, tx, session, details, local)?;
-            report_activity(tx, &session, activity, None, SOURCE)?
+            session_events::reported(tx, &session, activity, None, SOURCE)?
         }
-        Some(activity) => report_activity(tx, session, activity, None, SOURCE)?,
+        Some(activity) => session_events::reported(tx, session, activity, None, SOURCE)?,
     };
     answer(report.event, &after, true, false)
 }
@@ -105,15 +102,9 @@ fn merge(app: &App, tx: &WriteTx<'_>, session: &Session, details: &Details, loca
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let patch = SessionPatch { role: None, lane: None, task: None, ..details.patch.clone() };
-    let after = upsert::apply_patch(app, &patch, session, local, tx.now());
-    let fields = upsert::changed_fields(session, &after);
-    if fields.is_empty() {
-        return Ok(session.clone());
-    }
+    let after = upsert::apply_patch(app, &patch, session, local);
     upsert::check_external_id_unused(tx, &after)?;
-    keepalive::update_session(tx, &after)?;
-    upsert::record_changes(tx, &after, &fields)?;
-    lookup::session(tx, &session.id)
+    session_events::apply(tx, session, &SessionEvent::Described { facts: &after })
 }
 
 /// Ends a session. A nonzero exit code makes it `failed`.
@@ -123,7 +114,7 @@ fn end_session(tx: &WriteTx<'_>, session: &Session, details: &Details) -> Result
         Some(code) => (SessionStatus::Failed, format!("its program ended with exit code {code}")),
     };
     let reason = details.reason.as_ref().map_or(reason.clone(), |text| format!("{reason}: {text}"));
-    finish(tx, session, status, details.exit_code, Some(&reason))
+    session_events::end(tx, session, status, details.exit_code, Some(&reason))
 }
 
 /// Registers the session of an unknown `run_id`.
@@ -151,7 +142,7 @@ fn create_session(
         ..details.patch.clone()
     };
     let session = upsert::new_session(app, tx, &patch, report.session_id.as_ref(), false, local, tx.now())?;
-    upsert::insert(tx, &session)?;
+    session_events::register(tx, &session)?;
     session_reports::set_lifecycle_at(tx, &session.id, at)?;
     answer(report.event, &session, true, true)
 }

@@ -5,10 +5,4 @@ pub mod context;
 pub mod health;
 pub mod lifecycle;
 
-pub use crate::actions::{
-    core::{
-        keepalive::{touch_and_renew_leases as touch, touch_started},
-        lookup::session_of_run,
-    },
-    sessions::report::{activity::report_activity, context_threshold::report_context_usage},
-};
+pub use crate::actions::{core::lookup::session_of_run, sessions::report::context_threshold::report_context_usage};

@@ -39,7 +39,7 @@ use crate::{
         run_streaming::{self, Stream, StreamError, StreamResult, StreamedProgram},
     },
     render::escape_controls,
-    store::{ReadTx, WriteTx, events, sessions, tasks},
+    store::{ReadTx, WriteTx, events},
 };
 
 /// The maximum size of the stored output; the middle of a longer output is dropped.
@@ -203,14 +203,13 @@ fn start(app: &App, request: &EvidenceRun) -> Result<Started> {
     let Some(key) = &app.idempotency_key else {
         // A session's heartbeat is written before the program runs for long. Another actor has nothing to write yet.
         return match &app.actor.session {
-            Some(_) => app.transaction(|tx| {
-                touch_session(app, tx).and_then(|()| task_context(app, tx, request).map(Started::Ready))
-            }),
+            Some(_) => app
+                .transaction(|tx| app.record_act(tx).and_then(|()| task_context(app, tx, request).map(Started::Ready))),
             None => app.read(|tx| task_context(app, tx, request).map(Started::Ready)),
         };
     };
     app.transaction(|tx| {
-        touch_session(app, tx)?;
+        app.record_act(tx)?;
         let previous = || intent_state_of(tx, &request.task, &key.id);
         if let Some(answer) = key.record_intent(tx, previous)? {
             return Ok(Started::AlreadyAnswered(answer));
@@ -219,16 +218,6 @@ fn start(app: &App, request: &EvidenceRun) -> Result<Started> {
         record_start(tx, request, key, &context)?;
         Ok(Started::Ready(context))
     })
-}
-
-/// Records the acting session's heartbeat and renews its leases.
-fn touch_session(app: &App, tx: &WriteTx<'_>) -> Result<()> {
-    if let Some(session) = &app.actor.session {
-        lookup::session(tx, session)?;
-        sessions::touch(tx, session)?;
-        tasks::renew_leases(tx, &app.actor.name, None)?;
-    }
-    Ok(())
 }
 
 fn task_context(app: &App, tx: &ReadTx<'_>, request: &EvidenceRun) -> Result<TaskContext> {

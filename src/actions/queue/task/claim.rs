@@ -13,7 +13,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{inside_session, lookup, session_end::DeadSession},
+        core::{dead_session::DeadSession, inside_session, lookup},
         queue::landed_here,
     },
     domain::{

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{ForceReason, lookup, session_end::DeadSession},
+        core::{ForceReason, dead_session::DeadSession, lookup},
     },
     domain::{
         Event, EventKind, LaneName, SessionId, TaskId,

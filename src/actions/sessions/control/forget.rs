@@ -8,7 +8,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{ForceReason, inside_session, lookup, message_state, session_process},
-        sessions::{finish::status_verb, give_up::give_up},
+        sessions::give_up::give_up,
     },
     domain::{Refusal, SessionId},
     wire::SessionView,
@@ -25,7 +25,7 @@ pub fn forget(app: &App, id: &SessionId, why: Option<&str>, force: Option<&Force
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() {
-            let line = format!("unchanged: {id} has already {}", status_verb(session.status));
+            let line = format!("unchanged: {id} has already {}", session.status);
             return Answer::new(&SessionView::from(&session), id, line);
         }
         if session_process::is_local(&session) {

@@ -8,17 +8,14 @@ use super::stop_from_inside;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive, lookup, message_state},
-        sessions::{
-            adapter_endpoint,
-            finish::{finish, status_verb},
-            report::activity::record_activity_change,
-        },
+        core::{lookup, message_state, session_events},
+        sessions::adapter_endpoint,
     },
     adapters::Tristate,
     domain::{
         SessionId, TaskId,
         message::MessageStatus,
+        rules::session_machine::SessionEvent,
         session::{Session, SessionStatus},
     },
     env::vars,
@@ -27,7 +24,7 @@ use crate::{
         process_tree, session_leader,
     },
     store::{
-        ReadTx, WriteTx, messages,
+        ReadTx, messages,
         tasks::{self, ListScope},
     },
     wire::SessionView,
@@ -67,7 +64,7 @@ pub fn stop_by(app: &App, id: &SessionId, by: &str) -> Result<Answer> {
     app.mutate(|tx| {
         let now = lookup::session(tx, id)?;
         if !is_stopped {
-            let past = status_verb(now.status);
+            let past = now.status;
             let line = if left {
                 format!("stopped the remaining program of {id}; the session has already {past}")
             } else {
@@ -76,7 +73,8 @@ pub fn stop_by(app: &App, id: &SessionId, by: &str) -> Result<Answer> {
             return Answer::new(&SessionView::from(&now), id, line);
         }
         // Its supervisor or a hook may have recorded the end.
-        let ended = if now.status.is_final() { now } else { finish(tx, &now, SessionStatus::Ended, None, None)? };
+        let ended =
+            if now.status.is_final() { now } else { session_events::end(tx, &now, SessionStatus::Ended, None, None)? };
         let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
         // They have expired with the session, also when its supervisor has recorded the end.
         let mut expired = Vec::new();
@@ -151,39 +149,17 @@ fn begin(app: &App, session: &Session, by: &str) -> Result<bool> {
         if before.status.is_final() {
             return Ok(None);
         }
-        set(tx, &before, &before.to_stopping(by, tx.now())?)?;
+        session_events::apply(tx, &before, &SessionEvent::StopBegan { by })?;
         Ok(Some(before))
     })?;
     let Some(before) = before else { return Ok(false) };
     if !adapter_endpoint::belongs_to_other(&adapter, session)
         && let Err(error) = adapter.stop(adapter_endpoint::backend_name(session))
     {
-        app.transaction(|tx| restore(tx, &before))?;
+        app.transaction(|tx| {
+            session_events::apply(tx, &lookup::session(tx, id)?, &SessionEvent::StopFailed { before: &before })
+        })?;
         return Err(error.into());
     }
     Ok(true)
-}
-
-/// Gives a session that could not be stopped its earlier activity again.
-fn restore(tx: &WriteTx<'_>, before: &Session) -> Result<()> {
-    let now = lookup::session(tx, &before.id)?;
-    if !now.is_being_stopped() {
-        return Ok(());
-    }
-    let earlier = before.clone();
-    let after = Session {
-        activity: earlier.activity,
-        activity_source: earlier.activity_source,
-        activity_at: earlier.activity_at,
-        waiting_for: earlier.waiting_for,
-        reason: earlier.reason,
-        ..now.clone()
-    };
-    set(tx, &now, &after)
-}
-
-fn set(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<()> {
-    keepalive::update_session(tx, after)?;
-    record_activity_change(tx, before, after)?;
-    Ok(())
 }

@@ -7,15 +7,21 @@ use anyhow::Result;
 
 use super::{outcome::launch_answer, plan::LaunchPlan, purpose::Purpose};
 use crate::{
-    actions::{Answer, App, core::lookup, queue::task::release, sessions::finish},
+    actions::{
+        Answer, App,
+        core::{lookup, session_events},
+        queue::task::release,
+    },
     adapters::{Adapter, AdapterError, plumbing::transcript},
     domain::{
-        SessionId, secrets,
-        session::{Activity, Session, SessionStatus},
+        SessionId,
+        rules::session_machine::SessionEvent,
+        secrets,
+        session::{Session, SessionStatus},
     },
     env::vars,
     os::{poll_until, process_tree},
-    store::{WriteTx, idempotency_keys, sessions},
+    store::{WriteTx, idempotency_keys},
 };
 
 /// How long a supervisor may take to record that its program has ended.
@@ -104,7 +110,7 @@ pub(super) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
         // The session goes back to its earlier program.
         let goes_back = matches!(&plan.purpose, Purpose::Switch(switch) if !switch.is_return);
         if !session.status.is_final() && !goes_back {
-            finish(tx, &session, SessionStatus::Failed, None, Some(&why))?;
+            session_events::end(tx, &session, SessionStatus::Failed, None, Some(&why))?;
         }
         if let Some(claim) = plan.purpose.claim() {
             release::release_failed_start(tx, id, claim)?;
@@ -123,7 +129,7 @@ pub(super) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
 fn mark_stopping(tx: &WriteTx<'_>, id: &SessionId) -> Result<()> {
     let session = lookup::session(tx, id)?;
     if !session.status.is_final() {
-        sessions::update(tx, &Session { activity: Activity::Stopping, ..session })?;
+        session_events::apply(tx, &session, &SessionEvent::RollbackBegan)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::switch::Switch;
 use crate::{
     actions::{
-        core::{lookup, session_end::DeadSession},
+        core::{dead_session::DeadSession, lookup},
         queue::task::claim::StartClaim,
     },
     domain::{Refusal, SessionId, TaskId, session::Session},

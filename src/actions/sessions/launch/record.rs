@@ -15,10 +15,9 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            errors,
+            dead_session::DeadSession,
             launch_event::{OWN_COMMAND, OWN_ENV, SANDBOX, SANDBOX_NETWORK, SWITCHED_FROM},
-            lookup,
-            session_end::DeadSession,
+            lookup, session_events,
         },
         queue::{
             checkpoint,
@@ -35,10 +34,11 @@ use crate::{
     domain::{
         Event, EventKind, Refusal, SessionId, TaskId,
         checkpoint::{CheckpointOrigin, CheckpointState},
+        rules::session_machine::SessionEvent,
         sandbox::{SandboxClass, SandboxNetwork},
         session::{Session, SessionStatus},
     },
-    store::{WriteTx, checkpoints::CheckpointFields, events, lanes, sessions, tasks},
+    store::{WriteTx, checkpoints::CheckpointFields, events, lanes, sessions},
     wire::SessionView,
 };
 
@@ -168,11 +168,7 @@ fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSes
         Purpose::Relaunch(relaunch) => relaunch.end_predecessors(tx)?,
         Purpose::Launch | Purpose::Start(_) | Purpose::Switch(_) => Vec::new(),
     };
-    if let Some(acting) = &app.actor.session {
-        lookup::session(tx, acting)?;
-        sessions::touch(tx, acting)?;
-        tasks::renew_leases(tx, &app.actor.name, None)?;
-    }
+    app.record_act(tx)?;
     let session = &plan.session;
     let earlier = sessions::find(tx, &session.id)?;
     if let Some(earlier) = &earlier
@@ -195,12 +191,8 @@ fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSes
     match earlier {
         Some(_) if let Purpose::Switch(switch) = &plan.purpose => switch.record(tx, session)?,
         // A launch that failed: its events stay, its row becomes this session's.
-        Some(earlier) => {
-            if !sessions::update(tx, &Session { version: earlier.version, ..session.clone() })? {
-                return Err(errors::internal("the session was changed within one transaction"));
-            }
-        }
-        None => sessions::insert(tx, session)?,
+        Some(earlier) => session_events::replace(tx, &earlier, session.clone())?,
+        None => session_events::insert(tx, session)?,
     }
     if let Some(text) = &plan.first_prompt {
         prompt::queue_first(app, tx, &session.id, text)?;
@@ -252,14 +244,13 @@ pub(crate) fn confirm(
     if now.status.is_final() {
         return Ok(now);
     }
-    let (report, key, status) = match outcome {
-        LaunchOutcome::Running(report, key) => (report, key.clone(), SessionStatus::Running),
-        LaunchOutcome::Unknown(report, _) => (report, None, now.status),
+    let (report, key, is_running) = match outcome {
+        LaunchOutcome::Running(report, key) => (report, key.clone(), true),
+        LaunchOutcome::Unknown(report, _) => (report, None, false),
         LaunchOutcome::Ended => return Ok(now),
     };
     let started = key.as_ref().and_then(|key| i64::try_from(key.started).ok());
-    let session = Session {
-        status,
+    let facts = Session {
         pid: key.as_ref().map(|key| i64::from(key.pid)),
         pid_started: started,
         boot_id: key.map(|key| key.boot),
@@ -267,13 +258,10 @@ pub(crate) fn confirm(
         socket: report.socket.clone().or_else(|| plan.socket.clone()),
         transcript: report.transcript.clone().or_else(|| now.transcript.clone().filter(|path| is_written(plan, path))),
         branch: now.branch.clone().or_else(|| branch.map(str::to_owned)),
-        last_heartbeat_at: Some(tx.now()),
-        ..now
+        ..now.clone()
     };
-    if !sessions::update(tx, &session)? {
-        return Err(errors::internal("the session was changed within one transaction"));
-    }
-    if status == SessionStatus::Running {
+    let session = session_events::apply(tx, &now, &SessionEvent::Launched { facts: &facts, is_running })?;
+    if session.status == SessionStatus::Running {
         let event = Event::new(EventKind::SessionRunning)
             .session(&session.id, &session.run_id)
             .lane(session.lane.as_ref())

@@ -5,11 +5,11 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{errors, lookup},
+        core::{lookup, session_events},
         sessions::adapter_endpoint,
     },
     domain::{Refusal, session::Session},
-    store::{WriteTx, sessions},
+    store::WriteTx,
 };
 
 /// A switch to another program of the same conversation.
@@ -33,8 +33,9 @@ impl Switch {
             let why = format!("the session {} has ended or runs another program by now", new.id);
             return Err(Refusal::SessionMismatch { why }.into());
         }
-        update(
+        session_events::replace(
             tx,
+            &now,
             Session {
                 external_session_id: self.from.external_session_id.clone(),
                 started_at: self.from.started_at,
@@ -42,7 +43,6 @@ impl Switch {
                 relaunch_of: self.from.relaunch_of.clone(),
                 first_prompt: self.from.first_prompt,
                 questions: now.questions,
-                version: now.version,
                 ..new.clone()
             },
         )
@@ -61,20 +61,9 @@ impl Switch {
         let stopped = adapter_endpoint::adapter(app, from, &["session", "stop", from.id.as_str()])
             .and_then(|adapter| Ok(adapter.stop(adapter_endpoint::backend_name(from))?));
         stopped.inspect_err(|_| {
-            let restore = |tx: &WriteTx<'_>| {
-                let version = lookup::session(tx, &from.id)?.version;
-                update(tx, Session { version, ..from.clone() })
-            };
+            let restore = |tx: &WriteTx<'_>| session_events::replace(tx, &lookup::session(tx, &from.id)?, from.clone());
             // The row is one of a start that was interrupted otherwise, which `session reconcile` resolves.
             let _ = app.transaction(restore);
         })
-    }
-}
-
-fn update(tx: &WriteTx<'_>, session: Session) -> Result<()> {
-    if sessions::update(tx, &session)? {
-        Ok(())
-    } else {
-        Err(errors::internal("the session was changed within one transaction"))
     }
 }

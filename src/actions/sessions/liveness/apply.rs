@@ -4,19 +4,22 @@ use anyhow::Result;
 
 use crate::{
     actions::{
-        core::{keepalive, session_end::DeadSession},
+        core::{dead_session::DeadSession, session_events},
         queue::checkpoint,
     },
     domain::{
         checkpoint::{CheckpointOrigin, CheckpointState},
-        rules::staleness::{self, Liveness, StaleCause},
+        rules::{
+            session_machine::SessionEvent,
+            staleness::{self, Liveness, StaleCause},
+        },
         session::{Session, SessionStatus},
         text_limits::MAX_LINE_BYTES,
     },
     store::{
         WriteTx,
         checkpoints::{self, CheckpointFields},
-        sessions, tasks,
+        tasks,
     },
 };
 
@@ -41,19 +44,14 @@ pub(in crate::actions) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &L
             Ok(true)
         }
         Liveness::Stale(_, why) if staleness::should_mark_stale(session, verdict) => {
-            if !sessions::update(tx, &session.to_stale(Some(why))?)? {
+            if session_events::apply_unless_changed(tx, session, &SessionEvent::Silent { why })?.is_none() {
                 return Ok(false);
             }
-            keepalive::record_stale(tx, session, why)?;
             add_stale_checkpoint(tx, session, why)?;
             Ok(true)
         }
         Liveness::Live(why) if should_revive(session, verdict) => {
-            if !sessions::update(tx, &session.to_running()?)? {
-                return Ok(false);
-            }
-            keepalive::record_running(tx, session, why)?;
-            Ok(true)
+            Ok(session_events::apply_unless_changed(tx, session, &SessionEvent::FoundAlive { why })?.is_some())
         }
         _ => Ok(false),
     }

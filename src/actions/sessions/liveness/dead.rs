@@ -6,7 +6,7 @@ use super::{backend_probe::BackendProber, facts};
 use crate::{
     actions::{
         App,
-        core::{lookup, session_end::DeadSession, session_process},
+        core::{dead_session::DeadSession, lookup, session_process},
         sessions::launch::launch_lock::{self, LaunchState},
     },
     domain::{

@@ -4,9 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
-use crate::actions::sessions::finish;
 use crate::{
-    actions::core::{launch_event, open_store},
+    actions::core::{launch_event, open_store, session_events},
     adapters::StartConfig,
     config::{
         Project, load_in_force,
@@ -64,7 +63,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
                 0 => (SessionStatus::Ended, None),
                 code => (SessionStatus::Failed, Some(format!("its program ended with exit code {code}"))),
             };
-            finish(tx, &session, status, Some(i64::from(code)), reason.as_deref())?;
+            session_events::end(tx, &session, status, Some(i64::from(code)), reason.as_deref())?;
             Ok(())
         })
     };

@@ -10,8 +10,9 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            errors, lookup,
+            lookup,
             message_state::{event, expire},
+            session_events,
         },
         mail::outbox,
     },
@@ -19,12 +20,12 @@ use crate::{
         EventKind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient, SAYS_FROM},
-        rules::delivery,
+        rules::{delivery, session_machine::SessionEvent},
         session::Session,
         text_limits,
     },
     env::Timestamp,
-    store::{ReadTx, WriteTx, messages, sessions},
+    store::{ReadTx, WriteTx, messages},
     wire::PromptView,
 };
 
@@ -86,9 +87,7 @@ pub(in crate::actions::sessions) fn queue_first(
     let prepared = PreparedPrompt::of_text(app, text, Priority::Normal, None)?;
     let session = lookup::session(tx, id)?;
     let message = prepared.queue_message(tx, &session)?;
-    if !sessions::update(tx, &Session { first_prompt: Some(message.id), ..session })? {
-        return Err(errors::internal("the session was changed within one transaction"));
-    }
+    session_events::apply(tx, &session, &SessionEvent::FirstPromptQueued(message.id))?;
     Ok(message.id)
 }
 

@@ -3,16 +3,16 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::activity::record_activity_change;
 use crate::{
     actions::{
         App,
-        core::{keepalive, lookup},
+        core::{lookup, session_events},
         mail::send,
     },
     domain::{
         TaskId,
         message::{Priority, Recipient},
+        rules::session_machine::SessionEvent,
         session::Session,
     },
     store::{ReadTx, WriteTx, messages, session_reports, tasks},
@@ -29,11 +29,7 @@ pub const SOURCE: &str = "context";
 pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     session.check_open()?;
     let now = lookup::session(tx, &session.id)?;
-    let after = Session { context_usage: Some(share), ..now.clone() };
-    if now.context_usage.map(f64::to_bits) != Some(share.to_bits()) {
-        keepalive::update_session(tx, &after)?;
-        record_activity_change(tx, &now, &after)?;
-    }
+    let after = session_events::apply(tx, &now, &SessionEvent::ContextUsed(share))?;
     check(app, tx, &after, share)
 }
 

@@ -5,12 +5,11 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{lookup, message_state},
-        sessions::finish::{finish, status_verb},
+        core::{lookup, message_state, session_events},
     },
     domain::{
         SessionId,
-        ended_by::END_SOURCE,
+        rules::session_machine::SessionEvent,
         session::{Session, SessionStatus},
         text_limits,
     },
@@ -38,7 +37,7 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() && end.status.is_none_or(|status| status == session.status) {
-            return answer(&session, format!("unchanged: {id} has already {}", status_verb(session.status)));
+            return answer(&session, format!("unchanged: {id} has already {}", session.status));
         }
         let by_code = match end.exit_code {
             None | Some(0) => SessionStatus::Ended,
@@ -47,15 +46,15 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
         let status = end.status.unwrap_or(by_code);
         // A report of a program's end has its exit code, and a failure is no intention.
         let is_on_purpose = app.actor.session.is_none() && end.exit_code.is_none() && status == SessionStatus::Ended;
-        let session = if is_on_purpose && !session.is_being_stopped() {
-            Session { activity_source: Some(END_SOURCE.to_owned()), ..session }
-        } else {
-            session
-        };
+        let reason = end.reason.as_deref();
         let unread = message_state::unread_of(tx, id)?;
-        let finished = finish(tx, &session, status, end.exit_code, end.reason.as_deref())?;
+        let finished = if is_on_purpose {
+            session_events::apply(tx, &session, &SessionEvent::EndRecorded { reason })?
+        } else {
+            session_events::end(tx, &session, status, end.exit_code, reason)?
+        };
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
-        let ended = answer(&finished, format!("{id} has {}{code}", status_verb(status)))?;
+        let ended = answer(&finished, format!("{id} has {}{code}", status))?;
         Ok(ended.with_notes(message_state::undelivered_note(&unread)))
     })
 }

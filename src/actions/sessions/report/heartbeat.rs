@@ -2,23 +2,20 @@
 
 use anyhow::Result;
 
-use super::{
-    activity::{kept_waiting_for, record_activity_change},
-    context_threshold,
-};
+use super::context_threshold;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive, lookup},
+        core::{lookup, session_events},
         sessions::prompt,
     },
     domain::{
         Refusal, RunId, SessionId,
+        rules::session_machine::{Report, SessionEvent},
         session::{Activity, Session, SessionStatus},
         text_limits,
     },
-    env::Timestamp,
-    store::{WriteTx, tasks},
+    store::WriteTx,
     wire::SessionView,
 };
 
@@ -48,21 +45,29 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         let run_id = beat.run_id.as_ref().or_else(|| app.actor.run_id.as_ref().filter(|_| own));
         session.check_open()?;
         session.check_run_id(run_id)?;
-        let after = apply_heartbeat(&session, beat, tx.now())?;
-        keepalive::update_session(tx, &after)?;
-        tasks::renew_leases(tx, id.as_str(), None)?;
-        if own || beat.activity.is_some() {
-            prompt::confirm_typed(tx, &session)?;
+        let activity = beat.activity.unwrap_or(session.activity);
+        if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
+            return Err(Refusal::Usage { why: "--waiting-for requires --activity requires_action".into() }.into());
         }
-        if session.status != SessionStatus::Running {
-            keepalive::record_running(tx, &session, "a heartbeat")?;
-        }
+        let report = Report {
+            activity: beat.activity,
+            waiting_for: beat.waiting_for.as_deref(),
+            context_usage: beat.context_usage,
+            ..Report::without_activity("heartbeat", "a heartbeat")
+        };
+        // Another program may send it, and has read nothing.
+        let proves_reading = own || beat.activity.is_some();
+        let event = if proves_reading { SessionEvent::Reported(report) } else { SessionEvent::Lives(report) };
+        let after = session_events::apply(tx, &session, &event)?;
         let revived = match session.status {
             SessionStatus::Stale => " is running again (was stale)",
             SessionStatus::Starting => " is running (was starting)",
             _ => "",
         };
-        let changed = record_activity_change(tx, &session, &after)?;
+        let tells = |session: &Session| {
+            (session.activity, session.waiting_for.clone(), session.context_usage.map(f64::to_bits))
+        };
+        let changed = tells(&session) != tells(&after);
         let is_handoff_requested = match beat.context_usage {
             Some(share) => context_threshold::check(app, tx, &after, share)?,
             None => false,
@@ -79,20 +84,6 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
     // A session's own heartbeat touches the acting session already.
     let answer = if own { app.mutate_unattributed(change)? } else { app.mutate(change)? };
     Ok(prompt::deliver_when_idle(app, beat.activity, answer))
-}
-
-fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Result<Session> {
-    let mut after = session.with_heartbeat(now)?;
-    let activity = beat.activity.unwrap_or(session.activity);
-    if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
-        return Err(Refusal::Usage { why: "--waiting-for requires --activity requires_action".into() }.into());
-    }
-    if beat.activity.is_some() || beat.waiting_for.is_some() {
-        let waiting_for = kept_waiting_for(session, activity, beat.waiting_for.as_deref());
-        after = after.with_activity(activity, waiting_for, "heartbeat", now);
-    }
-    after.context_usage = beat.context_usage.or(session.context_usage);
-    Ok(after)
 }
 
 fn describe_activity(session: &Session) -> String {

@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{activity, screen_dialog};
+use super::screen_dialog;
 use crate::{
     actions::{
         App,
-        core::{awaited_answer, keepalive, lookup},
+        core::{awaited_answer, lookup, session_events},
         sessions::{adapter_endpoint, control::question},
     },
     domain::{
         SessionId,
-        rules::screen_state::{IdleFacts, STILL_FOR, find_question, shows_any},
+        rules::{
+            screen_state::{IdleFacts, STILL_FOR, find_question, shows_any},
+            session_machine::{Report, SessionEvent},
+        },
         session::{Activity, SCREEN_SOURCE, Session},
     },
     env::Timestamp,
@@ -171,9 +174,8 @@ fn record(
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
         }
         awaited_answer::expire_unanswerable(app, tx, &session)?;
-        let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, now);
-        keepalive::update_session(tx, &idle)?;
-        activity::record_activity_change(tx, &session, &idle)?;
+        let idle = Report::of(Activity::Idle, None, SCREEN_SOURCE);
+        session_events::apply(tx, &session, &SessionEvent::Seen(idle))?;
         Ok(ScreenVerdict::Idle)
     })
 }

@@ -1,6 +1,5 @@
 //! Reports about a session: registration, heartbeat, provider events, telemetry, the end.
 
-pub mod activity;
 pub(crate) mod context_threshold;
 pub mod end;
 pub mod heartbeat;

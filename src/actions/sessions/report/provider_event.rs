@@ -4,16 +4,15 @@
 use anyhow::Result;
 
 use super::{
-    activity::record_activity_change,
     resolve_session::resolve,
     upsert::{self, LocalHost, SessionPatch},
 };
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{errors, fingerprint, keepalive, lookup},
+        core::{errors, fingerprint, lookup, session_events},
         queue::{checkpoint, evidence, handoff},
-        sessions::{actor, finish, prompt},
+        sessions::actor,
     },
     domain::{
         Actor, Refusal, Role, RunId, SessionId,
@@ -22,7 +21,10 @@ use crate::{
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
         handoff::{Handoff, HandoffStatus},
         provider_event::{Effect, ProviderState, SessionEffect},
-        rules::fencing::TaskWrite,
+        rules::{
+            fencing::TaskWrite,
+            session_machine::{Report, SessionEvent},
+        },
         secrets,
         session::{Activity, Session, SessionStatus},
         task::Task,
@@ -189,7 +191,7 @@ fn plan(app: &App, tx: &ReadTx<'_>, reported: &ProviderReport, local: &LocalHost
             if app.actor.session.as_ref() == Some(&session.id) {
                 session.check_run_id(app.actor.run_id.as_ref())?;
             }
-            let after = upsert::apply_patch(app, patch, &session, local, now);
+            let after = upsert::apply_patch(app, patch, &session, local);
             upsert::check_external_id_unused(tx, &after)?;
             (session, after)
         }
@@ -243,7 +245,7 @@ fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> 
 /// Records a heartbeat of the acting session when it reports about another session.
 fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Result<()> {
     let Some(actor) = app.actor.session.as_ref().filter(|actor| *actor != about) else { return Ok(()) };
-    keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
+    session_events::acted(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
     tasks::renew_leases(tx, actor.as_str(), None)?;
     Ok(())
 }
@@ -263,10 +265,9 @@ fn write_records(
     sha256: Option<&str>,
 ) -> Result<WrittenRecords> {
     if plan.is_new {
-        upsert::insert(tx, &plan.before)?;
+        session_events::register(tx, &plan.before)?;
     }
     write_session(tx, reported, plan)?;
-    upsert::record_changes(tx, &plan.after, &upsert::changed_fields(&plan.before, &plan.after))?;
     let mut written = WrittenRecords::default();
     let (Some(task), Some(state)) = (&plan.task, plan.effect.checkpoint) else { return Ok(written) };
     let session = &plan.after;
@@ -302,41 +303,21 @@ fn write_records(
     Ok(written)
 }
 
-/// Writes the session's new status and its reported fields.
+/// Writes the session's reported fields, its status and its activity.
 fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) -> Result<()> {
-    let (before, after) = (&plan.before, &plan.after);
-    match plan.effect.session {
-        SessionEffect::Running => {
-            let mut alive = after.with_heartbeat(tx.now())?;
-            if let Some(activity) = plan.effect.activity {
-                alive = alive.with_activity(
-                    activity,
-                    waiting_for_text(reported, &plan.effect).as_deref(),
-                    SOURCE,
-                    tx.now(),
-                );
-            }
-            keepalive::update_session(tx, &alive)?;
-            prompt::confirm_typed(tx, before)?;
-            if before.status != SessionStatus::Running {
-                keepalive::record_running(tx, before, &format!("reported {}", reported.state))?;
-            }
-            record_activity_change(tx, before, &alive)?;
-            tasks::renew_leases(tx, before.id.as_str(), None)?;
-        }
-        SessionEffect::Stale => {
-            let why = reason_text(reported);
-            let stale = after.to_stale(Some(&why))?;
-            keepalive::update_session(tx, &stale)?;
-            if before.status != stale.status {
-                keepalive::record_stale(tx, before, &why)?;
-            }
-        }
-        SessionEffect::Finished(status) => {
-            finish(tx, after, status, None, Some(&reason_text(reported)))?;
-        }
-    }
-    Ok(())
+    let session = session_events::apply(tx, &plan.before, &SessionEvent::Described { facts: &plan.after })?;
+    let (reason, waiting_for) = (reason_text(reported), waiting_for_text(reported, &plan.effect));
+    let why = format!("reported {}", reported.state);
+    let event = match plan.effect.session {
+        SessionEffect::Running => SessionEvent::Reported(Report {
+            activity: plan.effect.activity,
+            waiting_for: waiting_for.as_deref(),
+            ..Report::without_activity(SOURCE, &why)
+        }),
+        SessionEffect::Stale => SessionEvent::Silent { why: &reason },
+        SessionEffect::Finished(status) => SessionEvent::Ended { status, exit_code: None, reason: Some(&reason) },
+    };
+    session_events::apply(tx, &session, &event).map(drop)
 }
 
 fn waiting_for_text(reported: &ProviderReport, effect: &Effect) -> Option<String> {

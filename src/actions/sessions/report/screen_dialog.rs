@@ -3,13 +3,15 @@
 
 use anyhow::Result;
 
-use super::activity::record_activity_change;
 use crate::{
     actions::{
         App,
-        core::{keepalive, lookup},
+        core::{lookup, session_events},
     },
-    domain::session::{Activity, SCREEN_SOURCE, Session},
+    domain::{
+        rules::session_machine::{Report, SessionEvent},
+        session::{Activity, SCREEN_SOURCE, Session},
+    },
 };
 
 /// Records the question that was found on a session's screen, or with `None` that it is gone. A session that has reported its
@@ -31,10 +33,8 @@ pub(in crate::actions) fn record(app: &App, seen: &Session, question: Option<&st
         if now.status.is_final() || now.run_id != seen.run_id || !is_news(&now) {
             return Ok(());
         }
-        let after = now.with_activity(activity, question, SCREEN_SOURCE, tx.now());
-        keepalive::update_session(tx, &after)?;
-        record_activity_change(tx, &now, &after)?;
-        Ok(())
+        let shown = Report::of(activity, question, SCREEN_SOURCE);
+        session_events::apply(tx, &now, &SessionEvent::Seen(shown)).map(drop)
     })
 }
 

@@ -15,7 +15,10 @@ use crate::{
     },
     config::ProviderProfile,
     domain::{
-        rules::screen_state::{STILL_FOR, find_question, shows_any},
+        rules::{
+            screen_state::{STILL_FOR, find_question, shows_any},
+            session_machine::{self, Report, SessionEvent},
+        },
         session::{Activity, SCREEN_SOURCE, Session},
         session_facts::SessionOverview,
     },
@@ -47,7 +50,10 @@ pub(in crate::actions) fn judge(
         let Some(from) = from else { continue };
         if now >= from && is_interrupted(&one.session, &profile) {
             let since = printed.max(from.minus(STILL_FOR));
-            one.session = one.session.with_activity(Activity::Idle, None, SCREEN_SOURCE, since);
+            let idle = SessionEvent::Seen(Report::of(Activity::Idle, None, SCREEN_SOURCE));
+            if let Ok(shown) = session_machine::step(&one.session, &idle, since) {
+                one.session = shown.after;
+            }
             one.doing = one.doing.take().filter(|doing| doing.source != "activity");
         } else {
             let again = from.max(now.plus(STILL_FOR));

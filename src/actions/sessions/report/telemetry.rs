@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive::touch_and_renew_leases, lookup::session_of_run},
+        core::{lookup::session_of_run, session_events},
     },
     domain::{Event, EventKind, Refusal, RunId, plural, session::Session, usage::MAX_REPORTED_ITEMS},
     os::digest::sha256_hex,
@@ -29,7 +29,7 @@ pub fn report(app: &App, run_id: &RunId, turns: &[Turn]) -> Result<Answer> {
     }
     app.mutate_unattributed(|tx| {
         let session = session_of_run(tx, run_id)?;
-        touch_and_renew_leases(tx, &session)?;
+        session_events::heard(tx, &session)?;
         let counts = store_turns(tx, &session, turns)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),

@@ -6,19 +6,18 @@ use anyhow::Result;
 
 pub(in crate::actions) use super::local_host::LocalHost;
 
-use super::activity::kept_waiting_for;
 use crate::{
     actions::{
         Answer, App,
-        core::{keepalive, lookup},
+        core::{lookup, session_events},
         sessions::{new_id::new_id, prompt},
     },
     adapters::tmux_panes,
     config::project::normalize,
     domain::{
-        Event, EventKind, LaneName, Refusal, Role, RunId, SessionId, TaskId,
-        event::EventValue,
+        LaneName, Refusal, Role, RunId, SessionId, TaskId,
         id::Label,
+        rules::session_machine::{self, Report, SessionEvent, UPSERT_SOURCE},
         session::{Activity, Session, SessionStatus},
         text_limits,
     },
@@ -86,7 +85,7 @@ pub fn upsert(app: &App, patch: &SessionPatch) -> Result<Answer> {
         if let Some(actor) = &app.actor.session
             && !is_own
         {
-            keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
+            session_events::acted(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
         }
         if app.actor.session.is_some() {
             tasks::renew_leases(tx, &app.actor.name, None)?;
@@ -200,7 +199,7 @@ pub(super) fn agrees<T: PartialEq>(recorded: Option<&T>, reported: Option<&T>) -
 fn create(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, is_own: bool, local: &LocalHost) -> Result<Answer> {
     let given = patch.id.as_ref().or(app.actor.session.as_ref());
     let session = new_session(app, tx, patch, given, is_own, local, tx.now())?;
-    insert(tx, &session)?;
+    session_events::register(tx, &session)?;
     let line = format!("new session {}: {}", session.id, session.status);
     Answer::new(&SessionView::from(&session), &session.id, line)
 }
@@ -245,26 +244,10 @@ pub(in crate::actions) fn new_session(
         last_heartbeat_at: Some(now),
         ..Session::new(id, run_id, role, patch.status.unwrap_or(SessionStatus::Running), now)
     };
-    let session = apply_patch(app, patch, &blank, local, now);
+    let session = apply_patch(app, patch, &blank, local);
     check_external_id_unused(tx, &session)?;
-    Ok(session)
-}
-
-/// Stores a new session and records an event that says that it was created.
-pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    sessions::insert(tx, session)?;
-    tx.record(
-        &Event::new(EventKind::SessionUpserted)
-            .session(&session.id, &session.run_id)
-            .lane(session.lane.as_ref())
-            .with("created", true)
-            .with("status", session.status.as_str())
-            .with("role", session.role.as_str())
-            .with("task_id", session.task.as_ref().map(ToString::to_string))
-            .with("provider", session.provider.as_ref().map(ToString::to_string))
-            .with("backend", session.backend.as_deref()),
-    )?;
-    Ok(())
+    let report = Report { activity: patch.activity, ..Report::without_activity(UPSERT_SOURCE, UPSERT_SOURCE) };
+    Ok(session_machine::step(&session, &SessionEvent::Seen(report), now)?.after)
 }
 
 fn update(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, session: &Session, local: &LocalHost) -> Result<Answer> {
@@ -273,65 +256,27 @@ fn update(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, session: &Session, 
     let is_own = app.actor.session.as_ref() == Some(id);
     let own_run = app.actor.run_id.as_ref().filter(|_| is_own);
     session.check_run_id(patch.run_id.as_ref().or(own_run))?;
-    let mut after = apply_patch(app, patch, session, local, tx.now());
-    if let Some(status) = patch.status {
-        after = after.with_reported_status(status)?;
-    } else if is_own {
-        after = after.to_running()?;
-    }
-    check_external_id_unused(tx, &after)?;
-    let fields = changed_fields(session, &after);
-    if patch.status != Some(SessionStatus::Stale) {
-        after.last_heartbeat_at = Some(tx.now());
-    }
-    keepalive::update_session(tx, &after)?;
-    if is_own || patch.activity.is_some() {
-        prompt::confirm_typed(tx, session)?;
-    }
-    if after.status != session.status {
-        match after.status {
-            SessionStatus::Stale => {
-                keepalive::record_stale(tx, session, "reported stale")?;
-            }
-            _ => keepalive::record_running(
-                tx,
-                session,
-                if patch.status.is_some() { "reported running" } else { "it acts" },
-            )?,
-        }
-    }
-    record_changes(tx, &after, &fields)?;
+    let facts = apply_patch(app, patch, session, local);
+    check_external_id_unused(tx, &facts)?;
+    let (status, activity) = (patch.status, patch.activity);
+    let registered = SessionEvent::Upserted { facts: &facts, status, activity, acts: is_own };
+    let after = session_events::apply(tx, session, &registered)?;
+    let fields = session_machine::changed_fields(session, &after);
     let line = match (fields.as_slice(), after.status == session.status) {
         ([], true) => format!("unchanged: {id} is {}", after.status),
         ([], false) => format!("{id} is {}", after.status),
         (fields, true) => format!("updated {id}: {}", fields.join(", ")),
         (fields, false) => format!("updated {id}: {}; status {}", fields.join(", "), after.status),
     };
-    let after = lookup::session(tx, id)?;
     Answer::new(&SessionView::from(&after), id, line)
 }
 
-/// Records an event with the changed fields, when there are any.
-pub(in crate::actions) fn record_changes(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
-    if fields.is_empty() {
-        return Ok(());
-    }
-    tx.record(
-        &Event::new(EventKind::SessionUpserted)
-            .session(&after.id, &after.run_id)
-            .lane(after.lane.as_ref())
-            .with("changed", EventValue::from(fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())),
-    )?;
-    Ok(())
-}
-
-/// Returns the session with the reported fields. Its status is left to the caller.
+/// Returns the session with the reported fields. Status and activity are left to the caller.
 pub(in crate::actions) fn apply_patch(
     app: &App,
     patch: &SessionPatch,
     session: &Session,
     local: &LocalHost,
-    now: Timestamp,
 ) -> Session {
     fn or_existing<T: Clone>(reported: Option<&T>, recorded: Option<&T>) -> Option<T> {
         reported.or(recorded).cloned()
@@ -373,9 +318,6 @@ pub(in crate::actions) fn apply_patch(
             (after.pid, after.pid_started) = (None, None);
         }
     }
-    if let Some(activity) = patch.activity {
-        after = after.with_activity(activity, kept_waiting_for(session, activity, None), "upsert", now);
-    }
     after
 }
 
@@ -391,27 +333,4 @@ pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Se
         }
         _ => Ok(()),
     }
-}
-
-/// The names of the fields in which two states of a session differ. Status and heartbeat times do not count.
-pub(in crate::actions) fn changed_fields(before: &Session, after: &Session) -> Vec<&'static str> {
-    let pairs = [
-        ("role", before.role != after.role),
-        ("lane", before.lane != after.lane),
-        ("task_id", before.task != after.task),
-        ("provider", before.provider != after.provider),
-        ("backend", before.backend != after.backend),
-        ("session_name", before.session_name != after.session_name),
-        ("external_session_id", before.external_session_id != after.external_session_id),
-        ("host", before.host != after.host),
-        ("pid", (before.pid, before.pid_started) != (after.pid, after.pid_started)),
-        ("pane", before.pane != after.pane),
-        ("socket", before.socket != after.socket),
-        ("transcript", before.transcript != after.transcript),
-        ("worktree", before.worktree != after.worktree),
-        ("branch", before.branch != after.branch),
-        ("activity", (before.activity, &before.waiting_for) != (after.activity, &after.waiting_for)),
-        ("started_at", before.started_at != after.started_at),
-    ];
-    pairs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }

@@ -8,7 +8,8 @@ use super::options::SidecarOptions;
 use crate::{
     actions::{
         App,
-        sessions::report::{activity, context_threshold, own_program, telemetry},
+        core::session_events,
+        sessions::report::{context_threshold, own_program, telemetry},
     },
     domain::{
         Refusal,
@@ -99,7 +100,7 @@ impl TranscriptTail {
         let tells_itself = reports.last_hook_at.is_some() || reports.lifecycle_at.is_some();
         if let Some(is_busy) = reading.is_busy.filter(|_| !tells_itself) {
             let activity = if is_busy { Activity::Busy } else { Activity::Idle };
-            activity::report_activity(tx, session, activity, None, SOURCE)?;
+            session_events::reported(tx, session, activity, None, SOURCE)?;
         }
         if let Some(share) = reading.context_share() {
             context_threshold::report_context_usage(app, tx, session, share)?;

@@ -10,7 +10,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            inside_session, launch_event, lookup, message_state, only::Choice, other_host, session_end::DeadSession,
+            dead_session::DeadSession, inside_session, launch_event, lookup, message_state, only::Choice, other_host,
             session_process,
         },
         queue::{lane::bring_here, task::claim},
