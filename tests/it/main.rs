@@ -12,6 +12,7 @@
 )]
 
 mod adapters;
+mod advice;
 mod agents;
 mod api;
 mod approvals;

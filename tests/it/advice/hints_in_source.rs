@@ -1,0 +1,37 @@
+//! The purposes of the hints that the program can give, read from its source.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use regex::Regex;
+
+const FILES: [&str; 3] = ["src/domain/refusal/mod.rs", "src/domain/refusal/hints.rs", "src/actions/core/errors.rs"];
+
+/// The purposes: what stands in a text before the colon and a command. Values in them are `{…}`.
+pub(super) fn purposes() -> BTreeSet<String> {
+    let purpose = Regex::new(
+        r#""\s*([a-z][^":]{2,100}): (fairway |git |less |cat |ls |chmod |mkdir |rm |df |make |cd |gh |POST |\{)"#,
+    )
+    .unwrap();
+    let mut found = BTreeSet::new();
+    for file in FILES {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        // One hint behind another in one text, also where the source goes on in the next line.
+        let text = text.replace("\\n\\\n", "\\n").replace("\\n", "\"\"");
+        let parts: Vec<&str> =
+            if text.contains("#[hint") { text.split("#[hint").skip(1).collect() } else { vec![&text] };
+        for part in parts {
+            let hint = ["\n    #[details", "\n    #[error", "\n    ///"]
+                .iter()
+                .fold(part, |part, end| part.split(end).next().unwrap());
+            found.extend(purpose.captures_iter(hint).map(|found| found[1].to_owned()));
+        }
+    }
+    found
+}
+
+/// Whether a hint that was seen has this purpose.
+pub(super) fn is_of(seen: &str, purpose: &str) -> bool {
+    let parts: Vec<String> = Regex::new(r"\{[^}]*\}").unwrap().split(purpose).map(regex::escape).collect();
+    Regex::new(&format!("^{}$", parts.join(".*"))).unwrap().is_match(seen)
+}
