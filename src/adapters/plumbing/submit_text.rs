@@ -194,7 +194,7 @@ impl PasteSign {
         let shown = ansi::strip_escapes(&String::from_utf8_lossy(shown));
         let rows: Vec<&str> = shown.lines().map(str::trim).collect();
         let is_text = |row: &&str| row.contains(&self.beginning) || row.contains(PASTE_PLACEHOLDER);
-        let below = &rows[rows.iter().rposition(|row| is_text(row))? + 1..];
+        let below = &rows[rows.iter().rposition(is_text)? + 1..];
         let empty = below.iter().position(|row| !row.is_empty())?;
         Some((empty, below[empty].to_owned()))
     }

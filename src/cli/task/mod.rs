@@ -369,7 +369,12 @@ impl ExportArgs {
             out.document(&tasks)?;
             return Ok(0);
         }
-        list::export(&app, |task| Ok(if out.quiet { out.line(&task.id)? } else { out.document(task)? }))?;
+        list::export(&app, |task| {
+            if out.quiet {
+                return Ok(out.line(&task.id)?);
+            }
+            Ok(out.document(task)?)
+        })?;
         Ok(0)
     }
 }

@@ -54,7 +54,7 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
             session_events::end(tx, &session, status, end.exit_code, reason)?
         };
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
-        let ended = answer(&finished, format!("{id} has {}{code}", status))?;
+        let ended = answer(&finished, format!("{id} has {status}{code}"))?;
         Ok(ended.with_notes(message_state::undelivered_note(&unread)))
     })
 }

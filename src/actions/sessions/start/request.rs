@@ -8,6 +8,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct StartRequest {
     /// The description of a new task.
     pub body: Option<String>,
