@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Cases {
+pub(super) struct Advice {
     /// Lines that make the world.
     pub(super) world: Vec<String>,
     /// Lines that make items of its board.
@@ -34,7 +34,7 @@ pub(super) struct Case {
     pub(super) may_fail: bool,
 }
 
-pub(super) fn read() -> Cases {
+pub(super) fn read() -> Advice {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/advice/cases.toml");
     toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }

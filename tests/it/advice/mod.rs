@@ -47,9 +47,9 @@ fn is_look(purpose: &str) -> bool {
 
 #[test]
 fn each_hint_runs_loses_nothing_and_leads_on() {
-    let (cases, world) = (cases::read(), FollowedWorld::new());
+    let (advice, world) = (cases::read(), FollowedWorld::new());
     let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
-    for case in &cases.cases {
+    for case in &advice.cases {
         let refuse = || {
             world.restore();
             let made = case.before.iter().map(|line| world.sh(line)).find(|made| made.code != Some(0));
@@ -89,7 +89,7 @@ fn each_hint_runs_loses_nothing_and_leads_on() {
         }
     }
     let all = hints_in_source::purposes();
-    let known: BTreeSet<&String> = cases.not_followed.values().flatten().collect();
+    let known: BTreeSet<&String> = advice.not_followed.values().flatten().collect();
     for purpose in all.iter().filter(|purpose| !is_look(purpose) && !known.contains(purpose)) {
         if !seen.iter().any(|seen| hints_in_source::is_of(seen, purpose)) {
             wrong.push(format!("no case makes this hint appear: {purpose}"));
@@ -100,15 +100,15 @@ fn each_hint_runs_loses_nothing_and_leads_on() {
             wrong.push(format!("no source has this hint: {known}"));
         }
     }
-    println!("{} cases, {} purposes followed", cases.cases.len(), seen.len());
+    println!("{} cases, {} purposes followed", advice.cases.len(), seen.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 /// What the board says to do next, of each item of the world.
 #[test]
 fn each_next_step_of_the_board_runs_and_loses_nothing() {
-    let (cases, world) = (cases::read(), FollowedWorld::new());
-    for line in &cases.board {
+    let (advice, world) = (cases::read(), FollowedWorld::new());
+    for line in &advice.board {
         let made = world.sh(line);
         assert!(made.code == Some(0), "{line}: {made:?}");
     }
