@@ -756,8 +756,8 @@ refusals! {
     /// The session to relaunch is or may be alive, or was relaunched already.
     #[error("the session {session} is not over: {why}")]
     #[code(Conflict, "session_alive")]
-    #[hint("end it first: fairway session stop {session}")]
-    SessionAlive { session: SessionId, why: String },
+    #[hint("end it first: fairway session {} {session}", if *is_launched { "stop" } else { "end" })]
+    SessionAlive { session: SessionId, why: String, is_launched: bool },
     #[error("the session {session} was launched with {}", match (.command, .env.is_empty()) {
         (true, true) => "a command of its own, which is not stored".to_owned(),
         (true, false) => format!("a command of its own and {}, which are not stored", .env.join(", ")),

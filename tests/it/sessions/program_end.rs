@@ -96,7 +96,8 @@ fn session_launched_elsewhere_is_not_touched() {
     let there = "run it there: ssh another fairway session stop elsewhere";
     assert_eq!(hint, format!("{there}\nif that host or container is gone: fairway session forget elsewhere"));
     world.run(["--session", "by-hand", "session", "forget", "elsewhere", "--json"]).refuses(5, "inside_session");
-    world.run(["session", "forget", "by-hand", "--json"]).refuses(4, "session_alive");
+    let alive = world.run(["session", "forget", "by-hand", "--json"]).refuses(4, "session_alive").error();
+    assert_eq!(alive["hint"], "end it first: fairway session end by-hand", "Fairway has nothing to stop");
     world.run(["task", "add", "T-1", "one"]).exits(0);
     world.run(["--session", "elsewhere", "claim", "T-1"]).exits(0);
     world.write_rows("UPDATE agent_sessions SET last_heartbeat_at = NULL WHERE id = 'elsewhere'");

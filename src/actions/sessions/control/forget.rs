@@ -30,7 +30,8 @@ pub fn forget(app: &App, id: &SessionId, why: Option<&str>, force: Option<&Force
         }
         if session_process::is_local(&session) {
             let why = "it is a session of this host".to_owned();
-            return Err(Refusal::SessionAlive { session: id.clone(), why }.into());
+            let is_launched = session.adapter_script.is_some();
+            return Err(Refusal::SessionAlive { session: id.clone(), why, is_launched }.into());
         }
         let unread = message_state::unread_of(tx, id)?;
         let given_up = give_up(app, tx, &session, why, force.is_some())?;

@@ -111,7 +111,7 @@ pub(crate) fn successors(tx: &ReadTx<'_>, of: &SessionId) -> Result<Vec<Session>
 /// The error of a relaunch of `of` when `session`, which is `of` or a relaunch of it, may be alive.
 pub(crate) fn not_over(session: &Session, of: &SessionId, why: &str) -> Refusal {
     let why = if session.id == *of { why.to_owned() } else { format!("it is the relaunch of {of}; {why}") };
-    Refusal::SessionAlive { session: session.id.clone(), why }
+    Refusal::SessionAlive { session: session.id.clone(), why, is_launched: session.adapter_script.is_some() }
 }
 
 impl Purpose {
