@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     ProviderProfile,
     section::{Form, layered_section, section},
-    values::{impl_word, reader},
+    values::{StaleAfter, impl_word, reader},
 };
 use crate::domain::{
     LaneName, id::Label, rules::initial_prompt::PromptDelivery, sandbox::SandboxClass, string_enum::string_enum,
@@ -147,6 +147,9 @@ section! {
         /// Who runs session_setup and its like: script, or caller for scripts of the older protocol.
         #[sample("script")]
         pub setup: Option<Setup>,
+        /// Overrides sessions.stale_after.
+        #[sample("10m")]
+        pub stale_after: Option<StaleAfter>,
     }
 }
 

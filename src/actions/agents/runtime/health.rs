@@ -86,7 +86,7 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
         &runtime_health::HealthFacts {
             session,
             error: reports.error.as_deref(),
-            stale_after: facts::stale_after(app),
+            stale_after: facts::stale_after(app, session),
             context_threshold: app.settings.context.pressure,
         },
         now,

@@ -36,14 +36,15 @@ pub fn assess(
         process,
         backend,
         launch_timeout: app.settings.sessions.launch_timeout,
-        stale_after: stale_after(app),
+        stale_after: stale_after(app, session),
     };
     staleness::assess(&facts, now)
 }
 
-/// After how long without a heartbeat a session is stale; `None` means never.
-pub fn stale_after(app: &App) -> Option<Duration> {
-    match app.settings.sessions.stale_after {
+/// After how long without a heartbeat a session is stale; `None` means never. The setting of its backend takes precedence.
+pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
+    let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
+    match own.unwrap_or(app.settings.sessions.stale_after) {
         StaleAfter::After(limit) => Some(limit),
         StaleAfter::Never => None,
     }
