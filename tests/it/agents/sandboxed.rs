@@ -72,9 +72,9 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
     let root = world.root();
     world.git(&root, &["config", "user.name", "Ann"]);
     world.git(&root, &["config", "user.email", "ann@example.invalid"]);
-    // The mock models are the hosts of each profile. Nothing else of the sandbox is configured.
+    // The address of the mock models is all that is configured of the sandbox.
     let models_at = models.address().trim_start_matches("http://");
-    let mut sections = String::new();
+    let mut sections = format!("[sandbox]\nhosts = [\"{models_at}\"]\n");
     for agent in [Agent::Claude, Agent::Codex] {
         let mut vars = agent.configure(&world, &models);
         vars.extend((agent == Agent::Claude).then(|| ("IS_SANDBOX", "1".to_owned())));
@@ -82,7 +82,7 @@ fn real_agents_do_their_work_in_sandboxes_and_it_is_landed() {
         let words = [vec![agent.name().to_owned()], agent.unattended_args()].concat().join(" ");
         let name = agent.name();
         sections += &format!(
-            "[providers.{name}]\ncommand = {words:?}\nsandbox_hosts = [\"{models_at}\"]\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{vars}"
+            "[providers.{name}]\ncommand = {words:?}\n[providers.{name}.env]\nTERM = \"xterm-256color\"\n{vars}"
         );
     }
     world.run(["setup", "--yes"]).exits(0);

@@ -36,7 +36,7 @@ fn devices_are_listed_and_revoked_by_name() {
     let file = world.root().join(".fairway/devices.json");
     std::fs::write(&file, &text).unwrap();
     let refused = world.run(["device", "list", "--json"]).refuses(1, "devices_unreadable");
-    assert!(refused.error()["hint"].as_str().unwrap().contains("rm "), "{refused:?}");
+    assert!(refused.error()["hint"].as_str().unwrap().contains(": mv "), "{refused:?}");
     // `doctor` tells it, and another mode does not make a file good that others could have written.
     let certificate = file.with_file_name("page-certificate.json");
     let mut private = std::fs::OpenOptions::new();

@@ -456,12 +456,4 @@ fn other_half_of_a_pair_is_found_among_all_that_landed_since_and_only_its_author
     let again = world.run(["land", "--queue"]).exits(0).stdout;
     let reason = "was sent back at this commit and base, and is not tried again until one of them changes";
     assert!(again.contains(&format!("skipped {task} (lane ui): {task} {reason}")), "{again}");
-
-    // Without the search nothing is said of a cause, and nobody else is told.
-    fs::write(world.root().join(".fairway/local.toml"), "[land]\nfind_pair = false\n").unwrap();
-    world.run(["trust"]).exits(0);
-    let error = world.run(["land", &task, "--json"]).refuses(5, "land_check_failed").error();
-    let message = error["message"].as_str().unwrap();
-    assert!(message.ends_with("; main without it: passes; landed since: l5, l4, l3 and 3 more"), "{message}");
-    assert_eq!((told(&world, "s-api").len(), told(&world, "s-l5").len()), (1, 0));
 }

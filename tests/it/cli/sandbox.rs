@@ -595,7 +595,7 @@ fn git_in_a_sandbox_works_under_the_rules_that_setup_writes() {
     let of_setup = fs::read_to_string(root.join(".fairway.toml")).unwrap();
     // The address of the model.
     let (model, other) = (answering_server(), answering_server());
-    let profile = format!("{of_setup}[providers.claude]\nsandbox_hosts = [\"127.0.0.1:{model}\"]\n");
+    let profile = format!("{of_setup}[sandbox]\nhosts = [\"127.0.0.1:{model}\"]\n");
     let configure = |text: &str| {
         fs::write(root.join(".fairway.toml"), text).unwrap();
         world.run(["trust"]).exits(0);
@@ -614,11 +614,10 @@ fn git_in_a_sandbox_works_under_the_rules_that_setup_writes() {
         [&words[..], &["--provider", "claude", "--backend", "shell", "--json", "--", "sh", "-c", &script]].concat();
     let launched = world.fairway(words).env("ANTHROPIC_API_KEY", "k").env("OTHER", "o").output().unwrap();
     let launched = String::from_utf8(launched.stdout).unwrap();
-    let line = format!(
-        "sandbox namespace: the network reaches 127.0.0.1:{model} alone, by the proxy in HTTPS_PROXY; with the variables \
-         ANTHROPIC_API_KEY; everything: fairway sandbox explain api --class namespace --provider claude"
-    );
-    assert!(launched.contains(&line), "{launched}");
+    let reached = format!("sandbox namespace: the network reaches 127.0.0.1:{model}, ");
+    let rest = "alone, by the proxy in HTTPS_PROXY; with the variables ANTHROPIC_API_KEY; everything: \
+                fairway sandbox explain api --class namespace --provider claude";
+    assert!(launched.contains(&reached) && launched.contains(rest), "{launched}");
     while world.json(["session", "show", "s1"])["status"] != "ended" {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -634,7 +633,7 @@ fn git_in_a_sandbox_works_under_the_rules_that_setup_writes() {
     // What is configured counts.
     let explain = || world.json(["sandbox", "explain", "api", "--class", "namespace", "--provider", "claude"]);
     assert_eq!(explain()["hosts"][0], format!("127.0.0.1:{model}"));
-    configure(&format!("{profile}[sandbox]\nnetwork = \"none\"\n"));
+    configure(&format!("{profile}network = \"none\"\n"));
     assert_eq!(explain()["network"], "none");
 }
 

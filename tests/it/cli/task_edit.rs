@@ -182,7 +182,7 @@ fn edit_obeys_the_claim_rules() {
 #[test]
 fn task_with_an_absent_blocker_can_be_edited() {
     let world = TestProject::new();
-    world.run_with_stdin(["task", "import", "-"], b"- id: T-1\n  title: t\n  depends_on: [gone]\n").exits(0);
+    world.run_with_stdin(["task", "import", "-"], br#"{"id":"T-1","title":"t","depends_on":["gone"]}"#).exits(0);
     world.run(["task", "edit", "T-1", "--title", "other words"]).exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["waiting_on"][0]["code"], "dep_absent");
     world.run(["task", "dep", "rm", "T-1", "gone"]).exits(0);

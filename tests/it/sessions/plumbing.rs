@@ -187,14 +187,14 @@ fn tee_rotates_and_is_private() {
     let world = TestProject::uninitialized();
     let path = world.root().join("deep/t.log");
     let name = path.display().to_string();
-    world.run_with_stdin(["adapter", "tee", &name, "--limit", "10"], b"0123456789abc").exits(0);
+    world.run_with_stdin(["adapter", "transcript", &name, "--limit", "10"], b"0123456789abc").exits(0);
     assert_eq!(fs::read_to_string(&path).unwrap(), "abc");
     assert_eq!(fs::read_to_string(path.with_file_name("t.log.1")).unwrap(), "0123456789");
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     // A device is not a transcript, and stays as it is.
     let mode = || fs::metadata("/dev/full").unwrap().mode();
     let before = mode();
-    world.run_with_stdin(["adapter", "tee", "/dev/full"], b"x").exits(1);
+    world.run_with_stdin(["adapter", "transcript", "/dev/full"], b"x").exits(1);
     assert_eq!(mode(), before);
 }
 
@@ -328,7 +328,7 @@ fn tee_survives_a_full_disk_and_refuses_non_files() {
     fs::create_dir(&folder).unwrap();
     let tee = |file: &str, text: &[u8]| {
         let path = folder.join(file).display().to_string();
-        world.run_with_stdin(["adapter", "tee", path.as_str()], text)
+        world.run_with_stdin(["adapter", "transcript", path.as_str()], text)
     };
     fs::create_dir(folder.join("dir")).unwrap();
     nix::unistd::mkfifo(&folder.join("fifo"), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
@@ -337,8 +337,11 @@ fn tee_survives_a_full_disk_and_refuses_non_files() {
     }
     let Some(_mount) = Mount::tmpfs(&folder, 256) else { return };
     // Far more than fits, and than a pipe holds: whoever writes gets through.
-    let mut child =
-        world.fairway(["adapter", "tee", folder.join("t").to_str().unwrap()]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = world
+        .fairway(["adapter", "transcript", folder.join("t").to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     for _ in 0..64 {
         stdin.write_all(&vec![b'x'; 64 * 1024]).unwrap();
