@@ -103,7 +103,7 @@ fw trust --yes
 agent() {
   fw lane add "$2" --create-worktree
   fw task add "$3" --lane "$2"
-  case $4 in ada | bob) fw session launch --role dev --lane "$2" --task "$1" --id "$4" --backend shell -- sleep 600 ;; esac
+  case $4 in ada | bob) fw session launch --role dev --lane "$2" --task "$1" --id "$4" --backend shell -- sleep 600 ;; *) ;; esac
   fw session upsert --id "$4" --role dev --lane "$2" --provider "$6"
   fw --session "$4" --as dev claim "$1"
   fw --session "$4" --as dev checkpoint record "$1" --state active --summary "$5"

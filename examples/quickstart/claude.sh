@@ -1,7 +1,7 @@
 #!/bin/sh
 # Plays Claude Code, without a model: calls Fairway's hook where Claude Code does, and does a fixed piece of work.
 set -eu
-case "$*" in *--version*) echo "2.1.329 (Claude Code)" && exit ;; esac
+case "$*" in *--version*) echo "2.1.329 (Claude Code)" && exit ;; *) ;; esac
 task=${FAIRWAY_TASK_ID:?start me with fairway start}
 hook() {
   printf '{"session_id":"claude-1","cwd":"%s","hook_event_name":"%s",%s}' "${PWD}" "$1" "$2" | fairway hook claude "$1"
@@ -11,7 +11,7 @@ turn() { hook UserPromptSubmit '"prompt":"go on"' >/dev/null; }
 # Runs a command as Claude Code does: the guard judges it, and with "ask" a person does, too.
 shell() {
   call=$(printf '"tool_name":"Bash","tool_use_id":"%s","tool_input":{"command":"%s"}' "$1" "$3")
-  case $(hook PreToolUse "${call}") in *'"deny"'*) echo "denied: $3" && return ;; esac
+  case $(hook PreToolUse "${call}") in *'"deny"'*) echo "denied: $3" && return ;; *) ;; esac
   if [ "$2" = ask ]; then
     case $(hook PermissionRequest "${call}") in *'"allow"'*) ;; *) echo "not allowed: $3" && return ;; esac
   fi
@@ -29,7 +29,7 @@ submit() {
 # Waits for a line of the terminal with this text: messages to an idle agent are typed.
 wait_for() {
   while IFS= read -r line; do
-    case ${line} in *"$1"*) return ;; esac
+    case ${line} in *"$1"*) return ;; *) ;; esac
   done
   exit
 }

@@ -13,6 +13,7 @@ case "$*" in
       END { print "{\"id\":2,\"result\":{\"data\":[{\"hooks\":[" hooks "]}]}}" }'
     exit
     ;;
+  *) ;;
 esac
 task=${FAIRWAY_TASK_ID:?start me with fairway start}
 hook() {
@@ -34,7 +35,7 @@ submit() {
 # Waits for a line of the terminal with this text: answers and messages to an idle agent are typed.
 wait_for() {
   while IFS= read -r line; do
-    case ${line} in *"$1"*) return ;; esac
+    case ${line} in *"$1"*) return ;; *) ;; esac
   done
   exit
 }

@@ -27,7 +27,8 @@ export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.invalid GIT_COMMITTER_
 export FAIRWAY_SESSIONS_DEFAULT_BACKEND=shell
 mkdir -p "${HOME}" "${demo}/shop" "${demo}/bin"
 # The agents call fairway by its name.
-ln -s "$(realpath "${FAIRWAY}")" "${demo}/bin/fairway"
+program=$(realpath "${FAIRWAY}")
+ln -s "${program}" "${demo}/bin/fairway"
 export PATH="${demo}/bin:${PATH}"
 
 finish() {
@@ -143,9 +144,9 @@ wait_for "git commit" approvals list
 run=$("${FAIRWAY}" session show shop-4-claude --json | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
 printf '$ kill -9 (its processes)\n'
 for _ in {1..100}; do
-  mapfile -t left < <(grep -lsz "FAIRWAY_RUN_ID=${run}" /proc/[0-9]*/environ | cut -d/ -f3)
-  [[ "${#left[@]}" -gt 0 ]] || break
-  kill -9 "${left[@]}" 2>/dev/null || true
+  left=$(grep -lsz "FAIRWAY_RUN_ID=${run}" /proc/[0-9]*/environ | cut -d/ -f3) || true
+  [[ -n "${left}" ]] || break
+  xargs kill -9 <<<"${left}" 2>/dev/null || true
   sleep 0.05
 done
 try status
