@@ -22,8 +22,6 @@ use crate::{
     },
 };
 
-/// How long before the expiry the refresh command runs.
-const REFRESH_BEFORE: Duration = Duration::from_secs(5 * 60);
 /// How long the refresh command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often the command is tried, and the first pause. Each further pause is twice as long.
@@ -116,7 +114,7 @@ fn until_refresh(
 ) -> (Duration, &'static str) {
     let known = server.identities.borrow().get(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
-    let left = expires_at.since(app.env.now()).saturating_sub(REFRESH_BEFORE);
+    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.identity.refresh_before);
     (left, kind)
 }
 

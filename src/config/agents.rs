@@ -39,9 +39,11 @@ section! {
     /// The settings of a runtime's identity.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct IdentitySettings {
-        /// Shell command that prints a fresh identity as JSON 5 minutes before a credential expires; the session run is on stdin.
+        /// Shell command that prints a fresh identity as JSON before a credential expires; the session run is on stdin.
         #[sample("tools/credential.sh")]
         pub refresh: Option<String> as NonBlank,
+        /// How long before the expiry the command runs.
+        pub refresh_before: Duration = "5m",
     }
 }
 

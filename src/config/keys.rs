@@ -80,8 +80,6 @@ pub static KEYS: [Key; COUNT] = {
 
 /// Keys that earlier versions had, or sections of them, and what to do without.
 const LEFT: &[(&str, &str)] = &[
-    ("exec.keep_runs", "set exec.keep_for or exec.keep_bytes"),
-    ("identity.refresh_before", "the command runs 5 minutes before the end"),
     ("land.find_pair", "the search always runs, and Ctrl-C ends it"),
     ("notify.per_sink.*.command_timeout", "set notify.command_timeout, for all sinks"),
     ("providers.*.acp.proven_with", FACT),

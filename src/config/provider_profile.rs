@@ -102,6 +102,9 @@ layered_section! {
         /// The mode in which it asks before it runs a tool: set at the start and read back.
         #[sample("default")]
         pub mode: Option<String>,
+        /// What it counts in its answers: the turn, everything since its process began, or the conversation.
+        #[sample("process")]
+        pub usage: Option<UsageScope>,
     }
     beside {
         pub facts: AcpFacts,
@@ -114,8 +117,6 @@ layered_section! {
     pub struct AcpFacts {
         /// Whether its question is about all calls that are pending, not about the one that it names.
         pub asks_for_all: Option<bool>,
-        /// What it counts in its answers: the turn, everything since its process began, or the conversation.
-        pub usage: Option<UsageScope>,
         /// Why it is not proven to ask, or what would prove it.
         pub unproven: Option<String>,
         /// Whether a conversation was seen to go on in its terminal and back; false refuses that.

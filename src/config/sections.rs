@@ -107,13 +107,19 @@ section! {
     pub struct JobSettings {
         /// Maximum number of jobs that run at the same time; further jobs wait.
         pub parallel: usize as AtLeastOne = 256,
-        /// How long a finished job and its output are kept, the newest 10,000 at most; "off" for ever.
+        /// How long a finished job and its output are kept; "off" for ever.
         pub keep_for: Option<Duration> as SpanOrOff = "14d",
+        /// Maximum number of finished jobs that are kept.
+        pub keep_runs: usize as Count = 10000,
         /// Maximum size of the output of finished jobs; "off" for no limit.
         pub keep_bytes: Option<u64> as BytesOrOff = "1GiB",
     }
 }
 
+reader! {
+    Count(i64) -> usize, Form::Number { least: Some(0), most: None };
+    |number: &i64| usize::try_from(*number).map_err(|_| "must not be below 0")
+}
 reader! {
     pub(super) BytesOrOff(String) -> Option<u64>, Form::Size { none: Some("off") };
     |text: &String| if text == "off" { Ok(None) } else { parse_size(text).map(Some) }

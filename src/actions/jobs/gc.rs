@@ -20,8 +20,6 @@ use crate::{
 
 /// Jobs deleted in one transaction.
 const BATCH_SIZE: usize = 100;
-/// The number of finished jobs that are kept.
-const MAX_FINISHED: u32 = 10_000;
 /// After how many jobs a garbage collection is considered.
 const GC_EVERY_JOBS: i64 = 32;
 
@@ -75,10 +73,11 @@ pub fn gc_if_due(app: &App, seq: i64) {
         return;
     }
     let settings = &app.settings.jobs;
+    let many = i64::try_from(settings.keep_runs).unwrap_or(i64::MAX);
     let due = app.read(|tx| {
         let (count, first) = jobs::count_finished(tx)?;
         let old = settings.keep_for.zip(first).is_some_and(|(age, first)| app.env.now().since(first) > age);
-        Ok(old || count > i64::from(MAX_FINISHED) || settings.keep_bytes.is_some())
+        Ok(old || count > many || settings.keep_bytes.is_some())
     });
     if due.unwrap_or(false) {
         let _ = collect(app);
@@ -87,7 +86,7 @@ pub fn gc_if_due(app: &App, seq: i64) {
 
 fn plan(app: &App) -> Result<GcReport> {
     let settings = &app.settings.jobs;
-    let limits = Limits { age: settings.keep_for, count: MAX_FINISHED as usize, bytes: settings.keep_bytes };
+    let limits = Limits { age: settings.keep_for, count: settings.keep_runs, bytes: settings.keep_bytes };
     let kept = app.read(|tx| Ok(jobs::finished_sizes(tx)?))?;
     let found: Vec<Finished> = kept
         .iter()

@@ -35,6 +35,7 @@ fn every_value_names_its_source() {
     sessions.launch_timeout                "60s"                                                                                                            default
     exec.parallel                          256                                                                                                              default
     exec.keep_for                          "14d"                                                                                                            default
+    exec.keep_runs                         10000                                                                                                            default
     exec.keep_bytes                        "1GiB"                                                                                                           default
     hooks.role                             "person"                                                                                                         default
     hooks.approval_wait                    "50s"                                                                                                            default
@@ -43,6 +44,7 @@ fn every_value_names_its_source() {
     agents.continue                        0                                                                                                                default
     agents.unguarded                       "show"                                                                                                           default
     context.pressure                       0.8                                                                                                              default
+    identity.refresh_before                "5m"                                                                                                             default
     gates.done.require                     ["evidence"]                                                                                                     default
     gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]        default
     lanes.setup_timeout                    "15m"                                                                                                            default
@@ -124,6 +126,8 @@ fn every_value_names_its_source() {
     providers.opencode.acp.mode            "build"                                                                                                          built in
     providers.qwen.acp.mode                "default"                                                                                                        built in
     providers.vibe.acp.mode                "ask"                                                                                                            built in
+    providers.copilot.acp.usage            "process"                                                                                                        built in
+    providers.vibe.acp.usage               "conversation"                                                                                                   built in
     sandbox.class                          "off"                                                                                                            default
     sandbox.take_back_limit                "4GiB"                                                                                                           default
     review_routes[].paths                  ["a/**"]                                                                                                         [world]/project/.fairway.toml
@@ -165,7 +169,7 @@ fn config_errors_name_file_and_key() {
         "[roles.a]\nenv = { A = 1 }",
         "[roles.a]\nlane = \"no lane\"",
         "[sessions]\nstale_after = \"never\"",
-        "[exec]\nkeep_runs = 5",
+        "[land]\nfind_pair = true",
         "[providers.p.limit]\nfield = \"x\"",
         "[backends.x]\nsetup = \"nobody\"",
         "[backends.x]\nsocket = \"\"",
@@ -225,8 +229,8 @@ fn config_errors_name_file_and_key() {
       [world]/project/.fairway.toml: roles.a.lane: lane 'no lane' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     [sessions] ⏎ stale_after = "never"
       [world]/project/.fairway.toml: sessions.stale_after: 'never' is not a span of time such as 30s, 10m or 2h
-    [exec] ⏎ keep_runs = 5
-      [world]/project/.fairway.toml: exec.keep_runs: is no setting any more: take the line out; set exec.keep_for or exec.keep_bytes
+    [land] ⏎ find_pair = true
+      [world]/project/.fairway.toml: land.find_pair: is no setting any more: take the line out; the search always runs, and Ctrl-C ends it
     [providers.p.limit] ⏎ field = "x"
       [world]/project/.fairway.toml: providers.p.limit.field: is no setting any more: take the line out; Fairway knows it of the agents that it was tried with
     [backends.x] ⏎ setup = "nobody"

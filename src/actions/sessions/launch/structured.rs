@@ -64,7 +64,7 @@ pub(super) fn plan(
     if !is_structured(located) {
         return Ok(None);
     }
-    let AcpProfile { command, env, mode, facts } = entry.profile.acp.clone().unwrap_or_default();
+    let AcpProfile { command, env, mode, usage, facts } = entry.profile.acp.clone().unwrap_or_default();
     let command = match (&request.command, command.filter(|words| !words.is_empty())) {
         (Some(_), _) => None,
         (None, Some(words)) => Some(CommandSpec::Argv(words)),
@@ -77,7 +77,7 @@ pub(super) fn plan(
         proven_agent: None,
         refuse_unguarded: app.settings.agents.unguarded == Unguarded::Refuse,
         asks_for_all: facts.asks_for_all == Some(true),
-        usage: facts.usage.map(|usage| usage.to_string()),
+        usage: usage.map(|usage| usage.to_string()),
     };
     let program = program::choose(app, command, None, provider);
     Ok(Some(StructuredLaunch { program, start, env: env.unwrap_or_default() }))
