@@ -19,9 +19,9 @@ use crate::{
 /// # Errors
 /// Those of [`session_machine::step`].
 pub fn apply(tx: &WriteTx<'_>, session: &Session, event: &SessionEvent<'_>) -> Result<Session> {
-    match apply_to_version(tx, session, event)? {
+    match apply_unless_changed(tx, session, event)? {
         Some(after) => Ok(after),
-        None => apply_to_version(tx, &lookup::session(tx, &session.id)?, event)?
+        None => apply_unless_changed(tx, &lookup::session(tx, &session.id)?, event)?
             .ok_or_else(|| errors::internal(format!("the session {} changed under an open transaction", session.id))),
     }
 }
@@ -31,11 +31,7 @@ pub fn apply(tx: &WriteTx<'_>, session: &Session, event: &SessionEvent<'_>) -> R
 ///
 /// # Errors
 /// Those of [`session_machine::step`].
-pub fn apply_unless_changed(tx: &WriteTx<'_>, session: &Session, event: &SessionEvent<'_>) -> Result<Option<Session>> {
-    apply_to_version(tx, session, event)
-}
-
-fn apply_to_version(tx: &WriteTx<'_>, before: &Session, event: &SessionEvent<'_>) -> Result<Option<Session>> {
+pub fn apply_unless_changed(tx: &WriteTx<'_>, before: &Session, event: &SessionEvent<'_>) -> Result<Option<Session>> {
     let step = session_machine::step(before, event, tx.now())?;
     let mut after = step.after;
     // First of all: the other effects are those of a row that is written.
