@@ -49,6 +49,9 @@ pub struct ClaimChain {
 const INSERT: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at, lane, worktree, \
      assigned_lane) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const END: &str = "UPDATE claims SET ended_at = $2, ended_as = $3 WHERE task_id = $1 AND ended_at IS NULL";
+const RESUME: &str = "UPDATE claims SET ended_at = NULL, ended_as = NULL WHERE task_id = $1 \
+     AND epoch = (SELECT max(epoch) FROM claims WHERE task_id = $1) \
+     RETURNING claimant, session_id, role, epoch, claimed_at";
 const LATEST: &str = "SELECT max(epoch) FROM claims WHERE task_id = $1 AND claimant = $2";
 const CLAIMANTS_SINCE: &str =
     "SELECT claimant FROM claims WHERE task_id = $1 AND epoch > $2 GROUP BY claimant ORDER BY min(epoch)";
@@ -93,6 +96,21 @@ pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace
 pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreError> {
     sql::execute(tx.conn(), END, &[&task, &tx.now(), &how])?;
     Ok(())
+}
+
+/// Takes the end of a task's newest claim back. Returns the claim, without its lease; `None` when the task was never claimed.
+pub fn resume(tx: &WriteTx<'_>, task: &TaskId) -> Result<Option<Claim>, StoreError> {
+    sql::first(tx.conn(), RESUME, &[&task], |row| {
+        Ok(Claim {
+            claimant: row.get(0)?,
+            session: row.get(1)?,
+            role: row.get(2)?,
+            epoch: row.get(3)?,
+            claimed_at: row.get(4)?,
+            lease_until: None,
+            lease: None,
+        })
+    })
 }
 
 /// The epoch of the newest claim that `claimant` ever had on a task; `None` when there was none.

@@ -26,6 +26,7 @@ const ONE: &str = select!("WHERE id = $1");
 const INSERT: &str = "INSERT INTO review_comments (task_id, reviewer, commit_id, path, line, line_text, content, created_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
 const SET_TOLD: &str = "UPDATE review_comments SET told_in = $2 WHERE id = $1";
+const SET_UNTOLD: &str = "UPDATE review_comments SET told_in = NULL WHERE told_in = $1";
 const RESOLVE: &str = "UPDATE review_comments SET resolved_by = $2, resolved_at = $3 WHERE id = $1";
 
 fn read(row: &Row<'_>) -> Result<ReviewComment, StoreError> {
@@ -78,6 +79,12 @@ pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment,
 /// Records that the author of the work was told about the comment, with the verdict of the review `review`.
 pub fn set_told(tx: &WriteTx<'_>, id: i64, review: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_TOLD, &[&id, &review])?;
+    Ok(())
+}
+
+/// Records that the author was not told about the comments that the review `review` had told.
+pub fn set_untold(tx: &WriteTx<'_>, review: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SET_UNTOLD, &[&review])?;
     Ok(())
 }
 

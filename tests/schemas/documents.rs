@@ -299,6 +299,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
             "task resume",
             "task cancel",
             "task reopen",
+            "task undo",
             "release TASK",
             "task release TASK",
         ],

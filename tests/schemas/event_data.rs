@@ -84,6 +84,8 @@ event_data! {
         => optional
         /// The new title; null when the title is the old one.
         title: Option<String>,
+        /// The old priority; absent when the priority was not changed.
+        priority_before: i64,
         /// The address of the issue that the task follows.
         url: String,
         /// The digest of the issue's title.

@@ -15,7 +15,7 @@ use crate::{
         queue::task::{
             claimed_task, done, edit,
             list::{self, Filter},
-            remove, transition,
+            remove, transition, undo,
         },
     },
     cli::{
@@ -62,6 +62,7 @@ pub enum Verb {
     MergeCheck(merge_ready::Args),
     Cancel(CancelArgs),
     Reopen(ReopenArgs),
+    Undo(UndoArgs),
     Rm(RmArgs),
     Import(import::Args),
     Export(ExportArgs),
@@ -85,6 +86,7 @@ impl Verb {
             Self::Done(args) => args.run(ctx),
             Self::Cancel(args) => args.run(ctx),
             Self::Reopen(args) => ctx.answer(&transition::reopen(&ctx.app()?, &args.id, &args.reason)?),
+            Self::Undo(args) => ctx.answer(&undo::undo(&ctx.app()?, &args.id, args.event)?),
             Self::Rm(args) => ctx.answer(&remove::remove(&ctx.app()?, &args.ids)?),
             Self::Import(args) => args.run(ctx),
             Self::Export(args) => args.run(ctx),
@@ -333,6 +335,21 @@ pub struct ReopenArgs {
     /// Reason, kept in the history
     #[arg(long, value_name = "TEXT")]
     reason: String,
+}
+
+/// Take back your newest change of a task
+///
+/// For a minute, and unless the task has changed since: a verdict, a cancellation, a release, a block or a priority. A claim that
+/// ended goes on, if its session does. A verdict is withdrawn, and the task is in review again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "fairway task undo T-4")]
+pub struct UndoArgs {
+    /// Task id
+    #[arg(value_parser = values::task)]
+    id: TaskId,
+    /// Only if the change is this event
+    #[arg(long, value_name = "SEQ")]
+    event: Option<i64>,
 }
 
 /// Remove tasks that were never claimed

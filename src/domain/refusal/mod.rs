@@ -672,6 +672,12 @@ refusals! {
     #[hint("{}", hints::next_step(task, *status, verb))]
     #[details("task_id": task, "status": status)]
     WrongState { task: TaskId, status: TaskStatus, verb: &'static str },
+    /// The newest change of a task cannot be taken back: another actor's, an older one than a minute, or one without an undo.
+    #[error("nothing of {task} was taken back: {why}")]
+    #[code(Conflict, "not_undoable")]
+    #[hint("see what was done: fairway task show {task}")]
+    #[details("task_id": task)]
+    NotUndoable { task: TaskId, why: String },
     /// Dependencies are not done; `details.waiting_on`.
     #[error("{task} has {}: {}", if .waiting.iter().all(|reason| reason.fix.is_some()) {
         "dependencies that are not here"

@@ -87,6 +87,7 @@ mod task_import_github;
 mod task_list;
 mod task_rm;
 mod task_transitions;
+mod task_undo;
 mod top;
 mod trust;
 mod usage;

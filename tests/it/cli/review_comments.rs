@@ -118,6 +118,9 @@ fn author_is_told_once_per_round_and_the_line_is_followed_until_a_commit_changes
     let card = by("rosa", &["review", "next", "--json"]).exits(0).json()["card"].clone();
     let places: Vec<&Value> = card["comments"].as_array().unwrap().iter().map(|one| &one["line"]).collect();
     assert_eq!(places, [&json!(3), &json!(1)]);
+    // A verdict that is taken back has told nothing: the next one does.
+    by("rosa", &["review", "record", "T-1", "--verdict", "approve"]).exits(0);
+    by("rosa", &["task", "undo", "T-1"]).exits(0);
     by("rosa", &["review", "record", "T-1", "--verdict", "approve"]).exits(0);
     let inbox = by("author", &["inbox", "--json"]).exits(0).json();
     let told = inbox[0]["content"].as_str().unwrap();

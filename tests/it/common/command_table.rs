@@ -112,6 +112,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row("task submit", "task submit T-2", &["task submit T-2 --commit {}"]),
     row("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
     row("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
+    CommandRow {
+        path: "task undo",
+        before: &["task edit T-4 --priority 0"],
+        good: "task undo T-4",
+        texts: &["task undo {}", "task undo T-4 --event {}"],
+    },
     row("task rm", "task rm T-4", &["task rm {}", "task rm T-4 {}"]),
     row(
         "task import",

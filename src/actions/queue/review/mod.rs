@@ -203,19 +203,24 @@ fn send_back(
     review: &Review,
     comments: &[ReviewComment],
 ) -> Result<()> {
-    transition::send_back(tx, task, &format!("review {} refuses it", review.id))?;
+    transition::send_back(tx, task, &refusal_reason(review.id))?;
     tell_author(by, tx, task, review, comments)
 }
 
+/// The reason for which a verdict sends a task back.
+pub(in crate::actions) fn refusal_reason(review: i64) -> String {
+    format!("review {review} refuses it")
+}
+
 /// The actor of a review as the author of a message: the words of a person at work outside of every session are a person's.
-struct Author<'a> {
+pub(in crate::actions) struct Author<'a> {
     actor: &'a Actor,
     /// Absent for a program inside a session that does not act under the session's id.
     from: Option<&'a str>,
 }
 
 impl<'a> Author<'a> {
-    fn of(app: &'a App) -> Result<Self> {
+    pub(in crate::actions) fn of(app: &'a App) -> Result<Self> {
         let is_known = app.actor.session.is_some() || acting_person(app)?.is_some();
         Ok(Self { actor: &app.actor, from: is_known.then_some(app.actor.name.as_str()) })
     }
@@ -295,7 +300,8 @@ fn untell(by: &Author<'_>, tx: &WriteTx<'_>, task: &Task, review: &Review, reaso
         is_read |= matches!(told.status, MessageStatus::Offered | MessageStatus::Acknowledged);
     }
     if !is_read {
-        return Ok(());
+        // The next verdict tells them.
+        return Ok(review_comments::set_untold(tx, review.id)?);
     }
     let done = format!("takes back '{}'", review.verdict.map_or("", Verdict::as_str));
     let key = format!("{} taken back", verdict_key(review));
@@ -325,12 +331,24 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
             let (by, you) = (review.actor, app.actor.name.clone());
             return Err(Refusal::NotCreator { noun: "review", id, by, you }.into());
         }
-        reviews::delete(tx, id)?;
-        if review.verdict.is_some() {
-            untell(&by, tx, &task, &review, reason.as_deref())?;
-        }
-        tx.record(&event(EventKind::ReviewWithdrawn, &task, &review).with("reason", reason.as_deref()))?;
+        take_back(&by, tx, &task, &review, reason.as_deref())?;
         let line = format!("withdrew review {id} of {} in the domain '{}'", task.id, review.domain);
         Answer::new(&ReviewView::withdrawn(&review), id, line)
     })
+}
+
+/// Deletes a request or a verdict. Its author is told no more of the verdict; one who has read it is told of the withdrawal.
+pub(in crate::actions) fn take_back(
+    by: &Author<'_>,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    review: &Review,
+    reason: Option<&str>,
+) -> Result<()> {
+    reviews::delete(tx, review.id)?;
+    if review.verdict.is_some() {
+        untell(by, tx, task, review, reason)?;
+    }
+    tx.record(&event(EventKind::ReviewWithdrawn, task, review).with("reason", reason))?;
+    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
         },
         task::{Task, TaskFields},
     },
-    store::{ReadTx, lanes, tasks},
+    store::{ReadTx, WriteTx, lanes, tasks},
 };
 
 /// Lets `over` change the fields of a task. Any actor may edit a task, except a session whose claim on it another claim has
@@ -23,31 +23,41 @@ use crate::{
 /// # Errors
 /// `cycle`; for a claimed task also the rules about its lane and its paths.
 pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result<()>) -> Result<Answer> {
-    app.mutate(|tx| {
-        let task = lookup::task(tx, id)?;
-        lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-        let mut fields = task.fields.clone();
-        over(&mut fields)?;
-        let fields = validate::normalize(fields)?;
-        let before = validate::normalize(task.fields.clone())?;
-        let changed = changed_fields(&before, &fields);
-        if changed.is_empty() {
-            return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} has these values already"));
-        }
-        validate::check_links(tx, id, &fields, Some(&before))?;
-        let edited = Task { fields, ..task };
-        let note = check_claim_rules(app, tx, &edited, &before)?;
-        tasks::set_fields(tx, id, &edited.fields)?;
-        tx.record(
-            &Event::new(EventKind::TaskEdited)
-                .task(id)
-                .lane(edited.fields.lane.as_ref())
-                .with("fields", changed.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())
-                .with("title", changed.contains(&"title").then(|| edited.fields.title.clone())),
-        )?;
-        let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", changed.join(", ")))?;
-        Ok(answer.with_notes(note))
-    })
+    app.mutate(|tx| edit_in(app, tx, id, over))
+}
+
+/// Like [`edit`], in the transaction of the caller.
+pub(super) fn edit_in(
+    app: &App,
+    tx: &WriteTx<'_>,
+    id: &TaskId,
+    over: impl FnOnce(&mut TaskFields) -> Result<()>,
+) -> Result<Answer> {
+    let task = lookup::task(tx, id)?;
+    lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
+    let mut fields = task.fields.clone();
+    over(&mut fields)?;
+    let fields = validate::normalize(fields)?;
+    let before = validate::normalize(task.fields.clone())?;
+    let changed = changed_fields(&before, &fields);
+    if changed.is_empty() {
+        return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} has these values already"));
+    }
+    validate::check_links(tx, id, &fields, Some(&before))?;
+    let edited = Task { fields, ..task };
+    let note = check_claim_rules(app, tx, &edited, &before)?;
+    tasks::set_fields(tx, id, &edited.fields)?;
+    let mut event = Event::new(EventKind::TaskEdited)
+        .task(id)
+        .lane(edited.fields.lane.as_ref())
+        .with("fields", changed.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>())
+        .with("title", changed.contains(&"title").then(|| edited.fields.title.clone()));
+    if changed.contains(&"priority") {
+        event = event.with("priority_before", i64::from(before.priority));
+    }
+    tx.record(&event)?;
+    let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", changed.join(", ")))?;
+    Ok(answer.with_notes(note))
 }
 
 fn changed_fields(before: &TaskFields, after: &TaskFields) -> Vec<&'static str> {
@@ -69,7 +79,12 @@ fn changed_fields(before: &TaskFields, after: &TaskFields) -> Vec<&'static str> 
 
 /// Refuses an edit for which the task's claim would have been refused: a full lane, or paths of another claim. A
 /// conflict of paths that the settings permit is returned as a warning.
-fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &TaskFields) -> Result<Option<String>> {
+pub(super) fn check_claim_rules(
+    app: &App,
+    tx: &ReadTx<'_>,
+    task: &Task,
+    before: &TaskFields,
+) -> Result<Option<String>> {
     let Some(claim) = task.state.claim() else { return Ok(None) };
     if let Some(lane) = task.fields.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))
         && let Some(lane) = lanes::find(tx, lane)?

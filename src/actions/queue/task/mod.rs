@@ -20,6 +20,7 @@ pub mod release;
 pub mod remove;
 pub(in crate::actions) mod timeline;
 pub mod transition;
+pub mod undo;
 pub(in crate::actions) mod validate;
 
 pub use crate::actions::core::ForceReason;
