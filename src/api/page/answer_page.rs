@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{
     board_composer::OfferedItem,
     command_html::hidden,
+    document::Done,
     form::Form,
     open_html::tool_input,
     origin::{PageAddress, Site},
@@ -70,7 +71,7 @@ pub(super) async fn answer(
     let line = valid.command.line(&valid.token.command, &form);
     let (command, hooks) = (valid.command, site.hooks);
     let answer = state::run_blocking_as(site.feed.factory(), move |app| command.run(app, &form, hooks)).await?;
-    Ok(done(&answer, &line, "/", wants_json))
+    Ok(done(&Done { answer, command: line, undo: None }, "/", wants_json))
 }
 
 /// Refuses tokens from other users' programs, over plain HTTP in the network, and at a server that does not act for a

@@ -8,13 +8,13 @@ use super::{
     access::Access,
     command_html::hidden,
     device_keys::DeviceKey,
-    document,
+    document::Done,
     form::Form,
     html::Html,
     labels::{time, with_ages},
     origin::Site,
     page_layout::{self, begin},
-    response::{HTML, file},
+    response::{HTML, done, file},
 };
 use crate::{
     actions::upkeep::devices,
@@ -40,7 +40,7 @@ pub(super) async fn revoke(site: &Arc<Site>, form: &Form) -> Result<Response, Ap
     let name = DeviceName::parse(form.get("revoke")).map_err(anyhow::Error::from)?;
     let command = format!("fairway device revoke {name}");
     let answer = state::run_blocking_as(site.feed.factory(), move |app| devices::revoke(app, &name)).await?;
-    Ok(file(HTML, document::result(&answer, &command, "/devices")))
+    Ok(done(&Done { answer, command, undo: None }, "/devices", false))
 }
 
 fn devices_html(devices: &[DeviceView], own: Option<&str>) -> String {

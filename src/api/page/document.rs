@@ -4,7 +4,7 @@ use super::{
     access::Access,
     board_part::Part,
     board_versions::Frame,
-    command_html::open_form,
+    command_html::{hidden, open_form},
     html::Html,
     labels::with_ages,
     page_command::PageCommand,
@@ -73,13 +73,26 @@ fn section(html: &mut Html, part: &Part, access: Access) {
     html.markup("</ul></section>");
 }
 
+/// A command that was run.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) answer: Answer,
+    /// The command line that has the same effect.
+    pub(super) command: String,
+    /// The command that takes it back.
+    pub(super) undo: Option<String>,
+}
+
 /// The page that shows the result of a command, for a browser without JavaScript. `back` is the address of its link.
-pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
+pub(super) fn result(Done { answer, command, undo }: &Done, back: &str) -> String {
     let mut html = begin("done", None);
     html.markup("<main id=\"board\"><h1>Done</h1><p><code>").text(command).markup("</code></p><p role=\"status\">");
     html.text(&answer.line).markup("</p>");
     for note in &answer.notes {
         html.markup("<p>note: ").text(note).markup("</p>");
+    }
+    if let Some((words, command)) = undo.as_ref().and_then(|words| Some((words, PageCommand::parse(words)?))) {
+        open_form(&mut html, ("undo", ""), words, &command, |html| hidden(html, "back", back));
     }
     html.markup("<p class=\"way\"><a").attribute("href", back).markup(">go on</a></p>");
     end(html)

@@ -21,6 +21,21 @@ export const say = (text, refused) => {
   result.classList.toggle("top", result.getBoundingClientRect().top <= pressedAt);
 };
 
+// Takes the last command back, while the server allows it.
+const UNDO_TIME = 60000;
+const offerUndo = (command) => {
+  const form = document.createElement("form");
+  [form.method, form.action] = ["post", "/act"];
+  const field = (name, value) => Object.assign(form.appendChild(document.createElement("input")), { type: "hidden", name, value });
+  field("command", command);
+  if (location.pathname === "/review") field("back", `/review?task=${encodeURIComponent(command.split(" ")[3])}`);
+  const button = form.appendChild(document.createElement("button"));
+  button.textContent = "undo";
+  button.setAttribute("aria-keyshortcuts", "u");
+  result.append(form);
+  setTimeout(() => form.remove(), UNDO_TIME);
+};
+
 /** Whether the server has done it.
  * @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
 export const send = async (form, submitter) => {
@@ -30,15 +45,16 @@ export const send = async (form, submitter) => {
   form.dataset.sent = "";
   try {
     const answer = await fetch(form.action, { method: "POST", headers: { accept: "application/json" }, body });
-    const document = await answer.json();
+    const told = await answer.json();
     if (answer.ok) {
-      const notes = document.notes.map((note) => `note: ${note}`);
-      say([`$ ${document.command}`, document.line, ...notes].join("\n"), false);
+      const notes = told.notes.map((note) => `note: ${note}`);
+      say([`$ ${told.command}`, told.line, ...notes].join("\n"), false);
+      if (told.undo) offerUndo(told.undo);
       form.reset();
       const details = form.closest("details");
       if (details) details.open = false;
     } else {
-      const { message, code, hint } = document.error;
+      const { message, code, hint } = told.error;
       say(`error: ${message} (${code})` + (hint ? `\nhint: ${hint}` : ""), true);
     }
     return answer.ok;

@@ -114,6 +114,7 @@ impl PageCommand {
             Self::Release(_) => Some("r"),
             Self::Unblock(_) => Some("b"),
             Self::Done(_) => Some("f"),
+            Self::Task(TaskCommand::Undo(..)) => Some("u"),
             Self::Review(command) => command.key(),
             _ => None,
         }
@@ -127,13 +128,20 @@ impl PageCommand {
                 "The agent keeps this rule of its own, and asks no more about such calls. The guard sees them when they have run.",
             ),
             Self::Stop(_) => Some("All processes of the session are ended. What they have not saved is lost."),
-            Self::Release(_) => Some("The claim ends, and the task goes back to the queue."),
             Self::Done(_) => Some("The task is finished, if its gates are met."),
             Self::DeclineHandoff(_) => Some("The handoff is declined for good."),
             Self::RemoveJob(_) => Some("The job and its output are deleted."),
             Self::WithdrawMessage(_) => Some("The message is not delivered any more."),
-            Self::Task(command) => command.question(),
             Self::Review(command) => command.question(),
+            _ => None,
+        }
+    }
+
+    /// The task whose change can be taken back.
+    pub(super) fn undoable(&self) -> Option<&TaskId> {
+        match self {
+            Self::Release(task) | Self::Review(ReviewCommand::Record { task, .. }) => Some(task),
+            Self::Task(command) => command.undoable(),
             _ => None,
         }
     }

@@ -9,8 +9,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::document;
-use crate::actions::Answer;
+use super::document::{self, Done};
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
@@ -19,11 +18,13 @@ pub(super) fn file(content_type: &'static str, text: impl Into<Body>) -> Respons
 }
 
 /// The response to a command that was run: JSON with `wants_json`, else a page with a link to `back`.
-pub(super) fn done(answer: &Answer, command: &str, back: &str, wants_json: bool) -> Response {
+pub(super) fn done(done: &Done, back: &str, wants_json: bool) -> Response {
     if wants_json {
-        Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()
+        let Done { answer, command, undo } = done;
+        let said = json!({ "command": command, "line": answer.line, "notes": answer.notes, "undo": undo });
+        Json(said).into_response()
     } else {
-        file(HTML, document::result(answer, command, back))
+        file(HTML, document::result(done, back))
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     board_composer::ComposedBoard,
     device_keys::DeviceKey,
     devices_page::{self, PairingView},
-    document,
+    document::{self, Done},
     form::Form,
     lane_page, live_screen,
     origin::{Grant, PageAddress, Site},
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     actions::{
-        Answer,
+        queue::task::undo,
         upkeep::devices::{self, PairingRequest},
     },
     api::{auth::single_header, body::query, error::ApiError, sse, state},
@@ -186,8 +186,7 @@ async fn route(request: Request, address: Option<PageAddress>, wants_json: bool)
                 return devices_page::revoke(&site, &form).await;
             }
             let back = back(&form).to_owned();
-            let (answer, command) = act(&site, form).await?;
-            Ok(done(&answer, &command, &back, wants_json))
+            Ok(done(&act(&site, form).await?, &back, wants_json))
         }
     }
 }
@@ -289,9 +288,8 @@ fn check_origin(address: &PageAddress, headers: &HeaderMap) -> Result<(), ApiErr
     if is_own { Ok(()) } else { Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why)) }
 }
 
-/// Runs a command if the board still offers it: the item that the person saw may be about an older claim. Returns the answer,
-/// and the command line that has the same effect.
-async fn act(site: &Site, form: Form) -> Result<(Answer, String), ApiError> {
+/// Runs a command if the board still offers it: the item that the person saw may be about an older claim.
+async fn act(site: &Site, form: Form) -> Result<Done, ApiError> {
     let words = form.get("command").to_owned();
     let command = PageCommand::parse(&words)
         .ok_or_else(|| ApiError::usage("the page cannot do this command: use the command line"))?;
@@ -301,16 +299,14 @@ async fn act(site: &Site, form: Form) -> Result<(Answer, String), ApiError> {
     let epoch = form.written("epoch").map(str::parse::<i64>).transpose();
     let epoch = epoch.map_err(|_| ApiError::usage("invalid epoch: must be a number"))?;
     check_offered(site, &form, &words, &command, epoch).await?;
-    let line = command.line(&words, &form);
     let (factory, hooks) = (site.feed.factory(), site.hooks);
-    let answer = state::run_blocking_as(factory, move |app| match epoch {
-        Some(epoch) => {
-            let actor = Actor { epoch: Some(epoch), ..app.actor.clone() };
-            command.run(&app.with_actor(actor, None), &form, hooks)
-        }
-        None => command.run(app, &form, hooks),
+    let done = state::run_blocking_as(factory, move |app| {
+        let actor = Actor { epoch: epoch.or(app.actor.epoch), ..app.actor.clone() };
+        let answer = command.run(&app.with_actor(actor, None), &form, hooks)?;
+        let undo = command.undoable().map(|task| undo::offer(app, task));
+        Ok(Done { answer, command: command.line(&words, &form), undo: undo.and_then(Result::ok).flatten() })
     });
-    Ok((answer.await?, line))
+    done.await
 }
 
 async fn check_offered(

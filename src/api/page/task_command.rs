@@ -6,7 +6,7 @@ use super::form::Form;
 use crate::{
     actions::{
         Answer, App,
-        queue::task::{ForceReason, add, edit, transition},
+        queue::task::{ForceReason, add, edit, transition, undo},
         sessions::{
             launch::provider_hooks::ProviderHooks,
             start::{self, StartRequest},
@@ -43,6 +43,8 @@ pub(super) enum TaskCommand {
     /// `true` for `--force`.
     Cancel(TaskId, bool),
     Reopen(TaskId),
+    /// Takes back the change of this event.
+    Undo(TaskId, i64),
     /// Starts an agent of the provider that the form names.
     Start(TaskId),
 }
@@ -61,6 +63,7 @@ impl TaskCommand {
             ["task", "cancel", id, "--reason", "TEXT"] => Self::Cancel(task(id)?, false),
             ["task", "cancel", id, "--force", "--reason", "TEXT"] => Self::Cancel(task(id)?, true),
             ["task", "reopen", id, "--reason", "TEXT"] => Self::Reopen(task(id)?),
+            ["task", "undo", id, "--event", seq] => Self::Undo(task(id)?, seq.parse().ok()?),
             ["start", id] => Self::Start(task(id)?),
             _ => return None,
         })
@@ -74,11 +77,10 @@ impl TaskCommand {
         }
     }
 
-    /// The question that a person must confirm before the command is run. Returns `None` when the command needs no
-    /// confirmation.
-    pub(super) const fn question(&self) -> Option<&'static str> {
+    /// The task whose change can be taken back.
+    pub(super) const fn undoable(&self) -> Option<&TaskId> {
         match self {
-            Self::Cancel(..) => Some("The task is closed without being done. A claim of it ends."),
+            Self::Edit(task) | Self::Priority(task, _) | Self::Block(task, _) | Self::Cancel(task, _) => Some(task),
             _ => None,
         }
     }
@@ -129,6 +131,7 @@ impl TaskCommand {
                 transition::cancel(app, id, &reason, forced(*force, &reason).as_ref())
             }
             Self::Reopen(id) => transition::reopen(app, id, &reason()?),
+            Self::Undo(id, seq) => undo::undo(app, id, Some(*seq)),
             Self::Start(id) => {
                 let provider = form.written("provider").map(Label::parse).transpose()?;
                 let request = StartRequest { provider, ..StartRequest::new(hooks) };
@@ -218,6 +221,7 @@ mod tests {
             ("task block T-1 --force --reason TEXT", TaskCommand::Block(task(), true)),
             ("task cancel T-1 --reason TEXT", TaskCommand::Cancel(task(), false)),
             ("task reopen T-1 --reason TEXT", TaskCommand::Reopen(task())),
+            ("task undo T-1 --event 7", TaskCommand::Undo(task(), 7)),
             ("start T-1", TaskCommand::Start(task())),
         ] {
             let words: Vec<&str> = text.split(' ').collect();

@@ -74,16 +74,23 @@ fn items_are_settled_by_the_commands_that_the_board_names() {
     assert!(lane.contains(" aria-label=\"send to s2\">"), "{lane}");
     let release = "fairway release T-1 --force --reason TEXT";
     let fields = [("item", "dead:s1"), ("command", release), ("text", "it is dead")];
-    assert_eq!(client.act(&fields).code(), (403, "not_confirmed".into()));
-    let confirmed = [&fields[..], &[("confirm", "yes")]].concat();
-    assert_eq!(client.act(&[confirmed[0], confirmed[1], confirmed[3]]).code(), (400, "usage".into()), "no reason");
-    assert_eq!(client.act(&[confirmed[1], confirmed[2], confirmed[3]]).code(), (404, "not_found".into()), "no item");
-    let done = client.act(&confirmed);
+    assert_eq!(client.act(&fields[..2]).code(), (400, "usage".into()), "no reason");
+    assert_eq!(client.act(&fields[1..]).code(), (404, "not_found".into()), "no item");
+    let done = client.act(&fields);
     assert_eq!((done.status, &done.json()["line"]), (200, &json!("released T-1: in_progress → todo")), "{}", done.body);
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "todo");
+    // The session is over, so its claim cannot go on; what can be taken back is offered, in words that work.
+    assert_eq!(done.json()["undo"], json!(null));
+    let stop = [("item", "approval:1"), ("command", "fairway session stop s2")];
+    assert_eq!(client.act(&stop).code(), (403, "not_confirmed".into()));
+    let blocked = client.act(&[("command", "fairway task block T-2 --force --reason TEXT"), ("text", "rain")]);
+    let undo = blocked.json()["undo"].as_str().unwrap().to_owned();
+    let back = client.act(&[("command", &undo)]);
+    assert_eq!(back.json()["line"], "took back the block of T-2: blocked → in_progress", "{}", back.body);
+    assert_eq!(client.act(&[("command", &undo)]).code(), (409, "not_undoable".into()));
     // Settled: the same form of a page that is not current releases nobody's claim.
     world.run(["--session", "s2", "claim", "T-1"]).exits(0);
-    assert_eq!(client.act(&confirmed).code(), (404, "not_found".into()));
+    assert_eq!(client.act(&fields).code(), (404, "not_found".into()));
     // A refusal of the use case comes with its code and its hint.
     let item = format!("approval:{id}");
     let deny = format!("fairway approvals answer {id} deny");
