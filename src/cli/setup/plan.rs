@@ -16,6 +16,7 @@ use super::{
     starter,
 };
 use crate::{
+    actions::queue::lane::copies::INCLUDE_FILE,
     cli::{completions, context::Context},
     config::{
         CONFIG_FILE, Layers, Project, Settings,
@@ -34,8 +35,11 @@ use crate::{
 /// The task of a person who sets up a directory without git.
 pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: git init, then a first commit";
 
-/// The part of a line about the section for lock files.
+/// The parts of a line about the sections for lock files and for lanes.
 const LOCKS: &str = "commands that write lock files anew";
+const LANES: &str = "the setup of new lanes";
+/// The patterns of a new file that names what is copied into new worktrees.
+const COPIED: [&str; 2] = [".env*", "!**/node_modules/**"];
 
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +62,7 @@ pub(super) enum Work {
 
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// Its subject: `project`, `config`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
+    /// Its subject: `project`, `config`, `copies`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
     pub kind: &'static str,
     pub file: PathBuf,
     /// Where the file is, when a link leads there.
@@ -125,6 +129,7 @@ impl Plan {
         }
         let mut plan = Self { project, is_new, steps: Vec::new(), left: Vec::new(), providers: Vec::new() };
         plan.add_config(ctx)?;
+        plan.add_copies(ctx);
         plan.add_hooks(ctx, wanted)?;
         plan.add_agents()?;
         plan.add_completions(ctx, command)?;
@@ -179,7 +184,8 @@ impl Plan {
         }
         let is_new = self.is_new;
         let of_repository = |step: &&Step| {
-            step.is_change() && (matches!(step.kind, "config" | "agents") || step.kind == "project" && is_new)
+            step.is_change()
+                && (matches!(step.kind, "config" | "copies" | "agents") || step.kind == "project" && is_new)
         };
         let mut names: Vec<String> =
             self.steps.iter().filter(of_repository).map(|step| self.shown(&step.file)).collect();
@@ -224,10 +230,12 @@ impl Plan {
             return Ok(());
         }
         let layers = Layers::load(&self.project, &ctx.env)?;
-        let locks = starter::lock_files(&self.project.root).filter(|_| !layers.has_any_section(&["land"]));
+        let locks = starter::regeneration(&self.project.root).filter(|_| !layers.has_any_section(&["land"]));
+        let lanes = starter::lane_setup(&self.project.root).filter(|_| !layers.has_any_section(&["lanes"]));
         let guard = (!layers.has_any_section(&["guard"])).then_some(starter::GUARD);
-        let sections: Vec<&str> = guard.into_iter().chain(locks.as_deref()).collect();
-        let added = [guard.map(|_| "two rules of the guard"), locks.as_ref().map(|_| LOCKS)];
+        let sections: Vec<&str> = guard.into_iter().chain(locks.as_deref()).chain(lanes.as_deref()).collect();
+        let added =
+            [guard.map(|_| "two rules of the guard"), locks.as_ref().map(|_| LOCKS), lanes.as_ref().map(|_| LANES)];
         let added: Vec<&str> = added.into_iter().flatten().collect();
         if added.is_empty() {
             self.push("config", file, "the configuration has rules of the guard", Work::Unchanged);
@@ -240,12 +248,36 @@ impl Plan {
 
     /// Adds to the configuration the sections of a project that setup creates.
     fn add_first_config(&mut self, file: PathBuf) {
-        let locks = starter::lock_files(&self.project.root);
-        let more = locks.as_ref().map(|_| format!(", and {LOCKS}")).unwrap_or_default();
-        let locks = locks.map(|section| format!("\n{section}")).unwrap_or_default();
-        let block = format!("\n{}\n{}{locks}", starter::CLAIMS, starter::GUARD);
+        let root = &self.project.root;
+        let found = [(starter::regeneration(root), LOCKS), (starter::lane_setup(root), LANES)];
+        let found = found.into_iter().filter_map(|(section, what)| section.map(|section| (section, what)));
+        let (sections, more): (String, String) =
+            found.map(|(section, what)| (format!("\n{section}"), format!(", and {what}"))).unzip();
+        let block = format!("\n{}\n{}{sections}", starter::CLAIMS, starter::GUARD);
         let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard{more}");
         self.push("config", file, line, Work::Add(block));
+    }
+
+    /// Offers copies of ignored `.env` files for new worktrees, where nothing names copies.
+    fn add_copies(&mut self, ctx: &Context) {
+        let Some(top) = worktree_top(&self.project.root) else { return };
+        let file = top.join(INCLUDE_FILE);
+        let settings = Layers::load(&self.project, &ctx.env)
+            .ok()
+            .and_then(|layers| Settings::from_layers(&layers, &self.project).ok());
+        let names_copies = settings.is_some_and(|settings| !settings.lanes.include.is_empty());
+        if names_copies || file.symlink_metadata().is_ok() {
+            return;
+        }
+        let git = Git::new(ctx.env.vars(), &top);
+        let found = git.untracked_matching(None, &COPIED.map(str::to_owned));
+        let ignored = found.and_then(|found| git.ignored_of(&found));
+        let ignored = ignored.unwrap_or_default();
+        let Some(first) = ignored.first() else { return };
+        let more = if ignored.len() > 1 { format!(" and {} more", ignored.len() - 1) } else { String::new() };
+        let line = format!("create {INCLUDE_FILE}: new worktrees get copies of {}{more}", first.display());
+        let text = format!("# Ignored files that new worktrees get copies of\n{}\n", COPIED.join("\n"));
+        self.push("copies", file, line, Work::Add(text));
     }
 
     fn add_hooks(&mut self, ctx: &Context, wanted: &[Provider]) -> Result<()> {

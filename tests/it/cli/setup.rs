@@ -83,10 +83,46 @@ fn setup_offers_commands_for_the_lock_files_that_it_finds() {
     }
     // An own section is left alone.
     let world = world();
-    fs::write(world.root().join("Cargo.lock"), "").unwrap();
-    fs::write(world.root().join(".fairway.toml"), "[land]\nbatch = 1\n").unwrap();
+    fs::write(world.root().join("package-lock.json"), "").unwrap();
+    fs::write(world.root().join(".fairway.toml"), "[land]\nbatch = 1\n[lanes]\nports = 'none'\n").unwrap();
     let run = world.run(["setup", "--dry-run"]).exits(0);
-    assert!(!run.stdout.contains("regenerate"), "{run:?}");
+    assert!(!run.stdout.contains("regenerate") && !run.stdout.contains("npm ci"), "{run:?}");
+}
+
+#[test]
+fn setup_offers_what_makes_lanes_ready() {
+    let world = world();
+    let root = world.root();
+    let write = |path: &str, text: &str| {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    };
+    write("uv.lock", "");
+    write(".gitignore", ".env*\nnode_modules\n");
+    write("api/.env.local", "TOKEN=1");
+    write("node_modules/x/.env", "");
+    let copies = |run: &CommandOutput| run.stdout.contains("create .worktreeinclude: new worktrees get copies of");
+    let run = world.run(["setup", "--dry-run"]).exits(0);
+    assert!(run.stdout.contains("and the setup of new lanes\n"), "{run:?}");
+    assert!(run.stdout.contains("copies       create .worktreeinclude: new worktrees get copies of api/.env.local\n"));
+    let include = root.join(".worktreeinclude");
+    assert!(!include.exists());
+    let run = world.run(["setup", "--yes"]).exits(0);
+    assert!(copies(&run) && run.stdout.contains("git add .fairway.toml .worktreeinclude AGENTS.md"), "{run:?}");
+    let text = fs::read_to_string(root.join(".fairway.toml")).unwrap();
+    assert!(text.ends_with("[lanes]\nsetup = [\"uv sync\"]\nsetup_when_changed = [\"uv.lock\"]\n"), "{text}");
+    world.run(["config", "check"]).exits(0);
+    world.git(&root, &["add", "."]);
+    world.git(&root, &["commit", "--quiet", "--message=all"]);
+    world.run(["lane", "add", "api", "--create-worktree"]).exits(0);
+    let lane = root.join(".fairway/worktrees/api");
+    assert!(lane.join("api/.env.local").exists() && !lane.join("node_modules").exists());
+    world.run(["lane", "rm", "api"]).exits(0);
+    assert!(!copies(&world.run(["setup", "--yes"]).exits(0)));
+    world.run(["setup", "--undo", "--yes"]).exits(0);
+    assert!(!include.exists());
+    write(".fairway.toml", "[lanes]\ninclude = ['.env']\n");
+    assert!(!copies(&world.run(["setup", "--dry-run"]).exits(0)), "the configuration names copies");
 }
 
 #[test]
