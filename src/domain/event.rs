@@ -30,6 +30,7 @@ string_enum! {
         LaneClosed => "lane.closed",
         LaneRemoved => "lane.removed",
         LaneSynced => "lane.synced",
+        LaneSettingUp => "lane.setting_up",
         LaneSetUp => "lane.set_up",
         LaneTornDown => "lane.torn_down",
         LaneWorktreeRemoved => "lane.worktree_removed",

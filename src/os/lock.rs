@@ -49,6 +49,11 @@ impl FileLock {
         Ok(locked.map(|()| Self { file }))
     }
 
+    /// Whether any process has the lock. Does not create the file, and two that ask do not see each other.
+    pub fn is_taken(path: &Path) -> bool {
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Calls `start`. Programs that it starts inherit the lock, which then stays taken until the last of them has ended and this
     /// value is dropped.
     pub fn shared_with_children<T>(&self, start: impl FnOnce() -> T) -> io::Result<T> {
@@ -202,8 +207,10 @@ mod tests {
         let path = home.path().join("lock");
         let held = FileLock::try_acquire(&path).unwrap().unwrap();
         assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        assert!(FileLock::is_taken(&path) && !FileLock::is_taken(&home.path().join("none")));
         assert!(FileLock::acquire_within(&path, Duration::from_millis(20)).unwrap().is_none());
         drop(held);
+        assert!(!FileLock::is_taken(&path));
         assert!(FileLock::acquire_within(&path, Duration::from_secs(5)).unwrap().is_some());
     }
 

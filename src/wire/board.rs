@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 
-use super::{CommandView, CostView, HeldTaskView, LandAtWorkView, SessionOverviewView, session_overview::STOPPED};
+use super::{
+    CommandView, CostView, HeldTaskView, LandAtWorkView, LaneSetupView, SessionOverviewView, session_overview::STOPPED,
+};
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -165,6 +167,8 @@ pub struct BoardLaneView {
     pub sessions: Vec<SessionOverviewView>,
     /// Where its work was when it was last looked at, such as `works on feature/x`; `null` on its branch.
     pub work: Option<String>,
+    /// The setup of its worktree; `null` when that is ready, and without commands in `[lanes] setup`.
+    pub setup: Option<LaneSetupView>,
     /// The size of the change against its base when it was last looked at; `null` when it never was, or could not be judged.
     pub diffstat: Option<BoardDiffstatView>,
     /// The overlaps with other lanes and with the base, most serious first, when they were last judged.
@@ -172,6 +176,13 @@ pub struct BoardLaneView {
     /// Its cost of today (UTC).
     #[serde(flatten)]
     pub cost: CostView,
+}
+
+impl BoardLaneView {
+    /// What is unusual about its worktree, as clauses whose subject is the lane, such as `works on feature/x`.
+    pub fn clauses(&self) -> impl Iterator<Item = String> {
+        self.work.clone().into_iter().chain(self.setup.as_ref().map(LaneSetupView::clause))
+    }
 }
 
 /// The size of a lane's change, uncommitted work included.

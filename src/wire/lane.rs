@@ -73,6 +73,15 @@ pub struct LaneSetupView {
 }
 
 impl LaneSetupView {
+    /// The state as a clause whose subject is the lane.
+    pub fn clause(&self) -> String {
+        match self.state {
+            "setting_up" => "is being set up".to_owned(),
+            "setup_failed" => format!("is not ready, {}", self.words()),
+            _ => format!("is {}", self.words()),
+        }
+    }
+
     /// The state in words, with the reason of a failure.
     pub fn words(&self) -> String {
         let state = self.state.replace('_', " ");

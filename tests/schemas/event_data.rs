@@ -289,6 +289,9 @@ event_data! {
         interrupted: bool,
     }
 
+    /// The setup of a lane's worktree has begun.
+    LaneSetupBegun {}
+
     /// The commands of `[lanes] setup`, or of `[lanes] teardown`, have run in the worktree of a lane.
     LaneCommands {
         /// The command that failed; null when all have succeeded.
@@ -955,6 +958,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::LanePaused | Kind::LaneOpened | Kind::LaneClosed => generator.subschema_for::<LaneMoved>(),
         Kind::LaneRemoved => generator.subschema_for::<LaneRemoved>(),
         Kind::LaneSynced => generator.subschema_for::<LaneSynced>(),
+        Kind::LaneSettingUp => generator.subschema_for::<LaneSetupBegun>(),
         Kind::LaneSetUp | Kind::LaneTornDown => generator.subschema_for::<LaneCommands>(),
         Kind::LaneWorktreeRemoved => generator.subschema_for::<LaneWorktreeRemoved>(),
         Kind::LaneWorktreeRepaired => generator.subschema_for::<LaneWorktreeRepaired>(),

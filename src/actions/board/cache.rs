@@ -11,7 +11,7 @@ use super::{
     watched_processes::{WatchedProcess, Watches},
 };
 use crate::{
-    actions::{App, land::shared_base::BaseAnswers, sessions::liveness::silence},
+    actions::{App, land::shared_base::BaseAnswers, queue::lane::setup, sessions::liveness::silence},
     config::Settings,
     env::Timestamp,
     wire::BoardView,
@@ -64,6 +64,7 @@ impl BoardCache {
         } else {
             app.read(|tx| facts.advance(app, tx, now, &News::since(tx, seq)?, &mut self.watches, &mut bases))?;
         }
+        facts.setups = setup::unready(app, &facts.lanes);
         let is_suppressed = silence::judge(app, &mut facts.sessions, facts.now, &BTreeSet::new());
         if is_suppressed && app.settings.store.is_on_server() {
             silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?.ids);

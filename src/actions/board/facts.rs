@@ -41,7 +41,7 @@ use crate::{
         handoff::Handoff,
         job::Job,
         landing::Landing,
-        lane::{Lane, LaneStatus},
+        lane::{Lane, LaneStatus, SetupState},
         message::{HUMAN_SOURCES, Message, Recipient},
         overlap::LaneOverlap,
         pull_request::LanePullRequest,
@@ -62,7 +62,7 @@ use crate::{
         overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
         pull_requests, session_reports, tasks,
     },
-    wire::LandAtWorkView,
+    wire::{LandAtWorkView, LaneSetupView},
 };
 
 /// How long after its start an agent should have called its first hook.
@@ -73,7 +73,7 @@ const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long a failed job is shown.
 const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
-/// How often the output of a landing at work is read again.
+/// How often the output of a landing at work is read again, and the end of a setup is looked for.
 const LANDING_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of submitted tasks whose gates are evaluated. For the others the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
@@ -90,6 +90,8 @@ pub(super) struct Facts {
     pub held: Vec<HeldTask>,
     pub counts: KeptCounts,
     pub lanes: Vec<Lane>,
+    /// The setups of lanes that are not ready.
+    pub setups: BTreeMap<LaneName, LaneSetupView>,
     /// The size of each lane's changes, as last looked at.
     pub diffstats: Vec<LaneDiffstat>,
     /// The lanes whose changed programs a review has approved.
@@ -224,8 +226,9 @@ impl Facts {
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
         let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
         let decisions = self.decisions.iter().map(|message| message.created_at.plus(DELIVERY_TIME));
-        // No event says that a running check has written.
-        let checks = self.landing.now.iter().map(|_| self.now.plus(LANDING_PAUSE));
+        // No event says that a running check has written, or that a setup was killed.
+        let is_working = self.setups.values().any(|setup| setup.state == SetupState::SettingUp.as_str());
+        let checks = (is_working || !self.landing.now.is_empty()).then(|| self.now.plus(LANDING_PAUSE));
         let ends = expired.chain(failed).chain(decisions).chain(checks).chain(self.costs.end());
         let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
         let ended_turns = self.sessions.iter().filter_map(|one| turn_end::next_change(app, one, self.now));

@@ -1,6 +1,6 @@
 //! The board: items that need a person, the activity of every lane, and the running jobs. One model for every surface that shows
-//! it. It is read in one transaction, and updated by what has changed. Besides that it looks at `/proc` and at the output of
-//! running jobs. It runs no other program but git, and that only where another host has landed work.
+//! it. It is read in one transaction, and updated by what has changed. Besides that it looks at `/proc`, at the output of
+//! running jobs and at the state of lanes' setups. It runs no other program but git, and that only where another host has landed work.
 
 mod cache;
 mod changed_subjects;

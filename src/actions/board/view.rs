@@ -120,6 +120,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             tasks,
             sessions,
             work: work(facts, lane),
+            setup: facts.setups.get(&lane.name).cloned(),
             diffstat: diffstat(facts, lane),
             overlap: overlap(facts, lane),
             cost: facts.costs.of_lane(lane.name.as_str()),

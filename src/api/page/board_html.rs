@@ -245,8 +245,8 @@ fn diffstat(html: &mut Html, size: &BoardDiffstatView) {
 }
 
 fn lane_facts(html: &mut Html, lane: &BoardLaneView) {
-    for notice in (lane.status != "open").then_some(lane.status).into_iter().chain(lane.work.as_deref()) {
-        labelled(html, "notice", notice);
+    for notice in (lane.status != "open").then(|| lane.status.to_owned()).into_iter().chain(lane.clauses()) {
+        labelled(html, "notice", &notice);
     }
     for overlap in &lane.overlap {
         labelled(html, "notice", &overlap.summary());

@@ -203,8 +203,8 @@ impl Printer {
         }
         self.text.push_str(&table.render(self.width));
         self.more(lanes.len());
-        for (lane, work) in lanes.iter().filter_map(|lane| Some((lane, lane.work.as_ref()?))) {
-            let line = self.cut(&format!("lane {} {work}", lane.name), 0);
+        for (lane, clause) in lanes.iter().flat_map(|lane| lane.clauses().map(move |clause| (lane, clause))) {
+            let line = self.cut(&format!("lane {} {clause}", lane.name), 0);
             let _ = writeln!(self.text, "{line}");
         }
     }

@@ -138,8 +138,7 @@ pub(super) fn count(board: &BoardView, part: Part) -> usize {
 fn change(lane: &BoardLaneView) -> String {
     let size = lane.diffstat.as_ref().map(BoardDiffstatView::summary);
     let overlap = lane.overlap.first().map(BoardOverlapView::summary);
-    let parts: Vec<String> =
-        lane.work.clone().into_iter().chain(size).chain(overlap).filter(|text| !text.is_empty()).collect();
+    let parts: Vec<String> = lane.clauses().chain(size).chain(overlap).filter(|text| !text.is_empty()).collect();
     parts.join("  ")
 }
 

@@ -56,6 +56,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         tasks: Vec::new(),
         sessions: Vec::new(),
         work: None,
+        setup: None,
         diffstat: None,
         overlap: Vec::new(),
         cost: CostView::default(),

@@ -28,8 +28,12 @@ fn lane(world: &TestProject) -> PathBuf {
     world.root().join(".fairway/worktrees/api")
 }
 
+/// The state of the lane's setup, of which the board shows what is not ready.
 fn state(world: &TestProject) -> Value {
-    world.json(["lane", "show", "api"])["lane"]["setup"]["state"].clone()
+    let state = world.json(["lane", "show", "api"])["lane"]["setup"]["state"].clone();
+    let shown = world.json(["status"])["lanes"][0]["setup"]["state"].clone();
+    assert_eq!(shown, if state == "ready" { Value::Null } else { state.clone() });
+    state
 }
 
 fn wait_for(what: &str, fact: impl Fn() -> bool) {
@@ -46,6 +50,7 @@ fn setup_runs_once_and_shows_its_state() {
         "fairway lane setup api",
         "fairway lane list",
         "fairway lane show api",
+        "fairway status",
         "fairway lane setup nowhere",
     ]).replace(world.git(&lane(&world), &["rev-parse", "--short=12", "HEAD"]).trim(), "[commit]"), @"
     $ fairway lane list
@@ -72,6 +77,15 @@ fn setup_runs_once_and_shows_its_state() {
     setup       setup failed: 'test -e ok' (exit 1)
     ports       20000 to 20009
     created     2026-01-01 00:00:05
+    $ fairway status
+    nothing needs you
+
+    0 ready · 0 in progress · 0 done
+
+    LANES (1)
+    LANE   TASK  SESSION  PROVIDER  ACTIVITY  DOING
+    ○ api  -     -        -         free      -
+    lane api is not ready, setup failed: 'test -e ok' (exit 1)
     $ fairway lane setup nowhere
     error: there is no lane 'nowhere'
     hint: list the lanes: fairway lane list

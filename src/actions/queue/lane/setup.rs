@@ -2,6 +2,7 @@
 //! before its end. The result is kept beside git's record of the worktree, and goes with it.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs,
     path::PathBuf,
@@ -105,7 +106,7 @@ impl Place {
     }
 
     fn is_running(&self) -> bool {
-        self.lock.exists() && FileLock::try_acquire(&self.lock).is_ok_and(|held| held.is_none())
+        FileLock::is_taken(&self.lock)
     }
 
     /// The digest of the files whose change makes a new setup necessary.
@@ -145,6 +146,12 @@ impl Place {
 pub fn view(app: &App, lane: &Lane) -> Option<LaneSetupView> {
     let has_setup = lane.owns_worktree && !app.settings.lanes.setup.is_empty();
     has_setup.then(|| Place::of(app, lane)).flatten().map(|place| place.view(app))
+}
+
+/// The setups of these lanes that are not ready, by lane.
+pub(in crate::actions) fn unready(app: &App, lanes: &[Lane]) -> BTreeMap<LaneName, LaneSetupView> {
+    let found = lanes.iter().filter_map(|lane| Some((lane.name.clone(), view(app, lane)?)));
+    found.filter(|(_, setup)| setup.state != SetupState::Ready.as_str()).collect()
 }
 
 /// Whether the setup or the teardown of a lane runs now.
@@ -259,6 +266,10 @@ pub fn run(app: &App, name: &LaneName, which: LaneCommands, again: bool, relay: 
     }
     let copied = if which == LaneCommands::Setup { copies::copy_missing(app, &place.dir)? } else { Vec::new() };
     place.write(&Kept { inputs: inputs.clone(), result: Outcome::Begun })?;
+    if which == LaneCommands::Setup {
+        let begun = Event::new(EventKind::LaneSettingUp).lane(Some(name));
+        app.transaction(|tx| Ok::<_, anyhow::Error>(tx.record(&begun).map(drop)?))?;
+    }
     // Programs that outlive a killed setup keep the lock: the next one waits for their end.
     let failure = held.shared_with_children(|| run_commands(app, &lane, &place, commands, relay))??;
     match (which, &failure) {
