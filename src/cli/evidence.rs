@@ -6,12 +6,15 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::{
-    actions::queue::{
-        evidence::{
-            self, NewEvidence,
-            run::{self, CommandSpec, EvidenceRun},
+    actions::{
+        core::check_slot::Turn,
+        queue::{
+            evidence::{
+                self, NewEvidence,
+                run::{self, CommandSpec, EvidenceRun},
+            },
+            task::claimed_task,
         },
-        task::claimed_task,
     },
     cli::{
         age::rough,
@@ -53,6 +56,9 @@ impl Verb {
 ///
 /// Without a task: of the only one that you have claimed. Exits 0 if the program passed and 7 if it failed. It runs without a shell and without stdin, in the worktree of the
 /// task's lane, else here. Its output is shown and kept. Processes that it leaves behind are killed.
+///
+/// Only so many checks run at once on this host as [checks] parallel says; the others wait in turn, and say for what. That counts
+/// neither as time of the program nor towards --timeout.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway evidence run --check tests
@@ -73,6 +79,9 @@ pub struct RunArgs {
     /// Kill the program after this time; it has then failed
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     timeout: Option<Duration>,
+    /// Do not wait for a slot for checks
+    #[arg(long)]
+    now: bool,
     /// Program and arguments
     #[arg(last = true, value_name = "CMD", required_unless_present = "check")]
     command: Vec<OsString>,
@@ -89,6 +98,7 @@ impl RunArgs {
             command,
             summary: self.summary,
             timeout: self.timeout,
+            turn: Turn::of(self.now),
         };
         let answer = run::run(&app, &request, ctx.relay())?;
         let exit = if run::passed(&answer) { 0 } else { FailureKind::External.exit_code() };

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use crate::{
     actions::{
         agents::guard,
+        core::check_slot::Turn,
         land::{self, LandRequest, UpstreamUse},
     },
     cli::{context::Context, exit::Exit},
@@ -23,7 +24,7 @@ use crate::{
 ///
 /// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several
 /// land in the order that lets most land without rework. Up to [land] batch of them share one check; a batch that fails is halved
-/// until the one that breaks is alone. [land] width checks several trees at once. --fetch first brings the base to its upstream.
+/// until the one that breaks is alone. [land] width checks several trees at once; all of a landing share one slot of [checks] parallel. --fetch first brings the base to its upstream.
 /// --push pushes the checked commit, never by force, and counts it as landed only then; a push that loses a race begins anew on
 /// the new upstream. With the store on a server both are always done, unless [land] shared = false. After a crash the next landing
 /// completes what was interrupted. For people, and for sessions of the roles in [land] roles. The words pause, resume and show are
@@ -48,6 +49,9 @@ pub struct Args {
     /// Print the order and what would happen; write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Do not wait for a slot for checks
+    #[arg(long, conflicts_with = "dry_run")]
+    now: bool,
     /// Fetch the upstream of the base, and land on it
     #[arg(long, conflicts_with = "dry_run")]
     fetch: bool,
@@ -86,9 +90,9 @@ impl Args {
             (false, true) => UpstreamUse::Fetch,
             (false, false) => UpstreamUse::Ignore,
         };
-        let Self { names, all, queue, dry_run, pr, .. } = self;
+        let Self { names, all, queue, dry_run, now, pr, .. } = self;
         let through = pr.then_some(LandThrough::Pr);
-        let request = LandRequest { names, all, queue, dry_run, through, upstream };
+        let request = LandRequest { names, all, queue, dry_run, turn: Turn::of(now), through, upstream };
         let say = |line: &str| ctx.out.note(&crate::render::escape_controls(line));
         let app = ctx.app()?;
         let may_push = |remote: &str, branch: &str| guard::refuse_denied_push(&app, remote, branch);

@@ -4,10 +4,11 @@
 use std::fmt::Write;
 
 use super::{
-    AcpProfile, AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConsequenceRule, ContextSettings,
-    ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, NotifySettings, OneSink,
-    OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings, ReviewRoute, ReviewSettings,
-    RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings, TaskSettings,
+    AcpProfile, AgentSettings, ApprovalSettings, Backend, CheckSettings, ClaimSettings, ConsequenceRule,
+    ContextSettings, ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings,
+    NotifySettings, OneSink, OverlapSettings, ProgramSettings, ProjectSettings, ProviderProfile, ProviderSettings,
+    ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings, SetupSettings, StoreSettings,
+    TaskSettings,
     guard::{RawRole, RawRule, RawSection},
     section::{Key, Section},
     sections::{DoneGates, MergeGates},
@@ -35,6 +36,7 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("gates.done", DoneGates::KEYS),
     ("gates.merge", MergeGates::KEYS),
     ("lanes", LaneSettings::KEYS),
+    ("checks", CheckSettings::KEYS),
     ("land", LandSettings::KEYS),
     ("forge", ForgeSettings::KEYS),
     ("roles.*", RoleSettings::KEYS),

@@ -48,8 +48,8 @@ pub use sandbox::{ProviderState, SandboxSettings, sandbox_defaults};
 pub use schema::{SCHEMA_FILE, schema};
 pub use section::{Form, Key};
 pub use sections::{
-    ApprovalSettings, ClaimOrder, ClaimSettings, JobSettings, OverlapAction, OverlapSettings, ProjectSettings,
-    ReviewRoute, SessionSettings, TaskSettings, parse_size,
+    ApprovalSettings, CheckSettings, ClaimOrder, ClaimSettings, JobSettings, OverlapAction, OverlapSettings,
+    ProjectSettings, ReviewRoute, SessionSettings, TaskSettings, parse_size,
 };
 pub use set_key::set_key;
 pub use settings::Settings;

@@ -102,6 +102,23 @@ section! {
 }
 
 section! {
+    /// The settings of checks: `evidence run`, those of landings, and jobs that ask for a slot.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct CheckSettings {
+        /// How many checks of this user run at once on this host, the others wait in turn; by default half of the processors.
+        #[sample(2)]
+        parallel: Option<usize> as Option<AtLeastOne>,
+    }
+}
+
+impl CheckSettings {
+    pub fn parallel(self) -> usize {
+        let half = || std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).max(1));
+        self.parallel.unwrap_or_else(half)
+    }
+}
+
+section! {
     /// The settings of background jobs.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct JobSettings {

@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use toml::Table;
 
 use super::{
-    AgentSettings, ApprovalSettings, Backend, ClaimSettings, ConfigError, ContextSettings, ForgeSettings, HookSettings,
-    IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers, NotifySettings, OverlapSettings, Project,
-    ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings, SandboxSettings, SessionSettings,
-    StoreSettings, TaskSettings,
+    AgentSettings, ApprovalSettings, Backend, CheckSettings, ClaimSettings, ConfigError, ContextSettings,
+    ForgeSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaneSettings, Layers, NotifySettings,
+    OverlapSettings, Project, ProjectSettings, ProviderSettings, ReviewRoute, ReviewSettings, RoleSettings,
+    SandboxSettings, SessionSettings, StoreSettings, TaskSettings,
     guard::GuardRules,
     section::{Section, Wrong, section},
     sections::GateSettings,
@@ -46,6 +46,7 @@ section! {
         /// The gates of `done` and `merge-ready`.
         gates: GateSettings,
         pub lanes: LaneSettings,
+        pub checks: CheckSettings,
         pub land: LandSettings,
         /// Where pull requests are.
         pub forge: ForgeSettings,

@@ -89,6 +89,8 @@ pub const FAIRWAY_BRANCH: &str = "FAIRWAY_BRANCH";
 pub const FAIRWAY_TRANSCRIPT: &str = "FAIRWAY_TRANSCRIPT";
 /// The first of the ten TCP ports of the lane that a program works in.
 pub const FAIRWAY_PORT: &str = "FAIRWAY_PORT";
+/// Set for the programs of a check: what they check has its slot.
+pub const FAIRWAY_SLOT: &str = "FAIRWAY_SLOT";
 /// The name of the project that `docker compose` works on.
 pub const COMPOSE_PROJECT_NAME: &str = "COMPOSE_PROJECT_NAME";
 /// The worker API's socket, wherever it lies.

@@ -40,6 +40,7 @@ pub mod request_socket;
 pub mod run_streaming;
 pub mod session_leader;
 pub mod signals;
+pub mod slots;
 pub mod socket;
 pub mod syscall_filter;
 pub mod systemd_unit;

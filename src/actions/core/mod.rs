@@ -6,6 +6,7 @@ pub(crate) mod app;
 pub(crate) mod approval_state;
 pub(crate) mod awaited_answer;
 pub(crate) mod change_wait;
+pub mod check_slot;
 pub mod dead_session;
 pub mod errors;
 pub mod fingerprint;

@@ -11,6 +11,7 @@ use anyhow::Result;
 use super::{
     base::Base,
     check_commands::{CheckLimits, CheckPlace, CheckStep, CommandRun, Progress, run_until_failure},
+    check_log::CheckLog,
     check_worker::CheckJob,
     parallel_checks::{self, TreeResult},
 };
@@ -18,6 +19,7 @@ use crate::{
     actions::{
         App,
         core::{
+            check_slot::{self, Turn},
             lane_env, lookup,
             work_sandbox::{self, Apart},
         },
@@ -39,6 +41,7 @@ use crate::{
         files,
         git::{Git, GitError, Repository},
         run_streaming::StreamError,
+        slots::Slot,
     },
     store::StoreError,
     wire::LandCheckView,
@@ -177,6 +180,7 @@ struct KnownResult {
 /// The checks of one call of `land`. Which commands pass on a tree is remembered.
 pub(super) struct Checks<'a> {
     app: &'a App,
+    turn: Turn,
     say: &'a dyn Fn(&str),
     known: RefCell<Vec<KnownResult>>,
     /// The commits of the bases when this call began, by their names. Their scripts judge.
@@ -226,8 +230,8 @@ pub(super) fn count(app: &App, unit: &Unit) -> usize {
 }
 
 impl<'a> Checks<'a> {
-    pub(super) fn new(app: &'a App, say: &'a dyn Fn(&str)) -> Self {
-        Self { app, say, known: RefCell::default(), first_bases: RefCell::default(), sandbox: Cell::default() }
+    pub(super) fn new(app: &'a App, turn: Turn, say: &'a dyn Fn(&str)) -> Self {
+        Self { app, turn, say, known: RefCell::default(), first_bases: RefCell::default(), sandbox: Cell::default() }
     }
 
     /// Runs the checks of several stacks of work at the same time, each on the commit that the stack would land as. The checks
@@ -306,17 +310,29 @@ impl<'a> Checks<'a> {
             let Surroundings { sandbox, env } = self.surroundings(&dir)?;
             jobs.push(CheckJob { parent, sandbox, env, dir, steps, limits: self.limits() });
         }
+        let labels: Vec<String> = trees.iter().map(Tree::label).collect();
+        let _slot = self.slot(&format!("checking {}", labels.join(", ")))?;
         parallel_checks::check_all(self.app, &jobs, self.say)
     }
 
     /// The checks in a worktree have ports of their own, as a lane has.
     fn surroundings(&self, dir: &Path) -> Result<Surroundings> {
-        let env = lane_env::of_worktree(self.app, "landing", dir)?;
+        let mut env = lane_env::of_worktree(self.app, "landing", dir)?;
+        env.push(check_slot::variable());
         let sandbox = match self.sandbox.get() {
             SandboxClass::Off => Vec::new(),
             class => work_sandbox::prefix_texts(self.app, class, Apart::Checkout(dir), &lane_env::names(&env))?,
         };
         Ok(Surroundings { sandbox, env })
+    }
+
+    /// A landing has one slot, however many trees it checks at once. Its place on the board says for what it waits.
+    fn slot(&self, what: &str) -> Result<Option<Slot>> {
+        let mut shown = None;
+        check_slot::take(self.app, self.turn, what, |why| {
+            (self.say)(why);
+            shown = CheckLog::begin(&worktree_dir(self.app, 0), why);
+        })
     }
 
     fn limits(&self) -> CheckLimits {
@@ -334,6 +350,7 @@ impl<'a> Checks<'a> {
             Ok(())
         };
         let place = CheckPlace { dir, sandbox: &around.sandbox, env: &around.env };
+        let _slot = steps.first().map(|first| self.slot(&first.announcement)).transpose()?;
         run_until_failure(&place, steps, self.limits(), &mut tell)?;
         Ok(runs)
     }

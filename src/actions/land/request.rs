@@ -6,6 +6,7 @@ use super::{report, upstream::UpstreamUse};
 use crate::{
     actions::{
         Answer, App,
+        core::check_slot::Turn,
         queue::landing_unit::{self, Found, Unit},
     },
     domain::landing::LandThrough,
@@ -27,6 +28,8 @@ pub struct LandRequest {
     /// Like `all`, repeated while landings make further work ready.
     pub queue: bool,
     pub dry_run: bool,
+    /// Whether its checks wait for a slot.
+    pub turn: Turn,
     /// How the work lands; by default as `land.through` says.
     pub through: Option<LandThrough>,
     /// How to use the upstreams of the bases.

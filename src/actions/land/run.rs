@@ -58,7 +58,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayP
         finish::close(app, &mut done.landing)?;
         landings.push(view);
     }
-    let checks = Checks::new(app, say);
+    let checks = Checks::new(app, request.turn, say);
     // When several hosts share a store, they must share the base too.
     let what = match request.upstream {
         _ if proposes => UpstreamUse::Fetch,

@@ -15,6 +15,7 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{
+            check_slot::{self, Turn},
             errors, lane_env, lookup,
             work_sandbox::{self, Apart, WorkSandbox},
         },
@@ -74,6 +75,7 @@ pub struct EvidenceRun {
     pub summary: Option<String>,
     /// The maximum run time.
     pub timeout: Option<Duration>,
+    pub turn: Turn,
 }
 
 /// Receives the program's output while it runs.
@@ -102,7 +104,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let (sandbox, lane) =
         app.read(|tx| Ok((sandbox(app, tx, &request.task)?, lane_of_work(app, tx, &request.task)?)))?;
     // The lane may get its ports now, which takes a lock.
-    let env = lane.map(|(name, dir)| lane_env::of_worktree(app, name.as_str(), &dir)).transpose()?.unwrap_or_default();
+    let of_lane = lane.map(|(name, dir)| lane_env::of_worktree(app, name.as_str(), &dir)).transpose()?;
+    let env = [of_lane.unwrap_or_default(), vec![check_slot::variable()]].concat();
     let prefix = sandbox
         .map(|own| work_sandbox::prefix(app, own.class, Apart::Lane(&own.lane), &lane_env::names(&env)))
         .transpose()?;
@@ -111,6 +114,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
         Started::Ready(context) => context,
     };
     let argv = [prefix.unwrap_or_default(), context.argv].concat();
+    let what = format!("{} runs '{}'", request.task, context.command);
+    let slot = check_slot::take(app, request.turn, &what, |why| app.progress.note(why))?;
     let git = Git::new(app.env.vars(), &context.dir);
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
@@ -128,6 +133,7 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
         relay(stream, bytes);
     })
     .inspect_err(|error| discard_intent(app, error))?;
+    drop(slot);
     // If the tree changed meanwhile, no commit names the tested tree.
     let commit = commit.filter(|before| git.clean_head().as_ref() == Some(before));
     let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
