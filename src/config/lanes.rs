@@ -13,6 +13,8 @@ section! {
     /// The settings of lanes.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct LaneSettings {
+        /// Where the worktrees of new lanes lie, from the project; {project} stands for the name of its directory.
+        pub dir: String as LanesDir = ".fairway/worktrees",
         /// Ignored files of the main checkout that a new worktree gets copies of, as in .gitignore; .worktreeinclude names more.
         #[sample([".env*"])]
         pub include: Vec<String> as Vec<IncludePattern>,
@@ -91,6 +93,15 @@ reader! {
 }
 
 reader! {
+    LanesDir(String) -> String;
+    |dir: &String| match dir.as_str() {
+        text if text.trim().is_empty() || text.contains('\0') => Err("must be a directory".to_owned()),
+        // No shell reads it.
+        text if text.starts_with('~') => Err("must begin at / or at the project, not at ~".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}
+reader! {
     IncludePattern(String) -> String;
     |pattern: &String| match pattern.trim() {
         "" => Err("has an empty pattern"),
@@ -106,8 +117,8 @@ reader! {
     }
 }
 
-/// The keys that need trust: they name programs, set what programs obey, or let them out of the sandbox.
-const TRUSTED_KEYS: [&str; 4] = ["setup", "teardown", "setup_outside", "env"];
+/// The keys that need trust: they name programs, set what programs obey, let them out of the sandbox, or say where files are written.
+const TRUSTED_KEYS: [&str; 5] = ["dir", "setup", "teardown", "setup_outside", "env"];
 
 pub(super) fn needs_trust(section: &toml::Value) -> bool {
     TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
@@ -125,6 +136,8 @@ mod tests {
         assert_eq!(Settings::parse("lanes.ports = 'none'").unwrap().lanes.ports, None);
         assert_eq!((usual.setup.len(), usual.setup_timeout.as_secs(), usual.setup_outside), (0, 900, false));
         for (text, key) in [
+            ("lanes.dir = ' '", "lanes.dir"),
+            ("lanes.dir = '~/lanes'", "lanes.dir"),
             ("lanes.include = ['']", "lanes.include"),
             ("lanes.include = [\"a\\nb\"]", "lanes.include"),
             ("lanes.setup = ' '", "lanes.setup"),

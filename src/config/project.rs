@@ -124,6 +124,11 @@ impl Project {
         }
     }
 
+    /// The name of the root directory.
+    pub fn dir_name(&self) -> String {
+        self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
     /// The nearest other project whose root is a directory above this project's root; `None` when there is none. Commands in this
     /// project do not use it.
     pub fn enclosing(&self) -> Option<&Path> {

@@ -62,7 +62,7 @@ pub(crate) fn of_worktree(app: &App, lane: &str, worktree: &Path) -> Result<Vec<
     let port_text = port.map(|port| port.to_string());
     let mut all: Vec<(String, String)> =
         port_text.iter().map(|port| (vars::FAIRWAY_PORT.to_owned(), port.clone())).collect();
-    let project = app.project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let project = app.project.dir_name();
     if COMPOSE_FILES.iter().any(|file| worktree.join(file).exists())
         && !settings.env.contains_key(vars::COMPOSE_PROJECT_NAME)
     {

@@ -174,7 +174,7 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
 /// Add a lane
 ///
 /// With --create-worktree git creates the branch lane/NAME from the base, and a worktree of it in
-/// .fairway/worktrees/NAME. Ignored files that .worktreeinclude or [lanes] include names are copied into it.
+/// .fairway/worktrees/NAME, or where [lanes] dir says. Ignored files that .worktreeinclude or [lanes] include names are copied into it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane add api --role backend --create-worktree

@@ -16,11 +16,11 @@ use super::{
     starter,
 };
 use crate::{
-    actions::queue::lane::copies::INCLUDE_FILE,
+    actions::queue::lane::{copies::INCLUDE_FILE, walkers},
     cli::{completions, context::Context},
     config::{
         CONFIG_FILE, Layers, Project, Settings,
-        project::{canonical_or_near, worktree_top},
+        project::{STATE_DIR, canonical_or_near, worktree_top},
         trust::{self, Trust},
     },
     domain::Refusal,
@@ -135,6 +135,10 @@ impl Plan {
         plan.add_completions(ctx, command)?;
         plan.add_trust(ctx)?;
         plan.add_git_steps();
+        let told = |walker: &walkers::Walker| {
+            format!("keep {} out of the lanes below {STATE_DIR}: {}", walker.name, walker.mend)
+        };
+        plan.left.extend(walkers::find(&plan.project.root).map(told));
         plan.follow_links()?;
         Ok(plan)
     }

@@ -43,6 +43,7 @@ mod lane_damaged;
 mod lane_filters;
 mod lane_git;
 mod lane_histories;
+mod lane_place;
 mod lane_prune;
 mod lane_removal;
 mod lane_setup;

@@ -75,7 +75,7 @@ fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &Lane
     };
     let worktree = match given(&fields.worktree) {
         Some(dir) => dir,
-        None => worktree::default_path(app, name)?,
+        None => worktree::new_path(app, git.git(), name)?,
     };
     let first = base_commit::find(app, git.git(), &start)?.ok_or_else(|| {
         if git.git().has_commits() {

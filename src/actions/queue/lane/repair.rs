@@ -20,7 +20,7 @@ use crate::{
         core::{errors, lookup, other_host},
         queue::base_commit,
     },
-    config::project::{WayBack, is_lost_worktree, way_back, worktree_record},
+    config::project::{WORKTREES_DIR, WayBack, is_lost_worktree, way_back, worktree_record},
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
     os::{
         files,
@@ -126,7 +126,9 @@ fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
         Presence::None | Presence::Elsewhere | Presence::Damaged(..) => None,
         Presence::Present(dir) => Some(dir).filter(|dir| is_lost_worktree(dir)),
         Presence::Missing(_) if lane.owns_worktree => {
-            Some(PathBuf::from(worktree::default_path(app, &lane.name)?)).filter(|dir| is_lost_worktree(dir))
+            let moved_along = app.project.state.join(WORKTREES_DIR).join(lane.name.as_str());
+            let places = [PathBuf::from(worktree::default_path(app, &lane.name)?), moved_along];
+            places.into_iter().find(|dir| is_lost_worktree(dir))
         }
         Presence::Missing(_) => None,
     })

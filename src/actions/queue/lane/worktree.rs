@@ -10,9 +10,9 @@ use super::{checkout, copies};
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, other_host},
+        core::{errors, lookup, other_host, trust},
     },
-    config::project::WORKTREES_DIR,
+    config::project::normalize,
     domain::{LaneName, Refusal},
     os::{
         files,
@@ -49,12 +49,32 @@ impl WorktreePlan {
     }
 }
 
-/// The default directory of a worktree: in the state directory, which git ignores.
+/// The default directory of a worktree, as `[lanes] dir` says: in the state directory, which git ignores, or elsewhere.
 pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
-    let dir = app.project.state.join(WORKTREES_DIR).join(name.as_str());
+    let dir = app.settings.lanes.dir.replace("{project}", &app.project.dir_name());
+    let dir = normalize(&app.project.root.join(dir)).join(name.as_str());
     let text =
         dir.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a directory whose name is not UTF-8"))?;
     Ok(text.to_owned())
+}
+
+/// The directory of a new worktree for which none is named.
+///
+/// # Errors
+/// `untrusted`; `usage` when it lies among the files of the repository.
+pub fn new_path(app: &App, git: &Git<'_>, name: &LaneName) -> Result<String> {
+    let path = default_path(app, name)?;
+    let dir = Path::new(&path);
+    if dir.starts_with(&app.project.state) {
+        return Ok(path);
+    }
+    trust::require(app)?;
+    if dir.starts_with(&app.project.root) && !git.is_ignored(dir)? {
+        let why = format!("lanes.dir leads to {path}, among the files of the repository, and git does not ignore it");
+        let hint = "put lanes beside the project: fairway config set lanes.dir '../{project}.lanes'".to_owned();
+        return Err(Refusal::ArgumentMissing { why, hint }.into());
+    }
+    Ok(path)
 }
 
 /// Locks this lane's worktree against other commands until the lock is dropped.

@@ -11,9 +11,10 @@ use crate::{
         queue::lane::{
             checkout::{self, Presence},
             gaps::{self, Gap},
-            worktree,
+            walkers, worktree,
         },
     },
+    config::project::STATE_DIR,
     domain::{
         finding::{Finding, Severity},
         lane::{Lane, LaneStatus},
@@ -30,7 +31,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let has_worktree = open.iter().any(|lane| matches!(checkout::presence(app, lane), Presence::Present(_)));
     let too_old = has_worktree.then(|| git_too_old(app)).flatten();
     let found = open.iter().filter_map(|lane| inspect(app, tx, lane)).chain(too_old);
-    Ok(found.chain(open.iter().flat_map(|lane| absent(app, lane))).collect())
+    Ok(found.chain(open.iter().flat_map(|lane| absent(app, lane))).chain(walked_in(app, &open)).collect())
 }
 
 /// A finding for each part of the repository that the worktree of a lane lacks.
@@ -41,6 +42,19 @@ fn absent(app: &App, lane: &Lane) -> Vec<Finding> {
         Finding::new(gap.code, Severity::Warning, message).with_fix(gap.fix)
     };
     gaps::find(app, &dir).unwrap_or_default().into_iter().map(finding).collect()
+}
+
+/// A finding for each tool that would look at the files of lanes below the project.
+fn walked_in(app: &App, open: &[Lane]) -> Vec<Finding> {
+    let is_below = |dir: &String| Path::new(dir).starts_with(&app.project.state);
+    if !open.iter().any(|lane| lane.worktree.as_ref().is_some_and(is_below)) {
+        return Vec::new();
+    }
+    let finding = |walker: &walkers::Walker| {
+        let message = format!("{} looks at the files of lanes below {STATE_DIR}: {}", walker.name, walker.mend);
+        Finding::new("walks_into_lanes", Severity::Warning, message)
+    };
+    walkers::find(&app.project.root).map(finding).collect()
 }
 
 /// A finding when git is too old to judge overlap.
