@@ -31,6 +31,8 @@ section! {
         /// Files of the lane: the lane is not set up any more when one of them has changed since.
         #[sample(["package-lock.json"])]
         pub setup_when_changed: Vec<String> as Vec<LanePath>,
+        /// Directories that a setup or a build makes again, by name or path; `lane trim` removes them where git ignores them.
+        pub regenerable: Vec<String> as Vec<LanePath> = [".venv", "node_modules", "target"],
         /// The ports that lanes get, ten each and the first in FAIRWAY_PORT; none: no ports.
         pub ports: Option<PortRange> as Ports = "20000-29990",
         /// Variables of a lane's sessions, setup, evidence and checks; {lane}, {port} and {project} stand for its own.
@@ -117,8 +119,8 @@ reader! {
     }
 }
 
-/// The keys that need trust: they name programs, set what programs obey, let them out of the sandbox, or say where files are written.
-const TRUSTED_KEYS: [&str; 5] = ["dir", "setup", "teardown", "setup_outside", "env"];
+/// The keys that need trust: they name programs, set what programs obey, let them out of the sandbox, or say where files are written or removed.
+const TRUSTED_KEYS: [&str; 6] = ["dir", "regenerable", "setup", "teardown", "setup_outside", "env"];
 
 pub(super) fn needs_trust(section: &toml::Value) -> bool {
     TRUSTED_KEYS.iter().any(|key| section.get(key).is_some())
@@ -146,6 +148,7 @@ mod tests {
             ("lanes.setup_timeout = '0s'", "lanes.setup_timeout"),
             ("lanes.setup_when_changed = ['../a']", "lanes.setup_when_changed"),
             ("lanes.setup_when_changed = ['/a']", "lanes.setup_when_changed"),
+            ("lanes.regenerable = ['../a']", "lanes.regenerable"),
             ("lanes.ports = '20000'", "lanes.ports"),
             ("lanes.ports = '20005-20100'", "lanes.ports"),
             ("lanes.ports = '80-100'", "lanes.ports"),

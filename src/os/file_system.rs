@@ -112,6 +112,18 @@ pub fn total_bytes(path: &Path) -> io::Result<u64> {
     Ok(found.blocks().saturating_mul(found.fragment_size()))
 }
 
+/// The free bytes of a path's file system when they are few: below a twentieth, and below 20 GiB.
+pub fn low_space(path: &Path) -> Option<u64> {
+    let found = statvfs(path).ok()?;
+    let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());
+    let (free, total) = (bytes(found.blocks_available()), bytes(found.blocks()));
+    is_low(free, total).then_some(free)
+}
+
+const fn is_low(free: u64, total: u64) -> bool {
+    free < total / 20 && free < 20 << 30
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +138,12 @@ mod tests {
 broken line
 45 27 0:56 / /srv/ceph rw - ceph 10.0.0.1:/ rw
 ";
+
+    #[test]
+    fn space_is_low_below_a_twentieth_unless_that_is_much() {
+        assert!(is_low(4 << 30, 100 << 30) && is_low(0, 1 << 20));
+        assert!(!is_low(6 << 30, 100 << 30) && !is_low(30 << 30, 4000 << 30) && !is_low(0, 0));
+    }
 
     #[test]
     fn type_is_the_word_behind_the_optional_fields_of_the_devices_mount() {

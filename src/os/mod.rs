@@ -6,6 +6,7 @@ pub mod capture;
 pub mod command;
 pub mod debug_log;
 pub mod digest;
+pub mod disk_usage;
 pub mod exec;
 pub mod executable;
 pub mod exit_on_signal;

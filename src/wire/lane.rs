@@ -53,6 +53,10 @@ pub struct LaneView {
     /// The first of the ten TCP ports of its worktree; null before a program there needed them. Only in `lane show` and `lane list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<Option<u16>>,
+    /// How many bytes its worktree takes, and a file with several names only in the first lane that has it; null without a worktree
+    /// here. Only in `lane list --size`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Option<u64>>,
 }
 
 /// The setup of a lane's worktree.
@@ -140,6 +144,7 @@ impl LaneView {
             git: None,
             setup: None,
             port: None,
+            bytes: None,
         }
     }
 }
@@ -260,6 +265,34 @@ pub struct PrunedLaneView {
     pub commit: Option<String>,
     /// The agents that ended with it, or would.
     pub ended: Vec<String>,
+}
+
+/// The result of `lane trim`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LaneTrimView {
+    /// Whether nothing was removed because of `--dry-run`.
+    pub dry_run: bool,
+    /// How many bytes the removed directories took.
+    pub bytes: u64,
+    /// The lanes of which directories were removed, or would be.
+    pub trimmed: Vec<TrimmedLaneView>,
+    /// The lanes with a live session or job.
+    pub kept: Vec<KeptLaneView>,
+}
+
+/// A lane of which directories were removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TrimmedLaneView {
+    /// The lane.
+    pub lane: String,
+    /// The directory of its worktree.
+    pub worktree: String,
+    /// The paths of the removed directories, from there.
+    pub paths: Vec<String>,
+    /// How many bytes they took.
+    pub bytes: u64,
 }
 
 /// A lane whose worktree stays.

@@ -44,13 +44,23 @@ pub struct ImportStopped {
 
 /// Determines code, kind, message, hint and details of any error that a use case or entry point returns.
 pub fn classify(error: &anyhow::Error) -> Failure {
-    let failure = classify_cause(error);
+    let failure = with_room(classify_cause(error));
     let Some(stopped) = error.downcast_ref::<ImportStopped>() else { return failure };
     let file = stopped.path.to_string_lossy();
     let file = if file == "-" { "- <FILE".into() } else { shell_words::quote(&file) };
     let again = format!("import the rest: fairway task import {file}");
     let hint = failure.hint.map_or_else(|| again.clone(), |hint| format!("{hint}\n{again}"));
     Failure { message: format!("{}; {stopped}", failure.message), hint: Some(hint), ..failure }
+}
+
+/// Adds what makes room to a failure for lack of space: worktrees take most of it.
+fn with_room(failure: Failure) -> Failure {
+    if failure.code != "store_full" && !failure.message.contains("No space left on device") {
+        return failure;
+    }
+    let room = "see what each lane takes: fairway lane list --size\nremove what can be made again: fairway lane trim";
+    let hint = failure.hint.map_or_else(|| room.to_owned(), |hint| format!("{hint}\n{room}"));
+    Failure { hint: Some(hint), ..failure }
 }
 
 fn classify_cause(error: &anyhow::Error) -> Failure {

@@ -14,11 +14,12 @@ use crate::{
             copies::Copies,
             diff, edit, list, named, repair, rm, status,
             sync::{self, SyncOptions},
+            trim,
         },
     },
     cli::{context::Context, exit::Exit, globals::Color, values},
     config::project::normalize,
-    domain::{LaneName, Refusal, Role, id::Label, lane::LaneStatus, sandbox::SandboxClass},
+    domain::{LaneName, Refusal, Role, bytes, id::Label, lane::LaneStatus, sandbox::SandboxClass},
     env::vars,
     os::git::DiffFormat,
     render::{Table, escape_line},
@@ -53,6 +54,7 @@ pub enum Verb {
     #[command(after_help = "fairway lane rm api")]
     Rm(RmArgs),
     Prune(PruneArgs),
+    Trim(TrimArgs),
     /// Make a lane's worktree again
     ///
     /// For a worktree whose directory was removed, or whose creation was interrupted. It is made from the lane's branch; a branch that
@@ -77,6 +79,7 @@ impl Verb {
             Self::Setup(args) => args.run(ctx),
             Self::Rm(args) => ctx.answer(&rm::rm(&ctx.app()?, &args.name, args.copies.read())?),
             Self::Prune(args) => ctx.answer(&land::prune_lanes(&ctx.app()?, args.dry_run, args.landed)?),
+            Self::Trim(args) => ctx.answer(&trim::trim(&ctx.app()?, &args.names, args.dry_run)?),
             Self::Repair(args) => ctx.answer(&repair::repair(&ctx.app()?, &args.name)?),
         }
     }
@@ -115,7 +118,8 @@ pub struct NameArgs {
 /// List lanes by name
 ///
 /// With --git also how many commits each worktree is ahead of its base and behind it, and how many files have changes that are in
-/// no commit. That asks git about each worktree.
+/// no commit. That asks git about each worktree. With --size also the space that each worktree takes; a file with several names
+/// counts once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 fairway lane list
@@ -124,11 +128,17 @@ pub struct ListArgs {
     /// Show the state of each worktree
     #[arg(long)]
     git: bool,
+    /// Show the space that each worktree takes
+    #[arg(long)]
+    size: bool,
 }
 
 impl ListArgs {
     fn run(self, ctx: &Context) -> Result<Exit> {
-        let lanes = list::list(&ctx.app()?, self.git)?;
+        let mut lanes = list::list(&ctx.app()?, self.git)?;
+        if self.size {
+            list::add_sizes(&mut lanes);
+        }
         ctx.show(
             &lanes,
             || lanes.iter().map(|lane| lane.name.clone()).collect(),
@@ -147,8 +157,16 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
     let git_columns: &[&str] = if with_git { &["ahead", "behind", "changed"] } else { &[] };
     let has_setup = lanes.iter().any(|lane| show::setup(lane).is_some());
     let setup_columns: &[&str] = if has_setup { &["setup"] } else { &[] };
-    let columns =
-        [&["name", "status", "role", "held"], setup_columns, git_columns, &["branch", "worktree", "title"]].concat();
+    let has_size = lanes.iter().any(|lane| lane.bytes.is_some());
+    let size_columns: &[&str] = if has_size { &["size"] } else { &[] };
+    let columns = [
+        &["name", "status", "role", "held"],
+        setup_columns,
+        git_columns,
+        size_columns,
+        &["branch", "worktree", "title"],
+    ]
+    .concat();
     let mut lanes_table = Table::new(&columns);
     for lane in lanes {
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
@@ -164,6 +182,9 @@ fn lanes_table(lanes: &[LaneView], with_git: bool) -> Table {
             let changed = git.and_then(|git| git.changed_files).map(|files| files.to_string());
             let changed = changed.unwrap_or_else(|| if is_gone { "gone" } else { "-" }.to_owned());
             row.extend([number(git.and_then(|git| git.ahead)), number(git.and_then(|git| git.behind)), changed]);
+        }
+        if has_size {
+            row.push(lane.bytes.flatten().map_or_else(|| "-".to_owned(), bytes::show));
         }
         row.extend([dash(lane.branch.as_deref()), dash(show::worktree(lane).as_deref()), dash(lane.title.as_deref())]);
         lanes_table.row(row);
@@ -337,6 +358,24 @@ pub struct PruneArgs {
     /// Also end lanes whose work has landed, with their idle agents
     #[arg(long)]
     landed: bool,
+    /// List what would be removed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Remove what can be made again from lanes, for space
+///
+/// Removes the directories that [lanes] regenerable names, such as node_modules and target, where git ignores them and nothing
+/// tracked, no repository and no changed copy of an ignored file is below them. Without a name: of all lanes on this host. A lane in
+/// which a session or a job lives stays as it is. The next start sets the lane up again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fairway lane trim --dry-run
+fairway lane trim api")]
+pub struct TrimArgs {
+    /// Lane names
+    #[arg(value_name = "LANE", value_parser = values::lane)]
+    names: Vec<LaneName>,
     /// List what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,

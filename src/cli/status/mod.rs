@@ -5,7 +5,7 @@ pub(super) mod format;
 use anyhow::Result;
 
 use crate::{
-    actions::board,
+    actions::{board, queue::lane::worktree},
     cli::{context::Context, exit::Exit},
     hooks::Provider,
     wire::{BoardView, SessionOverviewView},
@@ -37,7 +37,11 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let providers: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
-        let board = board::compose(&ctx.app()?, &providers)?;
+        let app = ctx.app()?;
+        let board = board::compose(&app, &providers)?;
+        if let Some(note) = worktree::low_space(&app).filter(|_| !self.line) {
+            ctx.out.note(&note);
+        }
         ctx.show(
             &board,
             || board.needs_you.iter().map(|need| need.id.clone()).collect(),

@@ -55,6 +55,14 @@ impl Git<'_> {
         Ok(paths(&succeeded("ls-files", self.run(&args, WALK_TIMEOUT)?)?.stdout).collect())
     }
 
+    /// The directories that git ignores as a whole, as paths from the working directory: nothing below them is tracked.
+    pub fn ignored_dirs(&self) -> Result<Vec<PathBuf>, GitError> {
+        let args = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
+        let found = succeeded("ls-files", self.run(&args.map(OsString::from), WALK_TIMEOUT)?)?.stdout;
+        let dirs = found.split(|byte| *byte == 0).filter_map(|path| path.strip_suffix(b"/"));
+        Ok(dirs.map(|path| PathBuf::from(OsString::from_vec(path.to_vec()))).collect())
+    }
+
     /// Those of these paths that git ignores. A tracked file is not ignored.
     pub fn ignored_of(&self, all: &[PathBuf]) -> Result<BTreeSet<PathBuf>, GitError> {
         if all.is_empty() {

@@ -47,8 +47,10 @@ fn every_value_names_its_source() {
     identity.refresh_before                "5m"                                                                                                             default
     gates.done.require                     ["evidence"]                                                                                                     default
     gates.merge.require                    ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]        default
+    lanes.dir                              ".fairway/worktrees"                                                                                             default
     lanes.setup_timeout                    "15m"                                                                                                            default
     lanes.setup_outside                    false                                                                                                            default
+    lanes.regenerable                      [".venv", "node_modules", "target"]                                                                              default
     lanes.ports                            "20000-29990"                                                                                                    default
     land.style                             "merge"                                                                                                          default
     land.through                           "base"                                                                                                           default

@@ -259,6 +259,7 @@ fn disk_that_fills_up_leaves_neither_lane_nor_copies() {
     let run = world.run(words).refuses(1, "copy_failed");
     assert!(run.error()["message"].as_str().unwrap().contains("No space left on device"), "{run:?}");
     assert!(run.error()["message"].as_str().unwrap().ends_with("nothing was copied"), "{run:?}");
+    assert!(run.error()["hint"].as_str().unwrap().contains("made again: fairway lane trim"), "{run:?}");
     assert!(!dir.exists());
     assert_eq!(world.json(["lane", "list"]), serde_json::json!([]));
     assert_eq!(world.git(&world.root(), &["branch", "--list", "lane/one"]), "");

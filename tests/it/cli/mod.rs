@@ -47,6 +47,7 @@ mod lane_place;
 mod lane_prune;
 mod lane_removal;
 mod lane_setup;
+mod lane_trim;
 mod lane_work;
 mod mcp;
 mod message;

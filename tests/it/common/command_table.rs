@@ -156,6 +156,7 @@ pub const COMMANDS: &[CommandRow] = &[
     },
     row("lane rm", "lane rm ui", &["lane rm {}"]),
     row("lane prune", "lane prune", &[]),
+    row("lane trim", "lane trim", &[]),
     git_row("lane repair", "lane repair ui", &["lane repair {}"]),
     row("ready", "ready", &["ready --role {}", "ready --lane {}", "ready --limit {}"]),
     row(

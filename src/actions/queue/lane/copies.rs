@@ -18,7 +18,7 @@ use anyhow::Result;
 use crate::{
     actions::App,
     config::project::{linked_git_dir, worktree_top},
-    domain::{Refusal, lane::Lane, plural},
+    domain::{Refusal, bytes, lane::Lane, plural},
     os::{
         digest::{sha256_hex, sha256_hex_of},
         files,
@@ -78,9 +78,9 @@ pub(in crate::actions) fn copy_missing(app: &App, dir: &Path) -> Result<Vec<Stri
     };
     let Some((found, mut notes)) = missing(app, &main, dir)? else { return Ok(Vec::new()) };
     let size = |path: &PathBuf| main.join(path).symlink_metadata().map_or(0, |found| found.len());
-    let bytes = found.iter().map(size).sum();
-    let what = format!("{} ({})", plural::count(found.len(), "ignored file"), show_bytes(bytes));
-    if bytes > MANY_BYTES {
+    let size = found.iter().map(size).sum();
+    let what = format!("{} ({})", plural::count(found.len(), "ignored file"), bytes::show(size));
+    if size > MANY_BYTES {
         app.progress.note(&format!("copying {what} into {}", dir.display()));
     }
     let mut made = Vec::new();
@@ -234,11 +234,4 @@ fn write_record(record: &Path, copies: &[Copy]) -> io::Result<()> {
         bytes.extend([digest.as_bytes(), b" ", path.as_os_str().as_bytes(), b"\0"].concat());
     }
     files::write_atomic(record, &bytes, 0o600)
-}
-
-fn show_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["bytes", "KiB", "MiB", "GiB"];
-    let unit = UNITS.iter().enumerate().rev().find(|(power, _)| bytes >> (10 * power) > 0);
-    let (power, name) = unit.map_or((0, "bytes"), |(power, name)| (power, *name));
-    format!("{} {name}", bytes >> (10 * power))
 }

@@ -21,7 +21,7 @@ use crate::{
         queue::claimants::Claimants,
     },
     domain::{LaneName, lane::Lane, message::Recipient, session_facts::SessionOverview, task::Task},
-    os::git::Git,
+    os::{disk_usage::DiskUsage, git::Git},
     store::{
         ReadTx, checkpoints, handoffs, lanes, messages, overview,
         tasks::{self, ListScope},
@@ -42,6 +42,15 @@ pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
         LaneView { git, setup: Some(setup::view(app, &lane)), port: Some(port(&ports, &lane)), ..view }
     };
     Ok(lanes.into_iter().map(state).collect())
+}
+
+/// Adds how much space the worktrees on this host take.
+pub fn add_sizes(lanes: &mut [LaneView]) {
+    let mut usage = DiskUsage::default();
+    for lane in lanes {
+        let dir = lane.worktree.as_ref().filter(|_| lane.other_host.is_none());
+        lane.bytes = Some(dir.map(|dir| usage.below(Path::new(dir))));
+    }
 }
 
 fn port(ports: &BTreeMap<PathBuf, u16>, lane: &Lane) -> Option<u16> {

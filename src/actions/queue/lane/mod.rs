@@ -19,6 +19,7 @@ pub mod setup;
 pub mod status;
 pub mod sync;
 pub(crate) mod sync_intent;
+pub mod trim;
 pub mod walkers;
 pub(in crate::actions) mod work;
 pub(crate) mod worktree;

@@ -79,13 +79,8 @@ pub(in crate::actions) fn is_of_lane(session: &Session, lane: &Lane) -> bool {
 /// The live session, claim or running job that needs a lane's worktree; `None` when nothing does but the sessions `ending`,
 /// which are to end with the lane.
 pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) -> Result<Option<Hold>> {
-    let live = sessions::live(tx)?;
-    if let Some(session) = live.iter().find(|one| is_of_lane(one, lane) && !ending.contains(&one.id)) {
-        return Ok(Some(Hold {
-            code: "live_session",
-            why: format!("session {} is {}", session.id, session.status),
-            command: format!("fairway session stop {}", session.id),
-        }));
+    if let Some(hold) = hold_by_session(tx, lane, ending)? {
+        return Ok(Some(hold));
     }
     let mut claimed = None;
     tasks::for_each(tx, tasks::ListScope::Claimed, |task| {
@@ -102,6 +97,34 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) 
             command: format!("fairway release {} --force --reason TEXT", task.id),
         }));
     }
+    hold_by_job(tx, lane)
+}
+
+/// The session, job or setup that works in a lane's worktree; `None` without one.
+pub(super) fn occupied(app: &App, lane: &Lane) -> Result<Option<Hold>> {
+    let in_store = app.read(|tx| Ok(hold_by_session(tx, lane, &[])?.or(hold_by_job(tx, lane)?)))?;
+    Ok(in_store.or_else(|| hold_by_setup(app, lane)))
+}
+
+fn hold_by_session(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) -> Result<Option<Hold>> {
+    let live = sessions::live(tx)?;
+    let found = live.iter().find(|one| is_of_lane(one, lane) && !ending.contains(&one.id));
+    Ok(found.map(|session| Hold {
+        code: "live_session",
+        why: format!("session {} is {}", session.id, session.status),
+        command: format!("fairway session stop {}", session.id),
+    }))
+}
+
+fn hold_by_setup(app: &App, lane: &Lane) -> Option<Hold> {
+    setup::is_running(app, lane).then(|| Hold {
+        code: "setting_up",
+        why: "its setup or teardown runs".to_owned(),
+        command: format!("fairway lane show {}", lane.name),
+    })
+}
+
+fn hold_by_job(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
     let running = jobs::active(tx)?.into_iter().find(|job| is_inside(lane, &job.cwd));
     Ok(running.map(|job| Hold {
         code: "running_job",
@@ -113,9 +136,8 @@ pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane, ending: &[SessionId]) 
 /// Returns the reason why the worktree cannot be removed now, its setup that runs or a lock of git; `None` without one.
 pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
     let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
-    if setup::is_running(app, lane) {
-        let why = "its setup or teardown runs".to_owned();
-        return Ok(Some(Hold { code: "setting_up", why, command: format!("fairway lane show {}", lane.name) }));
+    if let Some(hold) = hold_by_setup(app, lane) {
+        return Ok(Some(hold));
     }
     let git = Repository::of(Git::new(app.env.vars(), &app.project.root));
     let quoted = lane.worktree.as_deref().map(shell_words::quote).unwrap_or_default();

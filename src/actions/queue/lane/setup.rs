@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs,
+    fs, io,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -186,6 +186,14 @@ pub(in crate::actions) fn ensure(app: &App, lane: &Lane) -> Result<Vec<String>> 
     }
     notes.push(format!("set up the lane {}: {}", lane.name, commands.join("; ")));
     Ok(notes)
+}
+
+/// Forgets that a worktree was set up: parts of it are removed.
+pub(super) fn forget(app: &App, lane: &Lane) -> Result<()> {
+    match Place::of(app, lane).map(|place| fs::remove_file(place.kept)) {
+        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Runs the teardown of a worktree that is to be removed, if its setup ever began. A failure is told, and keeps nothing.

@@ -1,7 +1,10 @@
 //! A lane's branch and worktree. The intent is written to the store, git creates both, then the lane is recorded. After a
 //! crash the intent remains, and the next attempt removes the leftovers.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -13,9 +16,9 @@ use crate::{
         core::{errors, lookup, other_host, trust},
     },
     config::project::normalize,
-    domain::{LaneName, Refusal},
+    domain::{LaneName, Refusal, bytes},
     os::{
-        files,
+        file_system, files,
         git::{Git, GitError, ListedWorktree, Repository, UncommittedWork},
         lock::FileLock,
     },
@@ -49,10 +52,14 @@ impl WorktreePlan {
     }
 }
 
+fn lanes_dir(app: &App) -> PathBuf {
+    let dir = app.settings.lanes.dir.replace("{project}", &app.project.dir_name());
+    normalize(&app.project.root.join(dir))
+}
+
 /// The default directory of a worktree, as `[lanes] dir` says: in the state directory, which git ignores, or elsewhere.
 pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
-    let dir = app.settings.lanes.dir.replace("{project}", &app.project.dir_name());
-    let dir = normalize(&app.project.root.join(dir)).join(name.as_str());
+    let dir = lanes_dir(app).join(name.as_str());
     let text =
         dir.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a directory whose name is not UTF-8"))?;
     Ok(text.to_owned())
@@ -75,6 +82,12 @@ pub fn new_path(app: &App, git: &Git<'_>, name: &LaneName) -> Result<String> {
         return Err(Refusal::ArgumentMissing { why, hint }.into());
     }
     Ok(path)
+}
+
+/// A sentence for a person when the file system of the lanes has little space left.
+pub fn low_space(app: &App) -> Option<String> {
+    let free = file_system::low_space(lanes_dir(app).ancestors().find(|dir| dir.exists())?)?;
+    Some(format!("only {} are free for lanes: see fairway lane list --size, and fairway lane trim", bytes::show(free)))
 }
 
 /// Locks this lane's worktree against other commands until the lock is dropped.
@@ -206,6 +219,9 @@ pub fn create(
     }
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
         return Err(Refusal::AlreadyExists { noun: "directory", id: plan.worktree.clone() }.into());
+    }
+    if let Some(note) = low_space(app) {
+        app.progress.note(&note);
     }
     let text = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {

@@ -31,7 +31,11 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let has_worktree = open.iter().any(|lane| matches!(checkout::presence(app, lane), Presence::Present(_)));
     let too_old = has_worktree.then(|| git_too_old(app)).flatten();
     let found = open.iter().filter_map(|lane| inspect(app, tx, lane)).chain(too_old);
-    Ok(found.chain(open.iter().flat_map(|lane| absent(app, lane))).chain(walked_in(app, &open)).collect())
+    Ok(found
+        .chain(open.iter().flat_map(|lane| absent(app, lane)))
+        .chain(walked_in(app, &open))
+        .chain(low_space(app))
+        .collect())
 }
 
 /// A finding for each part of the repository that the worktree of a lane lacks.
@@ -42,6 +46,11 @@ fn absent(app: &App, lane: &Lane) -> Vec<Finding> {
         Finding::new(gap.code, Severity::Warning, message).with_fix(gap.fix)
     };
     gaps::find(app, &dir).unwrap_or_default().into_iter().map(finding).collect()
+}
+
+fn low_space(app: &App) -> Option<Finding> {
+    let finding = Finding::new("lanes_space_low", Severity::Warning, worktree::low_space(app)?);
+    Some(finding.with_fix("fairway lane trim"))
 }
 
 /// A finding for each tool that would look at the files of lanes below the project.
