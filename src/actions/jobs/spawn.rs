@@ -14,18 +14,19 @@ use super::{event, find, notify, own_process, poll, queue_waiter, sandboxed, sch
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, open_store},
+        core::{errors, lane_env, open_store, other_host},
     },
     domain::{
         EventKind, Refusal, RoutingKey, SessionId,
         job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize},
         job_output::Watcher,
+        lane::Lane,
         secrets, text_limits,
     },
     env::{Timestamp, vars},
     os::{executable, files, host, lock::InheritableLock},
     render::escape_controls,
-    store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, sessions},
+    store::{ReadTx, StoreError, WriteTx, job_output::OutputStore, jobs, lanes, sessions},
     supervisor::{JobDir, job_dir::StartSpec, watchers},
     wire::{JobPollView, JobSpawnView},
 };
@@ -182,7 +183,7 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     watchers::compile(&request.watch)?;
     let cwd = working_dir(app, request.cwd.as_deref())?;
     let id = JobId::new(app.env.ids.uuid(app.env.now()));
-    let env = environment(app, &request.env, &id)?;
+    let env = environment(app, of_lane(app, &cwd)?, &request.env, &id)?;
     let set = request.env.iter().filter(|(_, value)| value.is_some());
     let names: Vec<String> = set.filter_map(|(name, _)| name.to_str().map(str::to_owned)).collect();
     if let CommandSpec::Program(argv) = &request.command {
@@ -297,9 +298,22 @@ fn working_dir(app: &App, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     Ok(dir)
 }
 
-/// The command's environment: the caller's, the requested changes and the job's tag.
+/// The variables of the lane in whose worktree a person's job runs; a session has them already.
+fn of_lane(app: &App, cwd: &Path) -> Result<Vec<(String, String)>> {
+    if app.actor.session.is_some() {
+        return Ok(Vec::new());
+    }
+    let is_around = |dir: &String| cwd.starts_with(dir);
+    let is_here = |lane: &Lane| lane.worktree.as_ref().is_some_and(is_around) && !other_host::has_worktree(app, lane);
+    let found = app.read(|tx| Ok(lanes::all(tx)?))?.into_iter().find(is_here);
+    let Some((name, dir)) = found.and_then(|lane| Some((lane.name, lane.worktree?))) else { return Ok(Vec::new()) };
+    lane_env::of_worktree(app, name.as_str(), Path::new(&dir))
+}
+
+/// The command's environment: the caller's, the lane's, the requested changes and the job's tag.
 fn environment(
     app: &App,
+    of_lane: Vec<(String, String)>,
     changes: &[(OsString, Option<OsString>)],
     id: &JobId,
 ) -> Result<Vec<(OsString, OsString)>, Refusal> {
@@ -311,6 +325,7 @@ fn environment(
             env.insert(vars::FAIRWAY_STORE_URL.into(), passed.into());
         }
     }
+    env.extend(of_lane.into_iter().map(|(name, value)| (name.into(), value.into())));
     for (name, value) in changes {
         let shown = || escape_controls(&name.to_string_lossy());
         if name.is_empty() || has_nul(name) || name.as_bytes().contains(&b'=') {

@@ -67,6 +67,10 @@ fn every_program_of_a_lane_has_its_ports_and_variables() {
     world.run(["evidence", "run", "T-1", "--", "sh", "-c", &format!("{SEEN} seen-evidence")]).exits(0);
     assert_eq!(read("seen-evidence"), seen);
 
+    let job = ["exec", "spawn", "--foreground", "--", "sh", "-c", &format!("{SEEN} seen-job")];
+    assert!(world.fairway(job).current_dir(&worktree).output().unwrap().status.success());
+    assert_eq!(read("seen-job"), seen, "a person's job");
+
     // The tree of a landing is another place.
     world.run(["land", "T-1"]).exits(0);
     let landing = fs::read_to_string(&checked).unwrap();
