@@ -128,6 +128,7 @@ run_pages! {
     hooks: "docs/integration/hooks.md",
     mcp: "docs/integration/mcp.md",
     worker_api: "docs/integration/worker-api.md",
+    lanes_example: "examples/lanes/README.md",
 }
 
 /// Runs the page's steps in one shell, so that variables and directories last. `$steps/N.cmd` is step N.
