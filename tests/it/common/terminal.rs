@@ -12,6 +12,12 @@ use fairway::os::{pty, terminal::Size};
 /// How long a command may take to ask what a step waits for, or to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// The key after which tmux takes the next one for a command.
+const PREFIX: char = '\u{2}';
+/// The time between that key and the next: what follows within a millisecond (`assume-paste-time`) tmux takes for pasted text,
+/// and types it into the pane.
+const BETWEEN_KEYS: Duration = Duration::from_millis(20);
+
 /// The result of a command at a terminal.
 #[derive(Debug)]
 pub struct TerminalRun {
@@ -46,7 +52,12 @@ pub fn at_terminal(mut command: Command, steps: &[(&str, &str)]) -> TerminalRun 
             && let Some(at) = text.get(seen..).and_then(|rest| rest.find(wanted))
         {
             seen += at + wanted.len();
-            assert_eq!(terminal.write(answer.as_bytes()).unwrap(), answer.len());
+            for (at, keys) in answer.split_inclusive(PREFIX).enumerate() {
+                if at > 0 {
+                    thread::sleep(BETWEEN_KEYS);
+                }
+                assert_eq!(terminal.write(keys.as_bytes()).unwrap(), keys.len());
+            }
             next = steps.next();
         }
         if since.elapsed() > LIMIT {
